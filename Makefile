@@ -1,0 +1,65 @@
+# The commands of the course. Each sets up what it needs, says what it does, and redoes only what changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help book site lab test test-all test-the-tests build format release clean
+
+help: ## Say what each command does
+	@echo "QKV: self-attention you can touch"
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+book: $(VENV)/ready node_modules/ready ## Build the site, serve it and print its address
+	@$(BIN)/python tools/site.py serve
+
+site: $(VENV)/ready node_modules/ready ## Build the site into _build/html
+	@$(BIN)/python tools/site.py build
+
+lab: $(VENV)/ready ## Open the chapters in JupyterLab
+	@$(BIN)/jupyter lab chapters
+
+test: $(VENV)/ready node_modules/ready ## Run every kind of test: the gate
+	@$(BIN)/python tools/system.py chromium bubblewrap
+	@$(BIN)/python tools/gate.py
+
+test-all: $(VENV)/ready node_modules/ready ## Run the gate and the long sweeps
+	@$(BIN)/python tools/system.py chromium bubblewrap
+	@$(BIN)/python tools/gate.py --sweeps
+
+test-the-tests: $(VENV)/ready node_modules/ready ## Break each guarded thing in a copy: which tests go red?
+	@$(BIN)/python tools/system.py chromium
+	@$(BIN)/python tools/breakages.py
+
+build: $(VENV)/ready node_modules/ready ## Bundle the widgets' JavaScript (commit what it writes)
+	@node tools/bundle.mjs
+
+format: $(VENV)/ready node_modules/ready ## Format Python, JavaScript and notebooks
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+	@node_modules/.bin/biome check --write --log-level=warn .
+	@$(BIN)/python tools/notebooks.py normalise
+
+release: $(VENV)/ready ## Generate exercises/ from solutions/
+	@$(BIN)/qkv release
+
+clean: ## Remove what was built (the environment stays)
+	rm -rf _build dist
+
+# The two environments. A stamp is newer than the pins it was made from; a half-made environment has no stamp.
+$(VENV)/ready: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "QKV needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Python environment: installing requirements.txt into $(VENV) (once; a minute or two)"
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "Python has no venv module here. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+node_modules/ready: package-lock.json
+	@command -v npm >/dev/null \
+	  || { echo "Node.js is missing: https://nodejs.org, or on Debian: sudo apt-get install nodejs npm"; exit 1; }
+	@echo "JavaScript tools: npm ci (once; a few seconds)"
+	@npm ci --silent --no-audit --no-fund
+	@touch $@

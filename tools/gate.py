@@ -1,0 +1,88 @@
+"""The gate: every kind of test, one step after another, with its time.
+
+    python tools/gate.py             what must be green before anything lands
+    python tools/gate.py --sweeps    the long sweeps too
+    python tools/gate.py lint unit   only these steps
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = [sys.executable]
+PYTEST = [*PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
+TWO = ["-n", "2", "--dist", "loadscope"]
+
+# One line a step: its name, what it holds, its commands. The site is built before the tests that open it.
+STEPS: list[tuple[str, str, list[list[str]]]] = [
+    ("lint", "ruff and biome", [
+        [*PYTHON, "-m", "ruff", "check", "--quiet", "."],
+        [*PYTHON, "-m", "ruff", "format", "--quiet", "--check", "."],
+        ["node_modules/.bin/biome", "ci", "--log-level=warn", "."],
+    ]),
+    ("types", "mypy, and arrows between modules one way", [
+        [*PYTHON, "-m", "mypy", "--no-error-summary"],
+        [*PYTHON, "-c", "import sys; from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"],
+    ]),
+    ("sync", "notebooks normal, widgets bundled, exercises released", [
+        [*PYTHON, "tools/notebooks.py", "check"],
+        ["node", "tools/bundle.mjs", "--check"],
+        [*PYTHON, "-m", "qkv.cli", "release", "--check"],
+    ]),
+    ("unit", "the package and the tools", [
+        [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "--ignore=tests/notebooks", "tests"],
+    ]),
+    ("notebooks", "chapters and exercises run, solutions print what they say", [
+        [*PYTEST, *TWO, "-m", "not slow", "tests/notebooks"],
+        [*PYTEST, *TWO, "--nbval", "solutions"],
+    ]),
+    ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
+    ("browser", "the built site in Chromium", [[*PYTEST, "-m", "browser and not slow", "tests"]]),
+    ("lab", "the widgets in JupyterLab", [[*PYTEST, "-m", "lab and not slow", "tests"]]),
+]  # fmt: skip
+SWEEPS: list[tuple[str, str, list[list[str]]]] = [
+    ("sweeps", "the long sweeps", [[*PYTEST, *TWO, "-m", "slow", "tests"]]),
+]
+
+
+def run_step(number: int, total: int, step: tuple[str, str, list[list[str]]]) -> bool:
+    """Run a step's commands, print how it ended, and say whether all of them were green."""
+    name, holds, commands = step
+    print(f"[{number}/{total}] {name}: {holds}", flush=True)
+    started = time.monotonic()
+    green = True
+    for command in commands:  # all of them, so that one run names every mistake
+        green &= subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0
+    print(f"      {'ok' if green else 'FAILED'} in {time.monotonic() - started:.0f} s", flush=True)
+    return green
+
+
+def main() -> int:
+    """Run the chosen steps; exit 1 when one is red."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [name for name, _, _ in STEPS + SWEEPS]
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"only these: {', '.join(names)}")
+    parser.add_argument("--sweeps", action="store_true", help="the long sweeps too")
+    asked = parser.parse_args()
+    if unknown := set(asked.steps) - set(names):
+        parser.error(f"no step is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    steps = STEPS + SWEEPS if asked.sweeps else STEPS
+    if asked.steps:
+        steps = [step for step in STEPS + SWEEPS if step[0] in asked.steps]
+    started = time.monotonic()
+    greens = [run_step(number, len(steps), step) for number, step in enumerate(steps, 1)]
+    red = [name for (name, _, _), green in zip(steps, greens, strict=True) if not green]
+    print(f"The gate took {time.monotonic() - started:.0f} s." + (f" Red: {', '.join(red)}." if red else ""))
+    print(f"{len(greens) - len(red)} passed, {len(red)} failed")
+    return 1 if red else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
