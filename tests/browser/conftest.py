@@ -1,0 +1,81 @@
+"""A real Chromium on the really built site."""
+
+import functools
+import http.server
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tools.system import chromium, how_to_get
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+
+
+def pages() -> list[str]:
+    """Every page of the built site, as an address relative to its root."""
+    return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, quiet about the network; a missing one fails, with the way to get it."""
+    path = chromium()
+    if not path:
+        pytest.fail(f"These tests need a browser. To get one: {how_to_get('chromium')}")
+    arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[str]:
+    """Address of the built site, served on a free port."""
+    if not (SITE / "index.html").exists():
+        pytest.fail("These tests open the built site. To build it: make site")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing: pytest's output is for the tests."""
+
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture
+def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
+    """Open a page of the site; at the end, no console error, no failed request, and no other host asked."""
+    contexts, complaints = [], []
+
+    def note_request(url: str) -> None:
+        if not url.startswith((site, "file://", "data:", "blob:")):
+            complaints.append(f"asked another host: {url}")
+
+    def visit(path: str, base: str = site, **context_options: object) -> Page:
+        context = browser.new_context(**context_options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: note_request(request.url))
+        page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+        page.on("response", lambda r: complaints.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+        page.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
+        page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
+        page.goto(f"{base}/{path}", wait_until="load")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -1,0 +1,133 @@
+"""Every page of the built site, as a reader meets it: light and dark, phone and desk, served and from a file."""
+
+import gzip
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from .conftest import SITE, pages
+
+pytestmark = pytest.mark.browser
+
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
+CHAPTERS = [page for page in pages() if page.startswith("chapters/")]
+CONTENT = [page for page in pages() if page.startswith(("book/", "chapters/", "exercises/", "solutions/"))]
+
+
+def start_widgets(page: Page) -> list[Locator]:
+    """Bring every widget of the page near, and wait until each says that it is ready."""
+    for slot in page.locator(".qkv-slot").all():
+        slot.scroll_into_view_if_needed()
+    widgets = page.locator(".qkv-widget").all()
+    for widget in widgets:
+        widget.scroll_into_view_if_needed()
+        widget.and_(page.locator('[data-state="ready"]')).wait_for(timeout=5000)
+    return widgets
+
+
+def test_the_site_was_built():
+    assert "index.html" in pages()
+    assert CHAPTERS, "no chapter on the site"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("path", CONTENT)
+def test_page_opens_clean(visit: Callable[..., Page], path: str, screen: dict[str, int], scheme: str):
+    page = visit(path, viewport=screen, color_scheme=scheme)
+    start_widgets(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"], "it scrolls sideways"
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
+    assert (brightness < 200) == (scheme == "dark"), background
+    unnamed = page.locator("img:not([alt]), img[alt=''], main svg[role=img]:not([aria-label])")
+    assert unnamed.count() == 0
+    text = page.locator("article").inner_text()
+    assert not re.search(r"\\(frac|sqrt|text|mathbb)|\$\$", text), "mathematics was left unrendered"
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_chapter_opens_from_a_file(visit: Callable[..., Page], path: str):
+    page = visit(path, base=SITE.as_uri())
+    assert start_widgets(page), "no widget on the page"
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_mathematics_can_be_read_aloud(visit: Callable[..., Page], path: str):
+    page = visit(path)
+    assert page.locator(".katex").count() == page.locator(".katex math").count() > 0
+
+
+def operate(page: Page, control: Locator) -> None:
+    """Use a native control by keyboard alone."""
+    control.focus()
+    kind = control.evaluate("e => e.type || e.tagName.toLowerCase()")
+    if kind == "range":
+        at_end = control.evaluate("e => e.value === e.max")
+        page.keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+    elif kind in {"checkbox", "radio"}:
+        page.keyboard.press("Space")
+    elif kind.startswith("select"):
+        at_end = control.evaluate("e => e.selectedIndex === e.options.length - 1")
+        page.keyboard.press("ArrowUp" if at_end else "ArrowDown")
+    elif kind in {"number", "text"}:
+        value = control.input_value()
+        control.fill("1" if value != "1" else "2")
+        page.keyboard.press("Enter")
+    else:
+        page.keyboard.press("Enter")
+
+
+SHOWN = """root => {
+  const copy = root.cloneNode(true);
+  copy.querySelectorAll('input, select, [aria-live]').forEach(e => e.remove());
+  return copy.innerHTML;
+}"""
+
+
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], path: str, screen: dict[str, int]):
+    page = visit(path, viewport=screen)
+    for widget in start_widgets(page):
+        name = widget.get_attribute("data-widget")
+        controls = widget.locator("input, select, button, textarea").all()
+        assert controls, f"{name} has no control"
+        for index, control in enumerate(controls):
+            if not control.is_visible() or control.is_disabled():
+                continue
+            label = control.evaluate("e => e.labels?.[0]?.innerText || e.ariaLabel || e.innerText")
+            assert label, f"control {index} of {name} has no label"
+            if control.evaluate("e => e.type === 'radio' && e.checked"):
+                continue  # the choice that stands already
+            before = widget.evaluate(SHOWN)
+            operate(page, control)
+            page.wait_for_timeout(80)
+            assert widget.evaluate(SHOWN) != before, f"{label!r} of {name} shows nothing"
+
+
+def test_scaling_lab_makes_its_point(visit: Callable[..., Page]):
+    page = visit("chapters/03_scaling.html")
+    start_widgets(page)
+    lab = page.locator('[data-widget="ScalingLab"]').first
+    entropy = lab.locator('[data-number="entropy"]')
+    unscaled = float(entropy.inner_text().split()[0])
+    lab.locator("input[type=checkbox]").first.check()
+    page.wait_for_timeout(80)
+    scaled = float(entropy.inner_text().split()[0])
+    assert unscaled < 1 < 2 < scaled, "dividing by √d_k must bring the entropy back"
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_page_weighs_little(visit: Callable[..., Page], site: str, path: str):
+    fetched: set[str] = set()
+    page = visit("book/notation.html")
+    page.on("request", lambda request: fetched.add(urlsplit(request.url).path))
+    page.context.clear_cookies()
+    page.goto(f"{site}/{path}?fresh")
+    start_widgets(page)
+    weight = sum(len(gzip.compress((SITE / name.lstrip("/")).read_bytes())) for name in fetched)
+    assert weight <= 400_000, f"{weight / 1000:.0f} kB gzipped in {len(fetched)} files"
