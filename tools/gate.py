@@ -1,8 +1,8 @@
 """The gate: every kind of test, one step after another, with its time.
 
-    python tools/gate.py             what must be green before anything lands
-    python tools/gate.py --sweeps    the long sweeps too
-    python tools/gate.py lint unit   only these steps
+python tools/gate.py             what must be green before anything lands
+python tools/gate.py --sweeps    the long sweeps too
+python tools/gate.py lint unit   only these steps
 """
 
 from __future__ import annotations

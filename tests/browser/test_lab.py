@@ -89,7 +89,10 @@ def test_scaling_lab_moves_both_ways(browser: Browser, lab: tuple[str, Path]):
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_widget_follows_the_theme(browser: Browser, lab: tuple[str, Path], theme: str):
     page = open_notebook(
-        browser, lab, f"theme-{theme[-4:].strip().lower()}", ["from qkv.widgets import ScalingLab\nScalingLab()"]
+        browser,
+        lab,
+        f"theme-{theme[-4:].strip().lower()}",
+        ["from qkv.widgets import ScalingLab\nScalingLab()"],
     )
     run_cell(page, 0)
     widget = page.locator('[data-widget="ScalingLab"][data-state="ready"]')

@@ -63,6 +63,5 @@ def test_notebook_runs_from_an_empty_folder(installed: Path, notebook: Path, tmp
 
 
 def test_wheel_carries_what_the_widgets_need(installed: Path, tmp_path: Path):
-    show = "import qkv.widgets.base as b, pathlib; print(*sorted(p.name for p in pathlib.Path(b.__file__).parent.rglob('*')))"
-    files = run(installed, "-c", show, cwd=tmp_path).split()
-    assert {"scaling_lab.js", "scaling_lab.css"} <= set(files)
+    show = "import qkv, pathlib; print(*(p.name for p in pathlib.Path(qkv.__file__).parent.rglob('*')))"
+    assert {"scaling_lab.js", "scaling_lab.css", "tokens.css"} <= set(run(installed, "-c", show, cwd=tmp_path).split())
