@@ -1,4 +1,4 @@
-"""Attention as the book derives it: scores, softmax, weights, mixed values.
+"""Attention as the book derives it: project, score, share out, mix; then in many heads.
 
 Conventions, the same in every chapter:
     Rows are tokens. Queries are rows of a score matrix, keys are its columns.
@@ -12,7 +12,47 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from qkv.softmax import entropy, masked_softmax, softmax, softmax_jacobian
+
+__all__ = [
+    "MultiHeadAttention",
+    "SingleHeadAttention",
+    "additive_scores",
+    "attention",
+    "attention_scores",
+    "causal_mask",
+    "entropy",
+    "grouped_query_attention",
+    "masked_softmax",
+    "merge_heads",
+    "padding_mask",
+    "project_qkv",
+    "scaled_scores",
+    "score_variance",
+    "softmax",
+    "softmax_jacobian",
+    "split_heads",
+    "weighted_sum",
+    "window_mask",
+]
+
+# ── queries, keys and values ──────────────────────────────────────────────────────────────────────
+
+
+def project_qkv(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Give each token its three roles: what it asks, what it is found by, what it hands over.
+
+    q = x W_Q,  k = x W_K,  v = x W_V.
+
+    Shapes:
+        x (..., n, d_model)   w_q, w_k (d_model, d_k)   w_v (d_model, d_v)
+    Returns:
+        q (..., n, d_k), k (..., n, d_k), v (..., n, d_v)
+    """
+    return x @ w_q, x @ w_k, x @ w_v
+
 
 # ── scores ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -62,79 +102,37 @@ def score_variance(d_k: int, var_q: float, var_k: float) -> float:
     return d_k * var_q * var_k
 
 
-# ── softmax ───────────────────────────────────────────────────────────────────────────────────────
+def additive_scores(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+    """Compare every query with every key, by a small network with one hidden layer.
 
-
-def softmax(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
-    """Turn scores into weights: positive, of sum 1, in the same order.
-
-    p_i = exp(z_i / T) / Σ_j exp(z_j / T), computed after the maximum has been subtracted
-    from every z: that changes no weight, and exp never sees a number above 0.
+    score[i, j] = v · tanh(q_i W_q + k_j W_k), [Bahdanau et al., 2015, section A.1.2].
 
     Shapes:
-        z any shape; dim is the axis that shares out a weight of 1
+        q (..., n_q, d_k)   k (..., n_k, d_k)   w_q, w_k (d_k, d_a)   v (d_a,)
     Returns:
-        p, shaped like z
-    Raises:
-        ValueError: the temperature is not above 0.
+        scores (..., n_q, n_k)
     """
-    if not temperature > 0:
-        raise ValueError(f"expected a temperature above 0; got {temperature}")
-    shifted = z - z.amax(dim=dim, keepdim=True)
-    powers = (shifted / temperature).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
-
-
-def entropy(p: Tensor, dim: int = -1) -> Tensor:
-    """Measure how widely weights are shared out, in nats.
-
-    −Σ_i p_i ln p_i, where 0 ln 0 counts as 0. It is 0 when one weight is 1, and ln n when n
-    weights are equal.
-
-    Shapes:
-        p any shape, of sum 1 along dim
-    Returns:
-        the shape of p without dim
-    """
-    return torch.special.entr(p).sum(dim=dim)
-
-
-def softmax_jacobian(p: Tensor) -> Tensor:
-    """Say how each weight moves with each score.
-
-    ∂p_i/∂z_j = p_i (δ_ij − p_j), that is diag(p) − p pᵀ, for p = softmax(z). At another
-    temperature T, divide by T.
-
-    Shapes:
-        p (..., n)
-    Returns:
-        (..., n, n), weights down and scores across
-    """
-    return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
+    asked = (q @ w_q).unsqueeze(-2)  # (..., n_q, 1, d_a)
+    offered = (k @ w_k).unsqueeze(-3)  # (..., 1, n_k, d_a)
+    return torch.tanh(asked + offered) @ v
 
 
 # ── attention ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Share a weight of 1 among the keys that each query may attend to.
-
-    A score that may not be seen becomes −∞, whose exponential is exactly 0. A query that
-    may see no key at all has nothing to share: its weights are all 0.
+def weighted_sum(weights: Tensor, v: Tensor) -> Tensor:
+    """Mix the values: out_i = Σ_j weights[i, j] v_j.
 
     Shapes:
-        scores (..., n_q, n_k)   mask, bool, broadcasts to that shape
+        weights (..., n_q, n_k)   v (..., n_k, d_v)
     Returns:
-        weights (..., n_q, n_k)
+        out (..., n_q, d_v)
     Raises:
-        ValueError: the mask is not boolean, or does not broadcast to the scores.
+        ValueError: there is not one value for each column of weights.
     """
-    mask = _mask_for(scores, mask)
-    sees_nothing = ~mask.any(dim=-1, keepdim=True)
-    # A row of −∞ alone would be 0/0. Leave such a row finite here, and empty it below.
-    hidden = ~(mask | sees_nothing)
-    weights = softmax(scores.masked_fill(hidden, -math.inf))
-    return weights.masked_fill(~mask, 0.0)
+    if v.ndim < 2 or weights.shape[-1] != v.shape[-2]:
+        raise ValueError(f"expected one value for each key, v (..., {weights.shape[-1]}, d_v); got v {tuple(v.shape)}")
+    return weights @ v
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -153,22 +151,168 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
             or the mask is not boolean or does not broadcast.
     """
     scores = scaled_scores(q, k)  # (..., n_q, n_k)
-    if v.ndim < 2 or v.shape[-2] != k.shape[-2]:
-        raise ValueError(
-            f"expected one value for each key: v (..., {k.shape[-2]}, d_v) for k {tuple(k.shape)}; "
-            f"got v {tuple(v.shape)}"
-        )
     weights = softmax(scores) if mask is None else masked_softmax(scores, mask)
-    return weights @ v, weights
+    return weighted_sum(weights, v), weights
 
 
-def _mask_for(scores: Tensor, mask: Tensor) -> Tensor:
-    """Give the mask the scores' shape, or say why it cannot have it."""
-    if mask.dtype != torch.bool:
-        raise ValueError(f"expected a boolean mask, True = may attend; got {mask.dtype}")
-    try:
-        return mask.broadcast_to(scores.shape)
-    except RuntimeError:
-        raise ValueError(
-            f"expected a mask that broadcasts to the scores {tuple(scores.shape)}; got {tuple(mask.shape)}"
-        ) from None
+class SingleHeadAttention(nn.Module):
+    """Let each token of a sequence ask all of them: one head of self-attention.
+
+    attention(x W_Q, x W_K, x W_V), with three learned projections.
+
+    Shapes:
+        x (..., n, d_model)   mask, bool, broadcasts to (..., n, n)
+    Returns:
+        out (..., n, d_v), weights (..., n, n)
+    """
+
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.w_q = nn.Linear(d_model, d_k, bias=False)
+        self.w_k = nn.Linear(d_model, d_k, bias=False)
+        self.w_v = nn.Linear(d_model, d_v, bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return attention(self.w_q(x), self.w_k(x), self.w_v(x), mask)
+
+
+# ── masks: True = may attend ──────────────────────────────────────────────────────────────────────
+
+
+def causal_mask(n_q: int, n_k: int | None = None) -> Tensor:
+    """Let each token see itself and the tokens before it.
+
+    The queries are the last n_q of n_k tokens, so the last query sees the last key: query i
+    sees key j when j ≤ i + (n_k − n_q). Where n_q < n_k, `is_causal=True` in torch 2.x's
+    scaled_dot_product_attention lines up the first query with the first key instead.
+
+    Returns:
+        bool (n_q, n_k); n_k is n_q where it is not given
+    """
+    n_k = n_q if n_k is None else n_k
+    return torch.ones(n_q, n_k, dtype=torch.bool).tril(n_k - n_q)
+
+
+def window_mask(n_q: int, window: int, n_k: int | None = None, sinks: int = 0) -> Tensor:
+    """Let each token see itself and the window − 1 tokens before it, and the first few always.
+
+    The first `sinks` tokens stay in sight because models rest their spare weight on them
+    [Xiao et al., 2024]. With sinks = 0 it is the plain sliding window [Beltagy et al., 2020].
+
+    Returns:
+        bool (n_q, n_k), aligned as causal_mask is
+    """
+    past = causal_mask(n_q, n_k)
+    recent = past.triu(past.shape[1] - n_q - window + 1)
+    first = torch.arange(past.shape[1]) < sinks
+    return recent | (past & first)
+
+
+def padding_mask(real: Tensor) -> Tensor:
+    """Hide the padding of a batch from every head and every query.
+
+    Shapes:
+        real (B, n_k) bool, True = a token, False = padding
+    Returns:
+        bool (B, 1, 1, n_k), which broadcasts to (B, H, n_q, n_k)
+    """
+    return real[:, None, None, :]
+
+
+# ── many heads ────────────────────────────────────────────────────────────────────────────────────
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Give each head its own slice of every token's features.
+
+    Head h gets features h · d_head … (h + 1) · d_head − 1, where d_head = d_model / H.
+
+    Shapes:
+        x (..., n, d_model)
+    Returns:
+        (..., H, n, d_head)
+    Raises:
+        ValueError: d_model does not divide into n_heads equal slices.
+    """
+    if n_heads < 1 or x.shape[-1] % n_heads:
+        raise ValueError(f"expected d_model to be a multiple of n_heads; got {x.shape[-1]} and {n_heads}")
+    heads = x.unflatten(-1, (n_heads, -1))  # (..., n, H, d_head)
+    return heads.transpose(-3, -2)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """Lay the heads' features side by side again: the inverse of split_heads.
+
+    Shapes:
+        x (..., H, n, d_head)
+    Returns:
+        (..., n, H · d_head)
+    """
+    return x.transpose(-3, -2).flatten(-2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Attend in n_heads subspaces at once, and mix what they found.
+
+    concat(head_1, …, head_H) W_O, [Vaswani et al., 2017, section 3.2.2].
+    Self-attention when only a query is given, cross-attention when key and value are too.
+
+    Shapes:
+        query (B, n_q, d_model)   key, value (B, n_k, d_model)
+        mask, bool, broadcasts to (B, H, n_q, n_k)
+    Returns:
+        out (B, n_q, d_model), weights (B, H, n_q, n_k)
+    Raises:
+        ValueError: d_model is not a multiple of n_heads.
+    """
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        if n_heads < 1 or d_model % n_heads:
+            raise ValueError(f"expected d_model to be a multiple of n_heads; got {d_model} and {n_heads}")
+        self.n_heads = n_heads
+        self.w_q = nn.Linear(d_model, d_model)
+        self.w_k = nn.Linear(d_model, d_model)
+        self.w_v = nn.Linear(d_model, d_model)
+        self.w_o = nn.Linear(d_model, d_model)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        key = query if key is None else key
+        value = key if value is None else value
+        q = split_heads(self.w_q(query), self.n_heads)  # (B, H, n_q, d_head)
+        k = split_heads(self.w_k(key), self.n_heads)  # (B, H, n_k, d_head)
+        v = split_heads(self.w_v(value), self.n_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_o(merge_heads(heads)), weights
+
+
+def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Let a group of query heads share one key-and-value head, each token seeing no later one.
+
+    Query head h reads key head h // (H / H_kv). H_kv = H is multi-head attention, and
+    H_kv = 1 is multi-query attention, [Ainslie et al., 2023].
+
+    Shapes:
+        q (B, H, n_q, d)   k, v (B, H_kv, n_k, d), H a multiple of H_kv; the queries are the
+        last n_q of the n_k tokens
+        mask, bool, broadcasts to (B, H, n_q, n_k); where it is not given, the causal mask
+    Returns:
+        out (B, H, n_q, d)
+    Raises:
+        ValueError: H is not a multiple of H_kv.
+    """
+    n_heads, n_kv_heads = q.shape[-3], k.shape[-3]
+    if n_heads % n_kv_heads:
+        raise ValueError(f"expected H to be a multiple of H_kv; got H = {n_heads} and H_kv = {n_kv_heads}")
+    group = n_heads // n_kv_heads
+    k = k.repeat_interleave(group, dim=-3)  # (B, H, n_k, d): kv head 0 for the first group, then 1, …
+    v = v.repeat_interleave(group, dim=-3)
+    if mask is None:
+        mask = causal_mask(q.shape[-2], k.shape[-2]).to(q.device)
+    return attention(q, k, v, mask)[0]
