@@ -1,0 +1,57 @@
+"""Files that pages need and Sphinx does not know: KaTeX's style and fonts, the widgets' bundle; and what they make stale."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError
+
+ROOT = Path(__file__).resolve().parents[3]
+KATEX = ROOT / "node_modules" / "katex" / "dist"
+OTHER_FORMATS = re.compile(r',url\(fonts/[\w-]+\.(?:woff|ttf)\) format\("\w+"\)')
+
+
+def katex(target: Path) -> None:
+    """Copy KaTeX's style and its woff2 fonts, the one format that every browser reads."""
+    if not KATEX.exists():
+        raise ExtensionError("KaTeX's fonts are missing; get them with: npm ci")
+    (target / "fonts").mkdir(parents=True, exist_ok=True)
+    style = (KATEX / "katex.min.css").read_text(encoding="utf-8")
+    (target / "katex.css").write_text(OTHER_FORMATS.sub("", style), encoding="utf-8")
+    for font in KATEX.glob("fonts/*.woff2"):
+        shutil.copyfile(font, target / "fonts" / font.name)
+
+
+def digest(files: Iterable[Path]) -> str:
+    """One hash of the names and contents of files."""
+    total = hashlib.sha256()
+    for file in sorted(files):
+        total.update(file.name.encode() + b"\0" + file.read_bytes())
+    return total.hexdigest()
+
+
+def bring(app: Sphinx, config: Config) -> None:
+    """Put the assets where Sphinx copies them from, and tell Sphinx what its pages were made with."""
+    assets = Path(app.outdir).parent / "assets"
+    katex(assets / "katex")
+    shutil.copyfile(ROOT / "src" / "qkv" / "tokens.css", assets / "tokens.css")
+    config.html_static_path.append(str(assets))
+    skin = [file for folder in (ROOT / "book", assets) for file in folder.rglob("*")
+            if file.suffix in {".py", ".html", ".css", ".js", ".svg"}]
+    config.qkv_skin = digest(skin)
+    stamp = Path(config.nb_execution_cache_path or "") / "stamp"
+    config.qkv_execution = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
+
+
+def setup(app: Sphinx) -> None:
+    """A new skin writes every page again; outputs of another package read every page again."""
+    app.add_config_value("qkv_skin", "", "html", [str])
+    app.add_config_value("qkv_execution", "", "env", [str])
+    app.add_config_value("comments_config", {}, "html", [dict])  # Jupyter Book sets it for an extension left out here
+    app.connect("config-inited", bring)

@@ -1,0 +1,84 @@
+"""Formulas: rendered by KaTeX at build time, with Q, K and V in their colours.
+
+A colour means one thing in the whole book, so formulas may not be the exception. KaTeX's HTML is a flat list of glyph
+spans; the ones that name a query, a key or a value get a class, and `qkv.css` gives the class its colour.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+from sphinxcontrib.katex import get_node_equation_number, render_latex
+
+LOGGER = logging.getLogger(__name__)
+
+ROLE = {"q": "query", "k": "key", "v": "value"}
+GLYPH = re.compile(
+    r'<span class="(mord mathnormal(?: mtight)?)"((?: style="[^"]*")?)>([QKVWqkv])</span>'
+    # What follows it: a subscript is the first text of a list with a second row.
+    r'(?=(?:<span class="msupsub"><span class="vlist-t vlist-t2">(?:<[^>]+>)+([^<]))?)'
+)
+
+
+def role(glyph: str, subscript: str) -> str | None:
+    """What a letter with this subscript stands for: a query, a key, a value, or none of them.
+
+    A capital Q, K or V is always the matrix, and a W belongs to the matrix that it makes. A small letter is a vector
+    only with a token's index (q_i, k_2): a bare k is a count, and the v of additive attention is not a value.
+    """
+    if glyph == "W":
+        return ROLE.get(subscript.lower())
+    if glyph.isupper() or (subscript and subscript in "ijmnt0123456789"):
+        return ROLE[glyph.lower()]
+    return None
+
+
+def coloured(html: str) -> str:
+    """Give each glyph of KaTeX's `html` that names a query, key or value the class of its colour."""
+
+    def glyph(match: re.Match[str]) -> str:
+        classes, style, letter, subscript = match.groups(default="")
+        meaning = role(letter, subscript)
+        return f'<span class="{classes} qkv-{meaning}"{style}>{letter}</span>' if meaning else match[0]
+
+    return GLYPH.sub(glyph, html)
+
+
+@lru_cache(maxsize=None)
+def rendered(latex: str, display: bool) -> str:
+    """KaTeX's HTML and MathML of a formula, coloured."""
+    return coloured(render_latex(latex, {"displayMode": display}))
+
+
+def _formula(node: nodes.Element, display: bool) -> str:
+    html = rendered(node.astext(), display)
+    if "katex-error" in html:
+        LOGGER.warning("KaTeX cannot read the formula %s", node.astext(), location=node)
+    return html
+
+
+def visit_math(self: HTML5Translator, node: nodes.math) -> None:
+    """Write an inline formula."""
+    self.body.append(f'<span class="math">{_formula(node, display=False)}</span>')
+    raise nodes.SkipNode
+
+
+def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
+    """Write a formula on lines of its own, with its number where it has one."""
+    self.body.append(self.starttag(node, "div", CLASS="math"))
+    if node["number"]:
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.add_permalink_ref(node, "Link to this equation")
+        self.body.append("</span>")
+    self.body.append(_formula(node, display=True) + "</div>")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Register the renderer under the name that `html_math_renderer` asks for."""
+    app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))

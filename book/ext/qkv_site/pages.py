@@ -1,0 +1,109 @@
+"""One page: the files it loads, what it says about itself, and its ties to other pages."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import PurePosixPath
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from . import widgets
+
+# What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
+NEEDS = {
+    "styles/furo.css": "", "tokens.css": "", "qkv.css": "", "scripts/furo.js": "", "page.js": "",
+    "katex/katex.css": 'class="katex', "copybutton.css": 'class="highlight', "clipboard.min.js": 'class="highlight',
+    "copybutton.js": 'class="highlight', "qkv-site.css": widgets.VIEW, "qkv-site.js": widgets.VIEW,
+}
+SEARCH = {"documentation_options.js", "doctools.js", "sphinx_highlight.js"}
+OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
+COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
+WORDS_A_MINUTE = 200
+MINUTES_A_CELL = 0.4
+WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span class="qkv-value">V</span>'
+
+
+def local_name(asset: Any) -> str:
+    """The path of a script or style below `_static`, without its checksum."""
+    return str(getattr(asset, "filename", asset)).split("?")[0].removeprefix("_static/")
+
+
+def needed(asset: Any, body: str, page: str) -> bool:
+    """Whether a page with this text needs a script or style."""
+    name = local_name(asset)
+    return (name in SEARCH and page == "search") or (name in NEEDS and NEEDS[name] in body)
+
+
+def take_state(context: dict[str, Any]) -> None:
+    """Slim the widgets' state, move it into the text of the page, and make room for the widgets."""
+    for script in context["script_files"]:
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type") == widgets.STATE:
+            state, classes = widgets.slim(attributes["body"])
+            context["body"] = (widgets.slots(context["body"], classes)
+                               + f'<script type="{widgets.STATE}">{state}</script>')
+
+
+def described(doctree: nodes.document) -> str:
+    """The first paragraph of a page, cut at a word, for search engines and previews."""
+    paragraph = next((p for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 40), None)
+    text = " ".join(paragraph.astext().split()) if paragraph else ""
+    return text if len(text) <= 160 else text[:160].rsplit(" ", 1)[0] + "…"
+
+
+def minutes(doctree: nodes.document) -> int:
+    """How long a chapter takes to read: its prose, and a while at each cell."""
+    prose = sum(len(p.astext().split()) for p in doctree.findall(nodes.paragraph))
+    cells = sum(1 for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code")
+    return max(1, round(prose / WORDS_A_MINUTE + cells * MINUTES_A_CELL))
+
+
+def counterpart(page: str, pages: set[str]) -> str | None:
+    """A chapter's exercises, an exercise's chapter. Solutions have none: nothing may lead to them."""
+    folder, _, name = page.partition("/")
+    other = {"chapters": f"exercises/{name}", "exercises": f"chapters/{name}"}.get(folder)
+    return other if other in pages else None
+
+
+def ties(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document) -> dict[str, Any]:
+    """What the line under a notebook's title says: time, the other half of the chapter, the notebook itself."""
+    folder = page.partition("/")[0]
+    other = counterpart(page, app.env.found_docs)
+    repository = app.config.qkv_repository
+    return {
+        "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
+        "number": int(PurePosixPath(page).name.partition("_")[0]),
+        "minutes": minutes(doctree),
+        "other": other and {"link": context["pathto"](other),
+                            "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
+        "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
+        "file": f"{PurePosixPath(page).name}.ipynb",
+        "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,
+    }
+
+
+def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Change what a page is made of, after every extension had its say."""
+    context.setdefault("body", "")
+    take_state(context)
+    for kind in ("script_files", "css_files"):
+        context[kind][:] = [asset for asset in context[kind] if needed(asset, context["body"], page)]
+    context["body"] = OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"])
+    context["qkv_wordmark"] = WORDMARK
+    if doctree is not None:
+        context["qkv_description"] = described(doctree)
+        if page.startswith(("chapters/", "exercises/", "solutions/")):
+            line = app.builder.templates.render("partials/ties.html", ties(app, page, context, doctree))
+            context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
+
+
+def setup(app: Sphinx) -> None:
+    """Run last; the widgets' script is offered to every page and kept by those that need it."""
+    app.add_config_value("qkv_repository", os.environ.get("GITHUB_REPOSITORY", ""), "html", [str])
+    app.add_css_file("qkv-site.css")
+    app.add_js_file("qkv-site.js", loading_method="defer")
+    app.add_js_file("page.js", loading_method="defer")
+    app.connect("html-page-context", compose, priority=900)

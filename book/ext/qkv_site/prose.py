@@ -1,0 +1,71 @@
+"""What the writer's plain Markdown means on the page: predictions, named sections, definitions, alt text.
+
+A chapter is read in JupyterLab and Colab too, where directives are noise. So the source stays plain Markdown, and the
+parts with a look of their own are recognised here by what they say.
+"""
+
+from __future__ import annotations
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+
+SECTIONS = {"break it": "qkv-break-it", "going further": "qkv-further", "in the wild": "qkv-wild",
+            "summary": "qkv-summary"}
+TERMS = {"query": "query", "queries": "query", "key": "key", "keys": "key", "value": "value", "values": "value",
+         "weight": "weight", "weights": "weight", "attention weights": "weight", "output": "output"}
+CODE = {"Q": "query", "K": "key", "V": "value", "W_Q": "query", "W_K": "key", "W_V": "value",
+        "w_q": "query", "w_k": "key", "w_v": "value"}
+BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\"img\")(?![^>]*aria-label=\"[^\"]+\")")
+
+
+def mark_predictions(document: nodes.document) -> None:
+    """A quotation that opens with a bold "Predict" is a question to commit to before reading on."""
+    for quote in document.findall(nodes.block_quote):
+        opening = next(iter(quote.findall(nodes.strong)), None)
+        if opening is not None and opening.astext().lower().startswith("predict"):
+            quote["classes"].append("qkv-predict")
+
+
+def mark_sections(document: nodes.document) -> None:
+    """The sections that every chapter has look alike in all of them."""
+    for section in document.findall(nodes.section):
+        title = section[0].astext().lower() if section.children else ""
+        for opening, name in SECTIONS.items():
+            if title.startswith(opening):
+                section["classes"].append(name)
+
+
+def colour_words(document: nodes.document) -> None:
+    """A defined word, or a matrix in code, that names a query, key or value has its colour."""
+    for strong in document.findall(nodes.strong):
+        if (role := TERMS.get(strong.astext().lower())) is not None:
+            strong["classes"].append(f"qkv-{role}")
+    for literal in document.findall(nodes.literal):
+        if (role := CODE.get(literal.astext())) is not None:
+            literal["classes"].append(f"qkv-{role}")
+
+
+def require_alt_text(document: nodes.document) -> None:
+    """Warn, so that the build fails, about a picture that a blind reader could not know."""
+    for image in document.findall(nodes.image):
+        if not image.get("alt"):
+            LOGGER.warning("an image without alt text (figures: qkv.figures.show(fig, alt=…))", location=image)
+    for raw in document.findall(nodes.raw):
+        if bare := BARE_IMAGE.search(raw.astext()):
+            LOGGER.warning("a picture without alt text: %s", bare[0][:80], location=raw)
+
+
+def mark(app: Sphinx, document: nodes.document) -> None:
+    """Do all of the above to one page."""
+    for step in (mark_predictions, mark_sections, colour_words, require_alt_text):
+        step(document)
+
+
+def setup(app: Sphinx) -> None:
+    """Run once a page has been read."""
+    app.connect("doctree-read", mark)

@@ -1,0 +1,40 @@
+"""Widgets on a page: their state without their code, and a place of the right height that waits for them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+# The host finds a widget's code and style by its `_name`; a kernel or JupyterLab would need the rest.
+NOISE = frozenset(
+    {"_esm", "_css", "_anywidget_id", "_dom_classes", "_model_module", "_model_module_version", "_model_name"}
+    | {"_view_count", "_view_module", "_view_module_version", "_view_name", "layout", "tabbable", "tooltip"}
+)
+VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re.DOTALL)
+
+
+def slim(bundle: str) -> tuple[str, dict[str, str]]:
+    """Widget state without code and layout, safe inside a script element; and each widget's class by its model's id.
+
+    `<` is escaped, because `</script` would end the element and `<!--` would change how it is read.
+    """
+    models = {
+        key: {**model, "state": {name: value for name, value in model["state"].items() if name not in NOISE}}
+        for key, model in json.loads(bundle)["state"].items()
+        if model["model_module"] == "anywidget"
+    }
+    classes = {key: model["state"].get("_name", "") for key, model in models.items()}
+    return json.dumps({"state": models}, separators=(",", ":")).replace("<", "\\u003c"), classes
+
+
+def slots(body: str, classes: dict[str, str]) -> str:
+    """Put each widget's view in an element that reserves its height, so that nothing moves when it comes alive."""
+
+    def slot(view: re.Match[str]) -> str:
+        name = classes.get(json.loads(view[1])["model_id"], "")
+        without = "<noscript><p>This is a live widget. It needs JavaScript.</p></noscript>"
+        return f'<div class="qkv-slot" data-for="{name}">{view[0]}{without}</div>'
+
+    return VIEW_SCRIPT.sub(slot, body)

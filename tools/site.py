@@ -1,0 +1,274 @@
+"""Build the site into _build/html, or build and serve it: `python tools/site.py build`, `… serve [--port N]`.
+
+Three steps: bundle the JavaScript, run the notebooks whose code or package changed (one process per core, into
+_build/.jupyter_cache), and let Jupyter Book write the pages. When nothing changed since the last build, none of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import http.server
+import importlib.metadata
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "_build"
+HTML = BUILD / "html"
+ASSETS = BUILD / "assets"
+CACHE = BUILD / ".jupyter_cache"
+# What an output of a notebook can depend on besides the notebook, and what a page can depend on besides its source.
+PACKAGE = (".py", ".css", ".mplstyle", ".js")
+SOURCES = ("_config.yml", "_toc.yml", "package-lock.json", "book", "chapters", "exercises", "solutions", "src", "tools")
+SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
+
+
+class Stopped(Exception):
+    """The build cannot go on; the message says why, and what to type."""
+
+
+def digest(files: Iterable[Path], *more: str) -> str:
+    """One hash of the names and contents of files, and of some words."""
+    total = hashlib.sha256("\0".join(more).encode())
+    for file in sorted(files):
+        total.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
+    return total.hexdigest()
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files of a folder, without what Python and Jupyter leave there."""
+    if folder.is_file():
+        yield folder
+    for directory, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in SKIPPED]
+        yield from (Path(directory, name) for name in names)
+
+
+def installed() -> str:
+    """Every installed package with its version: any of them may change a page."""
+    return " ".join(sorted(f"{d.name}=={d.version}" for d in importlib.metadata.distributions()))
+
+
+def fingerprint() -> str:
+    """A hash of everything that the site is made of."""
+    sources = [file for name in SOURCES for file in files_below(ROOT / name)]
+    return digest(sources, installed(), platform.python_version(), os.environ.get("GITHUB_REPOSITORY", ""))
+
+
+def package_fingerprint() -> str:
+    """A hash of what a notebook's outputs depend on besides its own code."""
+    versions = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "matplotlib", "ipywidgets")]
+    sources = [file for file in files_below(ROOT / "src" / "qkv") if file.suffix in PACKAGE]
+    return digest(sources, platform.python_version(), *versions)
+
+
+def need(present: bool, what: str, command: str) -> None:
+    """Stop with the command that gets what is missing."""
+    if not present:
+        raise Stopped(f"{what} is missing. Get it with: {command}")
+
+
+def bundle() -> str:
+    """Step 1: the widgets' JavaScript and style, as the site loads them."""
+    need(shutil.which("node") is not None, "Node.js", "sudo apt-get install nodejs npm   (or https://nodejs.org)")
+    need((ROOT / "node_modules" / "katex").exists(), "node_modules", "npm ci")
+    ASSETS.mkdir(parents=True, exist_ok=True)
+    if not (ROOT / "tools" / "bundle.mjs").exists():
+        return "the bundler is not there yet"
+    done = subprocess.run(
+        ["node", "tools/bundle.mjs", "--site", str(ASSETS)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise Stopped(f"the bundler failed:\n{done.stderr or done.stdout}")
+    return ""
+
+
+def notebooks() -> list[Path]:
+    """The notebooks that the table of contents names."""
+    from sphinx_external_toc.parsing import parse_toc_yaml
+
+    documents = parse_toc_yaml(ROOT / "_toc.yml")
+    paths = [ROOT / f"{name}.ipynb" for name in documents]
+    return [path for path in paths if path.exists()]
+
+
+def refresh_cache() -> None:
+    """Drop all outputs when the package or a library that made them changed: nothing stale is ever shown."""
+    stamp, current = CACHE / "stamp", package_fingerprint()
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != current:
+        shutil.rmtree(CACHE, ignore_errors=True)
+        CACHE.mkdir(parents=True)
+        stamp.write_text(current, encoding="utf-8")
+
+
+def run_notebook(path: str) -> tuple[str, Any, float, str]:
+    """Run one notebook in its folder; return its path, the notebook with outputs, the seconds, and the error if any."""
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": Path(path).parent}})
+    start, error = time.perf_counter(), ""
+    try:
+        client.execute()
+    except CellExecutionError as failed:
+        error = failure(notebook, failed.traceback)
+    except (CellTimeoutError, DeadKernelError) as failed:
+        error = failure(notebook, str(failed))
+    return path, notebook, time.perf_counter() - start, error
+
+
+def failure(notebook: Any, why: str) -> str:
+    """Where a notebook stopped: the last cell that was started, its source, and the error."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    raised = [c for c in code if any(out.output_type == "error" for out in c.get("outputs", []))]
+    cell = raised[0] if raised else code[-1]
+    return f"cell {notebook.cells.index(cell) + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
+
+
+def execute() -> str:
+    """Step 2: run the notebooks that are not in the cache, in parallel."""
+    import nbformat
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+
+    refresh_cache()
+    cache = get_cache(str(CACHE))
+    todo = []
+    for path in notebooks():
+        try:
+            cache.match_cache_notebook(nbformat.read(path, as_version=4))
+        except KeyError:
+            todo.append(str(path))
+    if not todo:
+        return "nothing to run"
+    cores = min(os.cpu_count() or 1, len(todo))
+    # One thread each: the cores are busy with other notebooks, and the numbers are the same on every machine.
+    os.environ.update(OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT / "src"), PYTHONHASHSEED="0")
+    with ProcessPoolExecutor(cores) as pool:
+        for path, notebook, seconds, error in pool.map(run_notebook, todo):
+            name = Path(path).relative_to(ROOT)
+            if error:
+                pool.shutdown(cancel_futures=True)
+                raise Stopped(f"{name} failed in {error}")
+            bundle_in = CacheBundleIn(notebook, path, data={"execution_seconds": seconds})
+            cache.cache_notebook_bundle(bundle_in, check_validity=False, overwrite=True)
+            print(f"      {name} {seconds:.1f} s", flush=True)
+    return f"{len(todo)} run"
+
+
+def write_pages() -> str:
+    """Step 3: Jupyter Book, where every warning is an error."""
+    call = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Stopped(f"jupyter-book build found problems:\n{done.stderr or done.stdout}")
+    return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: built without an address (GITHUB_REPOSITORY)"
+
+
+@contextmanager
+def step(label: str) -> Iterator[list[str]]:
+    """Print a step, what it did, and the time that it took."""
+    said: list[str] = []
+    start = time.perf_counter()
+    print(f"{label} …", flush=True)
+    yield said
+    print(f"{label} {time.perf_counter() - start:.1f} s{''.join(f'  ({text})' for text in said if text)}", flush=True)
+
+
+def build() -> None:
+    """Build what changed."""
+    stamp, start = HTML / ".inputs", time.perf_counter()
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint():
+        print(f"nothing changed since the last build ({time.perf_counter() - start:.1f} s)")
+        return
+    stamp.unlink(missing_ok=True)
+    with step("[1/3] widgets") as said:
+        said.append(bundle())
+    current = fingerprint()  # before the pages are made: what is edited meanwhile belongs to the next build
+    with step("[2/3] notebooks") as said:
+        said.append(execute())
+    with step("[3/3] pages") as said:
+        said.append(write_pages())
+    stamp.write_text(current, encoding="utf-8")
+    print(f"built in {time.perf_counter() - start:.1f} s: {HTML.relative_to(ROOT)}/index.html")
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves the site with the types that browsers insist on, and nothing kept from an earlier build."""
+
+    extensions_map = {  # noqa: RUF012
+        **http.server.SimpleHTTPRequestHandler.extensions_map,
+        ".css": "text/css; charset=utf-8",
+        ".html": "text/html; charset=utf-8",
+        ".ipynb": "application/x-ipynb+json",
+        ".js": "text/javascript; charset=utf-8",
+        ".json": "application/json",
+        ".svg": "image/svg+xml",
+        ".woff2": "font/woff2",
+    }
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the terminal shows the address."""
+
+
+def free_port(first: int) -> int:
+    """The first port from `first` on that nobody listens on."""
+    for port in range(first, first + 100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
+    raise Stopped(f"ports {first} to {first + 99} are all taken; choose one with --port")
+
+
+def serve(port: int | None) -> None:
+    """Build, then serve until Ctrl-C."""
+    build()
+    chosen = port or free_port(8000)
+    handler = functools.partial(Handler, directory=str(HTML))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", chosen), handler) as server:
+        print(f"\nThe course is at http://localhost:{chosen}/   (Ctrl-C stops it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("\nStopped.")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("build", help="build what changed")
+    commands.add_parser("serve", help="build, then serve").add_argument("--port", type=int)
+    chosen = parser.parse_args(arguments)
+    try:
+        build() if chosen.command == "build" else serve(chosen.port)
+    except Stopped as stopped:
+        print(f"\nStopped: {stopped}", file=sys.stderr)
+        return 1
+    except OSError as problem:
+        print(f"\nStopped: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
