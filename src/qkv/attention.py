@@ -314,5 +314,5 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     k = k.repeat_interleave(group, dim=-3)  # (B, H, n_k, d): kv head 0 for the first group, then 1, …
     v = v.repeat_interleave(group, dim=-3)
     if mask is None:
-        mask = causal_mask(q.shape[-2], k.shape[-2]).to(q.device)
-    return attention(q, k, v, mask)[0]
+        mask = causal_mask(q.shape[-2], k.shape[-2])
+    return attention(q, k, v, mask.to(q.device))[0]

@@ -1,0 +1,205 @@
+"""A small decoder with a KV cache, on which the book's last core chapter shows what a cache does.
+
+The block is that of GPT-2 (layer norms, one hidden layer) with rotary positions and grouped
+queries. Without a cache and with one it is the same code: an empty cache and all tokens at
+once, or a full one and the newest token alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from qkv.attention import grouped_query_attention, merge_heads, split_heads, window_mask
+from qkv.cache import KVCache, SlidingKVCache
+from qkv.positions import apply_rope
+from qkv.softmax import sample_token
+
+
+@dataclass(frozen=True)
+class DecoderShape:
+    """Say how large a decoder is. A window, where there is one, limits how far back a token sees."""
+
+    vocab_size: int
+    d_model: int
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    d_hidden: int
+    window: int | None = None
+    sinks: int = 0
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+
+# ── the model ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class CachedAttention(nn.Module):
+    """Let new tokens attend to all tokens so far, whose keys and values the cache holds.
+
+    Shapes:
+        x (B, n_new, d_model)
+    Returns:
+        (B, n_new, d_model); the cache holds n_new positions more
+    """
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.shape = shape
+        d_kv = shape.n_kv_heads * shape.d_head
+        self.w_q = nn.Linear(shape.d_model, shape.d_model, bias=False)
+        self.w_k = nn.Linear(shape.d_model, d_kv, bias=False)
+        self.w_v = nn.Linear(shape.d_model, d_kv, bias=False)
+        self.w_o = nn.Linear(shape.d_model, shape.d_model, bias=False)
+
+    def forward(self, x: Tensor, cache: KVCache) -> Tensor:
+        n_new = x.shape[-2]
+        positions = torch.arange(cache.next_position, cache.next_position + n_new)
+        q = split_heads(self.w_q(x), self.shape.n_heads)  # (B, H, n_new, d_head)
+        k = split_heads(self.w_k(x), self.shape.n_kv_heads)  # (B, H_kv, n_new, d_head)
+        v = split_heads(self.w_v(x), self.shape.n_kv_heads)
+        k, v = cache.append(apply_rope(k, positions), v)  # (B, H_kv, n, d_head)
+        heads = grouped_query_attention(apply_rope(q, positions), k, v, self._mask(n_new, k.shape[-2]))
+        return self.w_o(merge_heads(heads))
+
+    def _mask(self, n_new: int, n: int) -> Tensor | None:
+        if self.shape.window is None:
+            return None  # grouped_query_attention is causal
+        return window_mask(n_new, self.shape.window, n, self.shape.sinks)
+
+
+class DecoderBlock(nn.Module):
+    """Mix between tokens, then work on each token alone; add both to what came in.
+
+    Shapes:
+        x (B, n_new, d_model)
+    Returns:
+        (B, n_new, d_model)
+    """
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.norm_1 = nn.LayerNorm(shape.d_model)
+        self.attention = CachedAttention(shape)
+        self.norm_2 = nn.LayerNorm(shape.d_model)
+        self.mlp = nn.Sequential(
+            nn.Linear(shape.d_model, shape.d_hidden), nn.GELU(), nn.Linear(shape.d_hidden, shape.d_model)
+        )
+
+    def forward(self, x: Tensor, cache: KVCache) -> Tensor:
+        x = x + self.attention(self.norm_1(x), cache)
+        return x + self.mlp(self.norm_2(x))
+
+
+class Decoder(nn.Module):
+    """Predict the next token at every position from the tokens up to it.
+
+    Shapes:
+        ids (B, n_new)   caches, one a layer; fresh ones where none are given
+    Returns:
+        logits (B, n_new, vocab_size); each cache holds n_new positions more
+    """
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.vocab_size, shape.d_model)
+        self.blocks = nn.ModuleList(DecoderBlock(shape) for _ in range(shape.n_layers))
+        self.norm = nn.LayerNorm(shape.d_model)
+        self.unembedding = nn.Linear(shape.d_model, shape.vocab_size, bias=False)
+
+    def new_caches(self) -> list[KVCache]:
+        """Make an empty cache for each layer."""
+        window, sinks = self.shape.window, self.shape.sinks
+        return [KVCache() if window is None else SlidingKVCache(window, sinks) for _ in self.blocks]
+
+    def forward(self, ids: Tensor, caches: Sequence[KVCache] | None = None) -> Tensor:
+        caches = self.new_caches() if caches is None else caches
+        x = self.embedding(ids)  # (B, n_new, d_model)
+        for block, cache in zip(self.blocks, caches, strict=True):
+            x = block(x, cache)
+        return self.unembedding(self.norm(x))
+
+
+# ── using it ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@torch.no_grad()
+def prefill(model: Decoder, ids: Tensor, caches: Sequence[KVCache], chunk: int) -> Tensor:
+    """Fill the caches with a prompt, `chunk` tokens at a time.
+
+    The caches end up as after one call with the whole prompt; the largest table of scores has
+    chunk rows instead of n.
+
+    Shapes:
+        ids (B, n)
+    Returns:
+        logits of the last token, (B, vocab_size)
+    """
+    for piece in ids.split(chunk, dim=-1):
+        logits = model(piece, caches)
+    return logits[:, -1]
+
+
+@torch.no_grad()
+def generate(
+    model: Decoder,
+    prompt: Sequence[int],
+    n_new: int,
+    caches: Sequence[KVCache] | None = None,
+    temperature: float = 0.0,
+    generator: torch.Generator | None = None,
+) -> list[int]:
+    """Continue a prompt by n_new tokens, and run each token through the model once.
+
+    Caches that already hold the start of the prompt are carried on with: only the tokens that
+    they have not seen are run.
+
+    Returns:
+        the new ids
+    Raises:
+        ValueError: the caches hold the whole prompt, so there is no token to run.
+    """
+    caches = model.new_caches() if caches is None else caches
+    ids = list(prompt)
+    if caches[0].next_position >= len(ids):
+        raise ValueError(f"expected a prompt longer than the {caches[0].next_position} tokens held; got {len(ids)}")
+    for _ in range(n_new):
+        unseen = ids[caches[0].next_position :]
+        logits = model(torch.tensor([unseen]), caches)
+        ids.append(sample_token(logits[0, -1], temperature, generator))
+    return ids[len(prompt) :]
+
+
+# ── what it costs ─────────────────────────────────────────────────────────────────────────────────
+
+
+class MultiplyAdds(NamedTuple):
+    """Count multiply-adds: in matrices of weights, and between tokens (scores, and mixing values)."""
+
+    projections: int
+    attention: int
+
+
+def multiply_adds(shape: DecoderShape, n_new: int, n_held: int = 0) -> MultiplyAdds:
+    """Count the multiply-adds of one call with n_new tokens, on caches that hold n_held.
+
+    For the n-th token: multiply_adds(shape, 1, n − 1) with a cache, multiply_adds(shape, n)
+    without. Masked scores are counted too, because they are computed. Norms, rotations and
+    the softmax are left out: they are not matrix products.
+    """
+    if shape.window is not None:
+        n_held = min(n_held, shape.sinks + shape.window - 1)
+    d_kv = shape.n_kv_heads * shape.d_head
+    per_layer = shape.d_model * (2 * shape.d_model + 2 * d_kv + 2 * shape.d_hidden)
+    per_token = shape.n_layers * per_layer + shape.d_model * shape.vocab_size
+    per_score = 2 * shape.d_head  # d_head to compute it, d_head to mix one value by its weight
+    n_scores = shape.n_layers * shape.n_heads * n_new * (n_held + n_new)
+    return MultiplyAdds(n_new * per_token, n_scores * per_score)
