@@ -1,0 +1,289 @@
+"""Every figure's one look: matplotlib under `book.mplstyle`, shown as SVG that follows the page into the dark.
+
+Importing this module sets the style of the session, so that a chapter's cells stay plain matplotlib:
+
+    import matplotlib.pyplot as plt
+    from qkv.figures import heatmap, show
+
+    fig, ax = plt.subplots()
+    heatmap(ax, weights, tokens, tokens)
+    show(fig, alt="Each token attends mostly to itself.")
+
+Colours mean the same here as everywhere in the course (`tokens.css`). In the SVG they become CSS variables, and shades of
+`WEIGHT_MAP` become mixtures of two variables: the page decides what they look like, light or dark.
+"""
+
+import hashlib
+import html
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+HERE = Path(__file__).parent
+TOKENS = (HERE / "tokens.css").read_text(encoding="utf-8")
+
+
+def _light_values(tokens: str) -> dict[str, str]:
+    """The palette's colours by name, as they are in light mode."""
+    return dict(re.findall(r"--qkv-([\w-]+):\s*light-dark\((#[0-9a-f]{6}),", tokens))
+
+
+PALETTE = _light_values(TOKENS)
+QUERY, KEY, VALUE = PALETTE["query"], PALETTE["key"], PALETTE["value"]
+WEIGHT, OUTPUT = PALETTE["weight"], PALETTE["output"]
+INK, MUTED, LINE, PAPER = PALETTE["ink"], PALETTE["muted"], PALETTE["line"], PALETTE["paper"]
+PLUS, MINUS = PALETTE["plus"], PALETTE["minus"]
+
+# --- colour maps: mixtures of two palette colours, in the space in which CSS mixes them too -------------------------
+
+LEVELS = 101  # one level a percent: finer steps cannot be seen, and fewer distinct colours compress better
+_TO_LMS = np.array([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+                    [0.0883024619, 0.2817188376, 0.6299787005]])  # fmt: skip
+_TO_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
+                    [0.0259040371, 0.7827717662, -0.8086757660]])  # fmt: skip
+
+
+def _oklab(colour: str) -> np.ndarray:
+    """Oklab coordinates of an sRGB hex colour [Ottosson, 2020]."""
+    srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return _TO_LAB @ np.cbrt(_TO_LMS @ linear)
+
+
+def _srgb(lab: np.ndarray) -> str:
+    """The sRGB hex colour of Oklab coordinates."""
+    linear = np.clip(np.linalg.inv(_TO_LMS) @ (np.linalg.inv(_TO_LAB) @ lab) ** 3, 0, 1)
+    return to_hex(np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055))
+
+
+def mixtures(name: str) -> list[str]:
+    """The shades from paper (0 %) to a palette colour (100 %), in steps of one percent."""
+    paper, full = _oklab(PAPER), _oklab(PALETTE[name])
+    return [_srgb(paper + (full - paper) * i / (LEVELS - 1)) for i in range(LEVELS)]
+
+
+WEIGHT_SHADES, PLUS_SHADES, MINUS_SHADES = mixtures("weight"), mixtures("plus"), mixtures("minus")
+WEIGHT_MAP = ListedColormap(WEIGHT_SHADES, name="qkv-weights")
+"""Attention weights, 0 to 1: from the page's own colour to the colour of weights. Always with vmin=0, vmax=1."""
+SIGNED_MAP = ListedColormap(MINUS_SHADES[:0:-1] + PLUS_SHADES, name="qkv-signed")
+"""Numbers of either sign: the page's own colour is 0."""
+
+
+def _css_colours() -> dict[str, str]:
+    """How each colour that figures use is written in CSS: a variable of the palette, or a mixture of two."""
+    mixed = {
+        shade: f"color-mix(in oklab,var(--qkv-{name}) {percent}%,var(--qkv-paper))"
+        for name, shades in (("minus", MINUS_SHADES), ("plus", PLUS_SHADES), ("weight", WEIGHT_SHADES))
+        for percent, shade in enumerate(shades)
+    }
+    return mixed | {value: f"var(--qkv-{name})" for name, value in reversed(PALETTE.items())}
+
+
+CSS_COLOURS = _css_colours()
+
+
+def _apply_style() -> None:
+    """Set the session's style. Lines differ in dash as well as in colour."""
+    plt.style.use(HERE / "book.mplstyle")
+    plt.rcParams.update(
+        {
+            "axes.edgecolor": MUTED,
+            "axes.labelcolor": INK,
+            "axes.prop_cycle": plt.cycler(color=[WEIGHT, OUTPUT, INK, MUTED])
+            + plt.cycler(linestyle=["-", "--", "-.", ":"]),
+            "grid.color": LINE,
+            "image.cmap": "qkv-weights",
+            "text.color": INK,
+            "xtick.color": MUTED,
+            "xtick.labelcolor": INK,
+            "ytick.color": MUTED,
+            "ytick.labelcolor": INK,
+        }
+    )
+
+
+for _map in (WEIGHT_MAP, SIGNED_MAP):
+    plt.colormaps.register(_map, force=True)
+_apply_style()
+
+# --- what is drawn --------------------------------------------------------------------------------------------------
+
+
+def heatmap(
+    ax: Axes,
+    weights: ArrayLike,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    *,
+    decimals: int = 2,
+) -> None:
+    """Draw attention weights: queries down, keys across, each weight written in its cell.
+
+    weights (n_q, n_k), between 0 and 1; queries and keys are labels, the positions where they are left out.
+    Raises:
+        ValueError: a weight below 0 or above 1, or a number of labels that does not fit.
+    """
+    values = _matrix(weights)
+    if values.min() < -1e-6 or values.max() > 1 + 1e-6:
+        raise ValueError(f"weights are between 0 and 1; got {values.min():.4g} to {values.max():.4g} (scores? use matrix)")
+    shade = np.clip(values, 0, 1)
+    _cells(ax, [[WEIGHT_SHADES[round(w * (LEVELS - 1))] for w in row] for row in shade], shade, values, decimals)
+    _label(ax, values.shape, queries, keys)
+    ax.set_xlabel("key", color=KEY)
+    ax.set_ylabel("query", color=QUERY)
+
+
+def matrix(
+    ax: Axes,
+    values: ArrayLike,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    limit: float | None = None,
+    decimals: int | None = 2,
+) -> None:
+    """Draw numbers of either sign as shaded cells; `limit` is the magnitude of the full shade, None the largest one.
+
+    decimals=None leaves the numbers out, for a matrix too large to read them.
+    """
+    numbers = _matrix(values)
+    scale = limit or float(np.abs(numbers).max()) or 1.0
+    level = np.clip(np.abs(numbers) / scale, 0, 1)
+    shades = [
+        [(PLUS_SHADES if v >= 0 else MINUS_SHADES)[round(s * (LEVELS - 1))] for v, s in zip(row, strengths, strict=True)]
+        for row, strengths in zip(numbers, level, strict=True)
+    ]
+    _cells(ax, shades, level, numbers, decimals)
+    _label(ax, numbers.shape, rows, columns)
+
+
+def _matrix(values: ArrayLike) -> np.ndarray:
+    """A finite two-dimensional array; torch tensors are taken off their graph."""
+    array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)
+    if array.ndim != 2 or not array.size or not np.isfinite(array).all():
+        raise ValueError(f"a matrix of finite numbers is needed; got shape {array.shape}")
+    return array
+
+
+def _cells(ax: Axes, shades: list[list[str]], level: np.ndarray, values: np.ndarray, decimals: int | None) -> None:
+    """One square a value, with the value in it; a small gap lets the page show between cells."""
+    n_rows, n_columns = values.shape
+    gap = 0.04 if decimals is not None else 0.0
+    for i in range(n_rows):
+        for j in range(n_columns):
+            corner = (j - 0.5 + gap, i - 0.5 + gap)
+            ax.add_patch(Rectangle(corner, 1 - 2 * gap, 1 - 2 * gap, facecolor=shades[i][j], edgecolor="none"))
+            if decimals is not None:
+                colour = PAPER if level[i, j] > 0.6 else INK
+                ax.text(j, i, f"{values[i, j]:.{decimals}f}", ha="center", va="center", color=colour)
+    ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5), aspect="equal" if decimals is None else "auto")
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+
+
+def _label(ax: Axes, shape: tuple[int, ...], rows: Sequence[str] | None, columns: Sequence[str] | None) -> None:
+    """Labels beside the rows and above the columns; positions are thinned out where there are many."""
+    for labels, size, name, put in ((rows, shape[0], "row", ax.set_yticks), (columns, shape[1], "column", ax.set_xticks)):
+        if labels is not None and len(labels) != size:
+            raise ValueError(f"one label for each {name}: {size} are needed, got {len(labels)}")
+        step = 1 if labels is not None or size <= 16 else -(-size // 8)
+        places = range(0, size, step)
+        put(list(places), [str(labels[i] if labels is not None else i) for i in places])
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+
+
+# --- how it is shown ------------------------------------------------------------------------------------------------
+
+
+class Shown:
+    """A figure ready for the page: inline SVG for browsers, its alt text for everybody else."""
+
+    def __init__(self, markup: str, alt: str) -> None:
+        self.markup = markup
+        self.alt = alt
+
+    def __repr__(self) -> str:
+        return f"Figure: {self.alt}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.markup, "text/plain": repr(self)}
+
+
+def show(fig: Figure, *, alt: str, caption: str = "") -> Shown:
+    """Close the figure and return it as the cell's result.
+
+    `alt` says what the figure shows to somebody who cannot see it: the finding, not the furniture.
+    Raises:
+        ValueError: `alt` is empty.
+    """
+    alt = " ".join(alt.split())
+    if not alt:
+        raise ValueError("alt is empty: say what the figure shows to somebody who cannot see it")
+    plt.close(fig)
+    svg = _slim(_draw(fig), alt)
+    below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
+    return Shown(f'<figure class="qkv-figure">{STYLE}{svg}{below}</figure>', alt)
+
+
+def _draw(fig: Figure) -> str:
+    """The figure as matplotlib writes it. A character that matplotlib's fonts lack is the browser's to draw."""
+    out = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
+        fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    return out.getvalue()
+
+
+def _slim(svg: str, alt: str) -> str:
+    """What a page needs of matplotlib's SVG: named, following the theme, without identifiers that could collide."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r"\s*\n\s*", " ", body)
+    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: CSS_COLOURS.get(colour[0], colour[0]), body)
+    body = re.sub(r"font-family: [^;\"]*", "font-family: var(--qkv-font)", body)
+    body = re.sub(r"<g>\s*(<(?:path|text)[^<]*(?:</text>)?)\s*</g>", r"\1", body)
+    return _opening(_own_identifiers(body), alt)
+
+
+def _own_identifiers(svg: str) -> str:
+    """Drop identifiers that nothing refers to, and make the others this figure's own: a page has many figures."""
+    own = hashlib.sha256(svg.encode()).hexdigest()[:6]
+    used = set(re.findall(r'(?:url\(|href=")#([\w-]+)', svg))
+    svg = re.sub(r' id="([\w-]+)"', lambda m: f' id="{m[1]}-{own}"' if m[1] in used else "", svg)
+    return re.sub(r'(url\(|href=")#([\w-]+)', rf"\1#\2-{own}", svg)
+
+
+def _opening(svg: str, alt: str) -> str:
+    """The svg element itself: sized for the column, but never shrunk until its text cannot be read."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert found is not None, "matplotlib writes a viewBox"
+    width = float(found[1]) * 4 / 3
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {found[0]} role="img" '
+        f'aria-label="{html.escape(alt)}" style="width:100%;max-width:{width:.0f}px;min-width:{width * 0.72:.0f}px">'
+    )
+    return head + svg[svg.index(">") + 1 :].strip()
+
+
+def _minified(css: str) -> str:
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    # A space before a colon is a descendant combinator, and stays.
+    return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", css)).replace(": ", ":").strip()
+
+
+# JupyterLab and Colab know nothing of the palette, so the figure carries it; the site loads it once and drops this.
+STYLE = f"<style data-qkv-tokens>{_minified(TOKENS)}.qkv-figure{{margin:0;overflow-x:auto;color:var(--qkv-ink)}}</style>"
