@@ -1,10 +1,11 @@
 // What every page does after it was read: follow the theme, let the keyboard scroll what is wider than the column.
-"use strict";
+
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const follow = () => {
     const chosen = document.body.dataset.theme;
-    document.documentElement.dataset.theme = chosen === "dark" || (chosen !== "light" && dark.matches) ? "dark" : "light";
+    document.documentElement.dataset.theme =
+      chosen === "dark" || (chosen !== "light" && dark.matches) ? "dark" : "light";
   };
   new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
   dark.addEventListener("change", follow);
