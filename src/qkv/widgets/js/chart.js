@@ -1,0 +1,42 @@
+/* Plots of any width without measuring: positions are percentages of the drawing area, text and strokes keep their size.
+ *
+ * Scales are d3's with ranges in [0, 100] (y: [100, 0]); marks take their results through `pct`. */
+
+import { line } from "d3-shape";
+import { html, svg } from "lit-html";
+
+export const pct = (position) => `${Math.round(position * 1000) / 1000}%`;
+
+/** A drawing area with room for its axes (`qkv-plot` sets it aside); `label` says in words what is to be seen. */
+export const plot = ({ label, kind = "", marks }) =>
+  html`<div class="qkv-plot ${kind}"><svg role="img" aria-label=${label}>${marks}</svg></div>`;
+
+/** A curve through [x, y] points, stretched with the area. `closed` fills it down to its ends. */
+export const curve = ({
+  points,
+  kind = "",
+  closed = false,
+}) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
+  <path class="qkv-curve ${kind}" d=${line()(points) + (closed ? "Z" : "")} />
+</svg>`;
+
+export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind = "qkv-grid" }) =>
+  svg`<line class=${kind} x1=${pct(x1)} x2=${pct(x2)} y1=${pct(y1)} y2=${pct(y2)} />`;
+
+export const dotMark = ({ x, y, kind = "" }) =>
+  svg`<circle class="qkv-dot ${kind}" r="4.5" cx=${pct(x)} cy=${pct(y)} />`;
+
+/** Text at a place, moved by whole lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end. */
+export const words = ({ x, y, dx = 0, lines = 0, anchor = "middle", kind = "", content }) =>
+  svg`<text class=${kind} x=${pct(x)} y=${pct(y)} dx=${dx} dy="${lines + 0.35}em" text-anchor=${anchor}>${content}</text>`;
+
+/** Ticks, and a name in lower case, below the drawing area. */
+export const xAxis = ({ scale, ticks, format = String, title }) => svg`
+  ${rule({ y1: 100, kind: "qkv-axis" })}
+  ${ticks.map((tick) => words({ x: scale(tick), y: 100, lines: 0.95, content: format(tick) }))}
+  ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`;
+
+/** Ticks left of the drawing area, with a grid line each. */
+export const yAxis = ({ scale, ticks, format = String }) => svg`
+  ${ticks.map((tick) => rule({ y1: scale(tick), y2: scale(tick) }))}
+  ${ticks.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`;

@@ -1,0 +1,106 @@
+/* Native inputs with labels, as templates. `label` may be a template; `text` is the value in words, seen and read out. */
+
+import { html, nothing } from "lit-html";
+import { live } from "lit-html/directives/live.js";
+import { num } from "./numbers.js";
+
+function range({ label, min, max, step, position, text, ends = [], onPosition }) {
+  return html`<div class="qkv-control qkv-range">
+    <label>
+      <span class="qkv-label">${label}</span>
+      <input type="range" min=${min} max=${max} step=${step} aria-valuetext=${text} .value=${live(String(position))}
+        @input=${(event) => onPosition(Number(event.target.value))}>
+    </label>
+    <output>${text}</output>
+    ${ends.length ? html`<div class="qkv-ends" aria-hidden="true">${ends.map((end) => html`<span>${end}</span>`)}</div>` : nothing}
+  </div>`;
+}
+
+/** A slider over equal steps. */
+export const slider = ({ label, value, min, max, step = 1, text = num(value), ends, onInput }) =>
+  range({ label, min, max, step, position: value, text, ends, onPosition: onInput });
+
+/** A slider over a list of values, such as the powers of two. */
+export const stepSlider = ({ label, value, values, text = num(value), ends, onInput }) =>
+  range({
+    ...{ label, text, ends, min: 0, max: values.length - 1, step: 1 },
+    position: values.indexOf(value),
+    onPosition: (index) => onInput(values[index]),
+  });
+
+/** A slider whose equal steps multiply; the value is rounded to three significant digits. */
+export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) =>
+  range({
+    ...{ label, text, ends, min: 0, max: 200, step: 1 },
+    position: Math.round((200 * Math.log(value / min)) / Math.log(max / min)),
+    onPosition: (position) => onInput(Number((min * (max / min) ** (position / 200)).toPrecision(3))),
+  });
+
+/** 1, 2, 4, … 2^last. */
+export const powersOfTwo = (last) => Array.from({ length: last + 1 }, (_, power) => 2 ** power);
+
+export const toggle = ({ label, checked, onChange }) => html`<label class="qkv-control qkv-toggle">
+  <input type="checkbox" role="switch" .checked=${live(checked)} @change=${(event) => onChange(event.target.checked)}>
+  <span>${label}</span>
+</label>`;
+
+/** One of a few, all in sight: `options` are { value, label }; `name` starts with the view's id. */
+export const choices = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control qkv-choices">
+  <legend class="qkv-label">${label}</legend>
+  <div>${options.map(
+    (option) => html`<label>
+      <input type="radio" name=${name} .checked=${live(option.value === value)} @change=${() => onChange(option.value)}>
+      <span>${option.label}</span>
+    </label>`,
+  )}</div>
+</fieldset>`;
+
+/** One of many, in a list that opens. */
+export const select = ({ label, value, options, onChange }) => html`<label class="qkv-control qkv-select">
+  <span class="qkv-label">${label}</span>
+  <select @change=${(event) => onChange(options[event.target.selectedIndex].value)}>
+    ${options.map((option) => html`<option .selected=${live(option.value === value)}>${option.label}</option>`)}
+  </select>
+</label>`;
+
+/** A number typed by hand; what is not a number, or lies outside, is not passed on. A cell's label is not drawn. */
+export const numberInput = ({
+  label,
+  value,
+  min = -Infinity,
+  max = Infinity,
+  step = "any",
+  inCell = false,
+  onInput,
+}) => {
+  const passOn = ({ target }) => {
+    const typed = target.valueAsNumber;
+    if (typed >= min && typed <= max) onInput(typed);
+  };
+  return html`<label class="qkv-control qkv-number">
+    <span class=${inCell ? "qkv-unseen" : "qkv-label"}>${label}</span>
+    <input type="number" min=${min} max=${max} step=${step} .value=${live(String(value))} @change=${passOn}>
+  </label>`;
+};
+
+export const button = ({ label, disabled = false, onClick }) =>
+  html`<button type="button" class="qkv-control qkv-button" ?disabled=${disabled} @click=${onClick}>${label}</button>`;
+
+/** Named numbers: `entries` are [term, text] or [term, text, unit]. */
+export const readings = (entries) => html`<dl class="qkv-readings">
+  ${entries.map(([term, text, unit]) => html`<div><dt>${term}</dt><dd>${text}${unit ? html` <small>${unit}</small>` : nothing}</dd></div>`)}
+</dl>`;
+
+/** Numbers that a drawing shows, as a table to open; the first cell of each row names it. */
+export const table = ({ summary = "The numbers as a table", caption, head, rows }) => html`<details class="qkv-table">
+  <summary>${summary}</summary>
+  <div class="qkv-scroll" tabindex="0" role="region" aria-label=${summary}>
+    <table>
+      <caption>${caption}</caption>
+      <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+      <tbody>${rows.map(
+        ([first, ...rest]) => html`<tr><th scope="row">${first}</th>${rest.map((cell) => html`<td>${cell}</td>`)}</tr>`,
+      )}</tbody>
+    </table>
+  </div>
+</details>`;

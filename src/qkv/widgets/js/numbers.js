@@ -1,0 +1,27 @@
+/* Numbers as text: the one place that decides how a number looks. */
+
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** A number as text, to so many significant digits, or to `places` after the point; no whole digit is dropped.
+ *
+ * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262 144, num(2e-7) = 2.00 × 10⁻⁷, num(1, { places: 2 }) = 1.00 */
+export function num(x, { digits = 3, places } = {}) {
+  if (Number.isNaN(x)) return "not a number";
+  const size = Math.abs(x);
+  const text = size === Infinity ? "∞" : positive(size, digits, places);
+  return x < 0 && /[1-9∞]/.test(text) ? `−${text}` : text;
+}
+
+function positive(size, digits, places) {
+  const [leading, exponent] = size.toExponential(digits - 1).split("e");
+  if (exponent > 14 || (exponent < -4 && places === undefined)) return `${leading} × 10${raised(exponent)}`;
+  const shown = places ?? (Number.isInteger(size) ? 0 : Math.max(0, digits - 1 - exponent));
+  const [whole, rest] = size.toFixed(shown).split(".");
+  return grouped(whole) + (rest ? `.${rest}` : "");
+}
+
+/** Thousands are set apart by thin spaces, from 10 000 on. */
+const grouped = (whole) => (whole.length < 5 ? whole : whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
+const raised = (exponent) =>
+  [...String(Number(exponent))].map((digit) => (digit === "-" ? "⁻" : SUPERSCRIPTS[digit])).join("");
