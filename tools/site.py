@@ -35,7 +35,7 @@ SOURCES = ("_config.yml", "_toc.yml", "package-lock.json", "book", "chapters", "
 SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The build cannot go on; the message says why, and what to type."""
 
 
@@ -69,7 +69,9 @@ def fingerprint() -> str:
 
 def package_fingerprint() -> str:
     """A hash of what a notebook's outputs depend on besides its own code."""
-    versions = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "matplotlib", "ipywidgets")]
+    versions = [
+        f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "matplotlib", "ipywidgets")
+    ]
     sources = [file for file in files_below(ROOT / "src" / "qkv") if file.suffix in PACKAGE]
     return digest(sources, platform.python_version(), *versions)
 
@@ -77,7 +79,7 @@ def package_fingerprint() -> str:
 def need(present: bool, what: str, command: str) -> None:
     """Stop with the command that gets what is missing."""
     if not present:
-        raise Stopped(f"{what} is missing. Get it with: {command}")
+        raise StoppedError(f"{what} is missing. Get it with: {command}")
 
 
 def bundle() -> str:
@@ -85,13 +87,11 @@ def bundle() -> str:
     need(shutil.which("node") is not None, "Node.js", "sudo apt-get install nodejs npm   (or https://nodejs.org)")
     need((ROOT / "node_modules" / "katex").exists(), "node_modules", "npm ci")
     ASSETS.mkdir(parents=True, exist_ok=True)
-    if not (ROOT / "tools" / "bundle.mjs").exists():
-        return "the bundler is not there yet"
     done = subprocess.run(
         ["node", "tools/bundle.mjs", "--site", str(ASSETS)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise Stopped(f"the bundler failed:\n{done.stderr or done.stdout}")
+        raise StoppedError(f"the bundler failed:\n{done.stderr or done.stdout}")
     return ""
 
 
@@ -113,6 +113,15 @@ def refresh_cache() -> None:
         stamp.write_text(current, encoding="utf-8")
 
 
+def kernel_environment() -> dict[str, str]:
+    """What a kernel starts with: this package, and one thread.
+
+    The other cores are busy with other notebooks, and with one thread the numbers are the same on every machine.
+    """
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    return {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 def run_notebook(path: str) -> tuple[str, Any, float, str]:
     """Run one notebook in its folder; return its path, the notebook with outputs, the seconds, and the error if any."""
     import nbformat
@@ -120,7 +129,8 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": Path(path).parent}})
+    folder = {"metadata": {"path": str(Path(path).parent)}}
+    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources=folder)
     start, error = time.perf_counter(), ""
     try:
         client.execute()
@@ -156,16 +166,14 @@ def execute() -> str:
     if not todo:
         return "nothing to run"
     cores = min(os.cpu_count() or 1, len(todo))
-    # One thread each: the cores are busy with other notebooks, and the numbers are the same on every machine.
-    os.environ.update(OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT / "src"), PYTHONHASHSEED="0")
-    with ProcessPoolExecutor(cores) as pool:
-        for path, notebook, seconds, error in pool.map(run_notebook, todo):
-            name = Path(path).relative_to(ROOT)
+    with ProcessPoolExecutor(cores, initializer=os.environ.update, initargs=(kernel_environment(),)) as pool:
+        for ran, notebook, seconds, error in pool.map(run_notebook, todo):
+            name = Path(ran).relative_to(ROOT)
             if error:
                 pool.shutdown(cancel_futures=True)
-                raise Stopped(f"{name} failed in {error}")
-            bundle_in = CacheBundleIn(notebook, path, data={"execution_seconds": seconds})
-            cache.cache_notebook_bundle(bundle_in, check_validity=False, overwrite=True)
+                raise StoppedError(f"{name} failed in {error}")
+            executed = CacheBundleIn(notebook, ran, data={"execution_seconds": seconds})
+            cache.cache_notebook_bundle(executed, check_validity=False, overwrite=True)
             print(f"      {name} {seconds:.1f} s", flush=True)
     return f"{len(todo)} run"
 
@@ -176,7 +184,7 @@ def write_pages() -> str:
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Stopped(f"jupyter-book build found problems:\n{done.stderr or done.stdout}")
+        raise StoppedError(f"jupyter-book build found problems:\n{done.stderr or done.stdout}")
     return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: built without an address (GITHUB_REPOSITORY)"
 
 
@@ -236,7 +244,7 @@ def free_port(first: int) -> int:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):
                 return port
-    raise Stopped(f"ports {first} to {first + 99} are all taken; choose one with --port")
+    raise StoppedError(f"ports {first} to {first + 99} are all taken; choose one with --port")
 
 
 def serve(port: int | None) -> None:
@@ -261,7 +269,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         build() if chosen.command == "build" else serve(chosen.port)
-    except Stopped as stopped:
+    except StoppedError as stopped:
         print(f"\nStopped: {stopped}", file=sys.stderr)
         return 1
     except OSError as problem:

@@ -9,8 +9,8 @@ Importing this module sets the style of the session, so that a chapter's cells s
     heatmap(ax, weights, tokens, tokens)
     show(fig, alt="Each token attends mostly to itself.")
 
-Colours mean the same here as everywhere in the course (`tokens.css`). In the SVG they become CSS variables, and shades of
-`WEIGHT_MAP` become mixtures of two variables: the page decides what they look like, light or dark.
+Colours mean the same here as everywhere in the course (`tokens.css`). In the SVG they become CSS variables, and shades
+become mixtures of two variables: the page decides what they look like, light or dark.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,11 +43,9 @@ PALETTE = _light_values(TOKENS)
 QUERY, KEY, VALUE = PALETTE["query"], PALETTE["key"], PALETTE["value"]
 WEIGHT, OUTPUT = PALETTE["weight"], PALETTE["output"]
 INK, MUTED, LINE, PAPER = PALETTE["ink"], PALETTE["muted"], PALETTE["line"], PALETTE["paper"]
-PLUS, MINUS = PALETTE["plus"], PALETTE["minus"]
 
 # --- colour maps: mixtures of two palette colours, in the space in which CSS mixes them too -------------------------
 
-LEVELS = 101  # one level a percent: finer steps cannot be seen, and fewer distinct colours compress better
 _TO_LMS = np.array([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
                     [0.0883024619, 0.2817188376, 0.6299787005]])  # fmt: skip
 _TO_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
@@ -67,27 +65,34 @@ def _srgb(lab: np.ndarray) -> str:
     return to_hex(np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055))
 
 
-def mixtures(name: str) -> list[str]:
+def _mixtures(name: str) -> list[str]:
     """The shades from paper (0 %) to a palette colour (100 %), in steps of one percent."""
     paper, full = _oklab(PAPER), _oklab(PALETTE[name])
-    return [_srgb(paper + (full - paper) * i / (LEVELS - 1)) for i in range(LEVELS)]
+    return [_srgb(paper + (full - paper) * percent / 100) for percent in range(101)]
 
 
-WEIGHT_SHADES, PLUS_SHADES, MINUS_SHADES = mixtures("weight"), mixtures("plus"), mixtures("minus")
-WEIGHT_MAP = ListedColormap(WEIGHT_SHADES, name="qkv-weights")
+SHADES = {name: _mixtures(name) for name in ("weight", "plus", "minus")}
+WEIGHT_MAP = ListedColormap(SHADES["weight"], name="qkv-weights")
 """Attention weights, 0 to 1: from the page's own colour to the colour of weights. Always with vmin=0, vmax=1."""
-SIGNED_MAP = ListedColormap(MINUS_SHADES[:0:-1] + PLUS_SHADES, name="qkv-signed")
+SIGNED_MAP = ListedColormap(SHADES["minus"][:0:-1] + SHADES["plus"], name="qkv-signed")
 """Numbers of either sign: the page's own colour is 0."""
+
+
+# Numbers written on a shade: black or white, whichever is readable there, which changes at another percentage in the
+# dark. Three colours that nothing else has stand for the three cases until the SVG is written.
+ON_PALE, ON_MIDDLE, ON_DEEP = "#000001", "#000002", "#fffffe"
+_WRITTEN = {ON_PALE: "light-dark(#000,#fff)", ON_MIDDLE: "#000", ON_DEEP: "light-dark(#fff,#000)"}
+_PALE_UP_TO, _DEEP_FROM = {"weight": 65, "plus": 61, "minus": 66}, {"weight": 78, "plus": 71, "minus": 87}
 
 
 def _css_colours() -> dict[str, str]:
     """How each colour that figures use is written in CSS: a variable of the palette, or a mixture of two."""
     mixed = {
         shade: f"color-mix(in oklab,var(--qkv-{name}) {percent}%,var(--qkv-paper))"
-        for name, shades in (("minus", MINUS_SHADES), ("plus", PLUS_SHADES), ("weight", WEIGHT_SHADES))
+        for name, shades in SHADES.items()
         for percent, shade in enumerate(shades)
     }
-    return mixed | {value: f"var(--qkv-{name})" for name, value in reversed(PALETTE.items())}
+    return mixed | _WRITTEN | {value: f"var(--qkv-{name})" for name, value in reversed(PALETTE.items())}
 
 
 CSS_COLOURS = _css_colours()
@@ -136,9 +141,10 @@ def heatmap(
     """
     values = _matrix(weights)
     if values.min() < -1e-6 or values.max() > 1 + 1e-6:
-        raise ValueError(f"weights are between 0 and 1; got {values.min():.4g} to {values.max():.4g} (scores? use matrix)")
-    shade = np.clip(values, 0, 1)
-    _cells(ax, [[WEIGHT_SHADES[round(w * (LEVELS - 1))] for w in row] for row in shade], shade, values, decimals)
+        raise ValueError(
+            f"weights are between 0 and 1; got {values.min():.4g} to {values.max():.4g} (scores? use matrix)"
+        )
+    _cells(ax, values, [[_Cell("weight", round(100 * min(max(w, 0), 1))) for w in row] for row in values], decimals)
     _label(ax, values.shape, queries, keys)
     ax.set_xlabel("key", color=KEY)
     ax.set_ylabel("query", color=QUERY)
@@ -159,12 +165,10 @@ def matrix(
     """
     numbers = _matrix(values)
     scale = limit or float(np.abs(numbers).max()) or 1.0
-    level = np.clip(np.abs(numbers) / scale, 0, 1)
-    shades = [
-        [(PLUS_SHADES if v >= 0 else MINUS_SHADES)[round(s * (LEVELS - 1))] for v, s in zip(row, strengths, strict=True)]
-        for row, strengths in zip(numbers, level, strict=True)
+    cells = [
+        [_Cell("plus" if v >= 0 else "minus", round(100 * min(abs(v) / scale, 1))) for v in row] for row in numbers
     ]
-    _cells(ax, shades, level, numbers, decimals)
+    _cells(ax, numbers, cells, decimals)
     _label(ax, numbers.shape, rows, columns)
 
 
@@ -176,17 +180,33 @@ def _matrix(values: ArrayLike) -> np.ndarray:
     return array
 
 
-def _cells(ax: Axes, shades: list[list[str]], level: np.ndarray, values: np.ndarray, decimals: int | None) -> None:
-    """One square a value, with the value in it; a small gap lets the page show between cells."""
+class _Cell(NamedTuple):
+    """A shade: how many percent of which colour."""
+
+    name: str
+    percent: int
+
+    @property
+    def fill(self) -> str:
+        return SHADES[self.name][self.percent]
+
+    @property
+    def text(self) -> str:
+        if self.percent <= _PALE_UP_TO[self.name]:
+            return ON_PALE
+        return ON_DEEP if self.percent >= _DEEP_FROM[self.name] else ON_MIDDLE
+
+
+def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int | None) -> None:
+    """One square a value, with the value in it; a small gap lets the page show between squares."""
     n_rows, n_columns = values.shape
-    gap = 0.04 if decimals is not None else 0.0
-    for i in range(n_rows):
-        for j in range(n_columns):
-            corner = (j - 0.5 + gap, i - 0.5 + gap)
-            ax.add_patch(Rectangle(corner, 1 - 2 * gap, 1 - 2 * gap, facecolor=shades[i][j], edgecolor="none"))
-            if decimals is not None:
-                colour = PAPER if level[i, j] > 0.6 else INK
-                ax.text(j, i, f"{values[i, j]:.{decimals}f}", ha="center", va="center", color=colour)
+    side, gap = (0.92, 0.04) if decimals is not None else (1.0, 0.0)
+    for (i, j), value in np.ndenumerate(values):
+        cell = cells[i][j]
+        corner = (j - 0.5 + gap, i - 0.5 + gap)
+        ax.add_patch(Rectangle(corner, side, side, facecolor=cell.fill, edgecolor="none"))
+        if decimals is not None:
+            ax.text(j, i, f"{value:.{decimals}f}", ha="center", va="center", color=cell.text)
     ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5), aspect="equal" if decimals is None else "auto")
     ax.grid(False)
     ax.spines[:].set_visible(False)
@@ -195,7 +215,10 @@ def _cells(ax: Axes, shades: list[list[str]], level: np.ndarray, values: np.ndar
 
 def _label(ax: Axes, shape: tuple[int, ...], rows: Sequence[str] | None, columns: Sequence[str] | None) -> None:
     """Labels beside the rows and above the columns; positions are thinned out where there are many."""
-    for labels, size, name, put in ((rows, shape[0], "row", ax.set_yticks), (columns, shape[1], "column", ax.set_xticks)):
+    for labels, size, name, put in (
+        (rows, shape[0], "row", ax.set_yticks),
+        (columns, shape[1], "column", ax.set_xticks),
+    ):
         if labels is not None and len(labels) != size:
             raise ValueError(f"one label for each {name}: {size} are needed, got {len(labels)}")
         step = 1 if labels is not None or size <= 16 else -(-size // 8)
@@ -286,4 +309,6 @@ def _minified(css: str) -> str:
 
 
 # JupyterLab and Colab know nothing of the palette, so the figure carries it; the site loads it once and drops this.
-STYLE = f"<style data-qkv-tokens>{_minified(TOKENS)}.qkv-figure{{margin:0;overflow-x:auto;color:var(--qkv-ink)}}</style>"
+STYLE = (
+    f"<style data-qkv-tokens>{_minified(TOKENS)}.qkv-figure{{margin:0;overflow-x:auto;color:var(--qkv-ink)}}</style>"
+)

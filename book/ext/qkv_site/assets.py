@@ -1,4 +1,4 @@
-"""Files that pages need and Sphinx does not know: KaTeX's style and fonts, the widgets' bundle; and what they make stale."""
+"""Files that pages need and Sphinx does not know: KaTeX's style and fonts, the palette, the widgets' bundle."""
 
 from __future__ import annotations
 
@@ -42,8 +42,12 @@ def bring(app: Sphinx, config: Config) -> None:
     katex(assets / "katex")
     shutil.copyfile(ROOT / "src" / "qkv" / "tokens.css", assets / "tokens.css")
     config.html_static_path.append(str(assets))
-    skin = [file for folder in (ROOT / "book", assets) for file in folder.rglob("*")
-            if file.suffix in {".py", ".html", ".css", ".js", ".svg"}]
+    skin = [
+        file
+        for folder in (ROOT / "book", assets)
+        for file in folder.rglob("*")
+        if file.suffix in {".py", ".html", ".css", ".js", ".svg"}
+    ]
     config.qkv_skin = digest(skin)
     stamp = Path(config.nb_execution_cache_path or "") / "stamp"
     config.qkv_execution = stamp.read_text(encoding="utf-8") if stamp.exists() else ""

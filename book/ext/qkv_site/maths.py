@@ -7,7 +7,7 @@ spans; the ones that name a query, a key or a value get a class, and `qkv.css` g
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -49,7 +49,7 @@ def coloured(html: str) -> str:
     return GLYPH.sub(glyph, html)
 
 
-@lru_cache(maxsize=None)
+@cache
 def rendered(latex: str, display: bool) -> str:
     """KaTeX's HTML and MathML of a formula, coloured."""
     return coloured(render_latex(latex, {"displayMode": display}))

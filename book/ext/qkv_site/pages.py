@@ -14,9 +14,17 @@ from . import widgets
 
 # What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
 NEEDS = {
-    "styles/furo.css": "", "tokens.css": "", "qkv.css": "", "scripts/furo.js": "", "page.js": "",
-    "katex/katex.css": 'class="katex', "copybutton.css": 'class="highlight', "clipboard.min.js": 'class="highlight',
-    "copybutton.js": 'class="highlight', "qkv-site.css": widgets.VIEW, "qkv-site.js": widgets.VIEW,
+    "styles/furo.css": "",
+    "tokens.css": "",
+    "qkv.css": "",
+    "scripts/furo.js": "",
+    "page.js": "",
+    "katex/katex.css": 'class="katex',
+    "copybutton.css": 'class="highlight',
+    "clipboard.min.js": 'class="highlight',
+    "copybutton.js": 'class="highlight',
+    "qkv-site.css": widgets.VIEW,
+    "qkv-site.js": widgets.VIEW,
 }
 SEARCH = {"documentation_options.js", "doctools.js", "sphinx_highlight.js"}
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
@@ -43,8 +51,9 @@ def take_state(context: dict[str, Any]) -> None:
         attributes = getattr(script, "attributes", {})
         if attributes.get("type") == widgets.STATE:
             state, classes = widgets.slim(attributes["body"])
-            context["body"] = (widgets.slots(context["body"], classes)
-                               + f'<script type="{widgets.STATE}">{state}</script>')
+            context["body"] = (
+                widgets.slots(context["body"], classes) + f'<script type="{widgets.STATE}">{state}</script>'
+            )
 
 
 def described(doctree: nodes.document) -> str:
@@ -77,8 +86,8 @@ def ties(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
         "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
         "number": int(PurePosixPath(page).name.partition("_")[0]),
         "minutes": minutes(doctree),
-        "other": other and {"link": context["pathto"](other),
-                            "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
+        "other": other
+        and {"link": context["pathto"](other), "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
         "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
         "file": f"{PurePosixPath(page).name}.ipynb",
         "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,

@@ -14,12 +14,36 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 
-SECTIONS = {"break it": "qkv-break-it", "going further": "qkv-further", "in the wild": "qkv-wild",
-            "summary": "qkv-summary"}
-TERMS = {"query": "query", "queries": "query", "key": "key", "keys": "key", "value": "value", "values": "value",
-         "weight": "weight", "weights": "weight", "attention weights": "weight", "output": "output"}
-CODE = {"Q": "query", "K": "key", "V": "value", "W_Q": "query", "W_K": "key", "W_V": "value",
-        "w_q": "query", "w_k": "key", "w_v": "value"}
+SECTIONS = {
+    "break it": "qkv-break-it",
+    "going further": "qkv-further",
+    "in the wild": "qkv-wild",
+    "summary": "qkv-summary",
+}
+TERMS = {
+    "query": "query",
+    "queries": "query",
+    "key": "key",
+    "keys": "key",
+    "value": "value",
+    "values": "value",
+    "weight": "weight",
+    "weights": "weight",
+    "attention weights": "weight",
+    "output": "output",
+}
+CODE = {
+    "Q": "query",
+    "K": "key",
+    "V": "value",
+    "W_Q": "query",
+    "W_K": "key",
+    "W_V": "value",
+    "w_q": "query",
+    "w_k": "key",
+    "w_v": "value",
+}
+FIGURE_STYLE = re.compile(r"<style data-qkv-tokens>.*?</style>", re.DOTALL)
 BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\"img\")(?![^>]*aria-label=\"[^\"]+\")")
 
 
@@ -50,6 +74,14 @@ def colour_words(document: nodes.document) -> None:
             literal["classes"].append(f"qkv-{role}")
 
 
+def share_palette(document: nodes.document) -> None:
+    """The page has the palette already; the copy that each figure carries for other places is left out."""
+    for raw in document.findall(nodes.raw):
+        if "data-qkv-tokens" in raw.astext():
+            text = FIGURE_STYLE.sub("", raw.astext())
+            raw.replace_self(nodes.raw("", text, **raw.non_default_attributes()))
+
+
 def require_alt_text(document: nodes.document) -> None:
     """Warn, so that the build fails, about a picture that a blind reader could not know."""
     for image in document.findall(nodes.image):
@@ -62,7 +94,7 @@ def require_alt_text(document: nodes.document) -> None:
 
 def mark(app: Sphinx, document: nodes.document) -> None:
     """Do all of the above to one page."""
-    for step in (mark_predictions, mark_sections, colour_words, require_alt_text):
+    for step in (mark_predictions, mark_sections, colour_words, share_palette, require_alt_text):
         step(document)
 
 
