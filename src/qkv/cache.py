@@ -69,7 +69,7 @@ class KVCache:
                 "expected k (B, H, n_new, d_k) and v (B, H, n_new, d_v) that differ in the last axis only; "
                 f"got k {tuple(k.shape)} and v {tuple(v.shape)}"
             )
-        for new, held in zip((k, v), (*self._keys, *self._values), strict=False):
+        for new, held in zip((k, v), self.read() if self._keys else (), strict=False):
             if (new.shape[:-2], new.shape[-1]) != (held.shape[:-2], held.shape[-1]):
                 raise ValueError(
                     f"expected the shape {tuple(held.shape)} that is held, n aside; got {tuple(new.shape)}"
