@@ -17,6 +17,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -129,15 +130,23 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
+    kernelspec = notebook.metadata.get("kernelspec")
     folder = {"metadata": {"path": str(Path(path).parent)}}
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources=folder)
+    # Times would be written into the cells' metadata, by which the cache finds a notebook.
+    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources=folder, record_timing=False)
     start, error = time.perf_counter(), ""
-    try:
-        client.execute()
-    except CellExecutionError as failed:
-        error = failure(notebook, failed.traceback)
-    except (CellTimeoutError, DeadKernelError) as failed:
-        error = failure(notebook, str(failed))
+    with tempfile.TemporaryFile("w+") as said:  # what the kernel itself says, which is noise unless it dies
+        try:
+            client.execute(stderr=said)
+        except CellExecutionError as failed:
+            error = failure(notebook, failed.traceback)
+        except (CellTimeoutError, DeadKernelError) as failed:
+            said.seek(0)
+            error = failure(notebook, f"{failed}\n{said.read()[-2000:]}")
+    # The cache looks a notebook up by its code and this entry, as they are in the file.
+    notebook.metadata.pop("kernelspec", None)
+    if kernelspec is not None:
+        notebook.metadata["kernelspec"] = kernelspec
     return path, notebook, time.perf_counter() - start, error
 
 
