@@ -1,0 +1,613 @@
+"""Run an answer on a case and say, in plain data, what it did.
+
+An answer is code that somebody else wrote. It may raise anything, print, draw random numbers, write into what it
+was handed, or return an object that claims to equal everything. What leaves this module is plain: tensors on
+the CPU, numbers, short strings, and tuples of them.
+
+The same code runs in a notebook and beside untrusted code in a grader's worker. So it imports torch and numpy only,
+and it holds no reference answer, no expected value and nothing of a score.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import logging
+import os
+import random
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+MAX_TEXT = 300  # characters of any text that comes from an answer
+MAX_ITEMS = 64  # members of a list or tuple that are looked at
+MAX_DEPTH = 4
+MAX_NUMBERS = 2_000_000  # entries of a tensor
+
+# ── a case: what is done with an answer ───────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """Stands for a `torch.Generator` with this seed; one generator for every place it is named in a case."""
+
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Provided:
+    """Stands for the object `make(*args)`; one object for every place it is named in a case.
+
+    `make` is written with torch alone and needs nothing around it, so that its source can be sent to a worker.
+    """
+
+    make: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One thing that is done: make an object, load its layers, or call something."""
+
+    act: Literal["make", "load", "call"]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    method: str | None = None  # of the object that was made, or of `on`
+    on: Provided | None = None
+    times: int = 1
+
+
+def call(*args: Any, **kwargs: Any) -> Step:
+    """Call the answer, or the object that was made of it."""
+    return Step("call", args, kwargs)
+
+
+def call_many(times: int, *args: Any, **kwargs: Any) -> Step:
+    """Call it this often with the same arguments; whole numbers that come back are gathered in one tensor."""
+    return Step("call", args, kwargs, times=times)
+
+
+def method(name: str, *args: Any, on: Provided | None = None, **kwargs: Any) -> Step:
+    """Call a method of the object that was made, or of an object that was provided."""
+    return Step("call", args, kwargs, method=name, on=on)
+
+
+def length(on: Provided | None = None) -> Step:
+    """Take `len` of the object that was made, or of an object that was provided."""
+    return method("__len__", on=on)
+
+
+def make(*args: Any, **kwargs: Any) -> Step:
+    """Make an object of the answer, a class. Later steps call that object."""
+    return Step("make", args, kwargs)
+
+
+def load(parameters: dict[str, Tensor]) -> Step:
+    """Copy these into the object's parameters: `{"w_q.weight": …, "w_q.bias": …}`. It may have a bias or none."""
+    return Step("load", kwargs=dict(parameters))
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One situation that an answer is put into. Plain data but for `Provided`.
+
+    Attributes:
+        steps: what is done, in order; one step or several
+        name: the situation in the learner's words: "n = 1", "two leading axes", "float64"
+        sizes: what each size is called, for messages and for recognising factors: {"d_k": 5}
+        raises: the exception that the last step must raise
+        gradients: False where gradients are not looked at, though the question asks for them
+        tolerance: absolute; by default 1e-4 in float32 and 1e-8 in float64
+    """
+
+    steps: Step | tuple[Step, ...]
+    name: str = "plain"
+    sizes: dict[str, int] = field(default_factory=dict)
+    raises: str | None = None
+    gradients: bool = True
+    tolerance: float | None = None
+
+    @property
+    def script(self) -> tuple[Step, ...]:
+        return self.steps if isinstance(self.steps, tuple) else (self.steps,)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of the last call: what a message may quote."""
+        return self.script[-1].args
+
+
+# ── an observation: what came of it ───────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Odd:
+    """Something that came back and is neither a tensor, a number, nor a few of them."""
+
+    kind: str
+    text: str = ""
+    tensor: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception: the names of its type and of that type's bases, its text, and the learner's line it came from."""
+
+    types: tuple[str, ...]
+    text: str
+    line: str = ""
+
+    @property
+    def type(self) -> str:
+        return self.types[0]
+
+
+Where = tuple[int, int | str]  # a step, and an argument's position or name
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What an answer did in one case.
+
+    Attributes:
+        results: what came back from each step, as far as it got
+        raised: what the step after those raised
+        lacking: why a layer's weights could not be loaded
+        absent: parameters that were to be loaded and that the object does not have (a bias)
+        changed: the arguments that were written into
+        changed_later: the steps whose result was different at the end
+        generators: what became of each generator: "unused", "moved", "reseeded"
+        global_draws: whether the global random state was drawn from
+        unstable: the steps that gave something else the second time
+        gradients: the gradient that each floating-point argument and loaded parameter received, None where none flowed
+        gradient_raised: what came instead when gradients were asked for
+        printed: what was printed, bounded
+    """
+
+    results: tuple[Any, ...] = ()
+    raised: Raised | None = None
+    lacking: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    changed: tuple[Where, ...] = ()
+    changed_later: tuple[int, ...] = ()
+    generators: tuple[str, ...] = ()
+    global_draws: bool = False
+    unstable: tuple[int, ...] = ()
+    gradients: dict[Where, Tensor | None] | None = None
+    gradient_raised: Raised | None = None
+    printed: str = ""
+    seconds: float = 0.0
+
+
+def observe(answer: Any, cases: Sequence[Case], gradients: bool = False) -> list[Observation]:
+    """Run the answer on every case, and then again in the reverse order.
+
+    The second run tells whether anything depends on what came before. Gradients are taken in it, so that an answer
+    that cannot carry them still shows its values in the first.
+    """
+    with undisturbed(), quiet():
+        first = [observe_once(answer, case) for case in cases]
+        again = [observe_once(answer, case, gradients and case.gradients) for case in reversed(cases)]
+    return [_merge(seen, later) for seen, later in zip(first, reversed(again), strict=True)]
+
+
+def observe_once(answer: Any, case: Case, gradients: bool = False) -> Observation:
+    """Run the answer on one case. The caller keeps the global state (`undisturbed`)."""
+    return _Run(answer, gradients).observe(case)
+
+
+def _merge(first: Observation, again: Observation) -> Observation:
+    """Keep the first run's values, and what the second adds."""
+    if first.raised is None and again.raised is not None:
+        return replace(first, gradient_raised=again.raised)
+    if first.raised is not None and again.raised is None:
+        return replace(first, unstable=(len(first.results),))
+    unstable = tuple(i for i, (a, b) in enumerate(zip(first.results, again.results, strict=False)) if not _alike(a, b))
+    return replace(
+        first,
+        unstable=unstable,
+        gradients=again.gradients,
+        gradient_raised=again.gradient_raised,
+        seconds=max(first.seconds, again.seconds),
+    )
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Say whether two runs gave the same, up to the order in which sums were taken."""
+    if isinstance(a, Odd) and isinstance(b, Odd):
+        return a.kind == b.kind and (a.tensor is None or b.tensor is None or _alike(a.tensor, b.tensor))
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        return torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-6, equal_nan=True)
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (a != a and b != b)
+    return type(a) is type(b) and a == b
+
+
+# ── one run ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(eq=False)
+class _Handed:
+    """A tensor or list that an answer was given, beside what it was before."""
+
+    where: Where
+    original: Any
+    given: Any
+    leaf: Tensor | None = None
+
+    def was_changed(self) -> bool:
+        if isinstance(self.original, Tensor):
+            given = self.given.detach()
+            return given.dtype != self.original.dtype or not torch.equal(given, self.original)
+        if len(self.given) != len(self.original):
+            return True
+        pairs = zip(self.given, self.original, strict=True)
+        return not all(a is b or (type(a) is type(b) and not isinstance(a, Tensor) and a == b) for a, b in pairs)
+
+
+class _Run:
+    """One answer on one case, from handing over to looking at what came back."""
+
+    def __init__(self, answer: Any, gradients: bool) -> None:
+        self.subject = answer
+        self.gradients = gradients
+        self.handed: list[_Handed] = []
+        self.shared: dict[int, Any] = {}
+        self.generators: list[tuple[Seeded, torch.Generator, Tensor]] = []
+        self.kept: list[tuple[int, Any, Any]] = []  # step, what came back, and what it was then
+        self.lacking: list[str] = []
+        self.absent: list[str] = []
+
+    def observe(self, case: Case) -> Observation:
+        raised = None
+        results: list[Any] = []
+        changed_later: tuple[int, ...] = ()
+        drawn = torch.get_rng_state()
+        started = time.perf_counter()
+        with _Bounded() as printed:
+            try:
+                for i, step in enumerate(case.script):
+                    results.append(self.do(i, step))
+                changed_later = tuple(i for i, live, then in self.kept if not _alike(record(live), then))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # sys.exit() is an answer's fault too
+                raised = describe_error(error)
+            seconds = time.perf_counter() - started
+            gradients, gradient_raised = (
+                self.take_gradients() if self.gradients and raised is None and not self.lacking else (None, None)
+            )
+        return Observation(
+            results=tuple(results),
+            raised=raised,
+            lacking=tuple(self.lacking),
+            absent=tuple(self.absent),
+            changed=tuple(handed.where for handed in self.handed if handed.was_changed()),
+            changed_later=changed_later,
+            generators=tuple(map(_became, self.generators)),
+            global_draws=not torch.equal(drawn, torch.get_rng_state()),
+            gradients=gradients,
+            gradient_raised=gradient_raised,
+            printed=printed.text(),
+            seconds=seconds,
+        )
+
+    def do(self, i: int, step: Step) -> Any:
+        if step.act == "load":
+            return self.load(i, step.kwargs)
+        args = tuple(self.hand_over(value, (i, j)) for j, value in enumerate(step.args))
+        kwargs = {name: self.hand_over(value, (i, name)) for name, value in step.kwargs.items()}
+        if step.act == "make":
+            self.subject = self.subject(*args, **kwargs)
+            return None
+        target = self.subject if step.on is None else self.hand_over(step.on, (i, "on"))
+        if step.method == "__len__":
+            return record(len(target))
+        function = target if step.method is None else getattr(target, step.method)
+        if step.times > 1:
+            return _gathered([record(function(*args, **kwargs)) for _ in range(step.times)])
+        came_back = function(*args, **kwargs)
+        result = record(came_back)
+        self.kept.append((i, came_back, result))
+        return result
+
+    def hand_over(self, value: Any, where: Where) -> Any:
+        """Copy a value of the case, so that nothing an answer does to it reaches the case."""
+        if isinstance(value, Tensor):
+            return self.hand_over_tensor(value, where)
+        if isinstance(value, (Seeded, Provided)):
+            return self.hand_over_shared(value)
+        if isinstance(value, (list, tuple)):
+            given = type(value)(self.hand_over(item, where) for item in value)
+            if isinstance(given, list):
+                self.handed.append(_Handed(where, tuple(given), given))
+            return given
+        return value
+
+    def hand_over_tensor(self, value: Tensor, where: Where) -> Tensor:
+        leaf = None
+        given = value.clone()
+        if self.gradients and value.is_floating_point():
+            leaf = given.requires_grad_()
+            given = leaf.clone()  # not a leaf, so that writing into it is possible, and seen
+        self.handed.append(_Handed(where, value, given, leaf))
+        return given
+
+    def hand_over_shared(self, value: Seeded | Provided) -> Any:
+        if id(value) not in self.shared:
+            if isinstance(value, Seeded):
+                generator = torch.Generator().manual_seed(value.seed)
+                self.generators.append((value, generator, generator.get_state()))
+                self.shared[id(value)] = generator
+            else:
+                self.shared[id(value)] = value.make(
+                    *(self.hand_over(item, (-1, j)) for j, item in enumerate(value.args))
+                )
+        return self.shared[id(value)]
+
+    def load(self, i: int, wanted: dict[str, Tensor]) -> dict[str, tuple[int, ...]]:
+        """Copy the weights in, in their dtype; say which layer is not there or has another shape."""
+        have: dict[str, nn.Parameter] = {}
+        if isinstance(self.subject, nn.Module):
+            self.subject.to(next(iter(wanted.values())).dtype)
+            have = dict(self.subject.named_parameters())
+        if not have:
+            self.lacking.append("the object has no parameters: is it an nn.Module whose layers are attributes?")
+        for name, value in wanted.items() if have else ():
+            self.load_one(i, name, value, have)
+        return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_ITEMS]}
+
+    def load_one(self, i: int, name: str, value: Tensor, have: dict[str, nn.Parameter]) -> None:
+        parameter = have.get(name)
+        layer, _, kind = name.rpartition(".")
+        if parameter is None and kind == "bias" and f"{layer}.weight" in have:
+            self.absent.append(name)
+        elif parameter is None:
+            self.lacking.append(f"there is no nn.Linear layer called {layer}; there are: {_named(have)}")
+        elif parameter.shape != value.shape:
+            self.lacking.append(f"{name} has shape {tuple(parameter.shape)}, where {tuple(value.shape)} was expected")
+        else:
+            with torch.no_grad():
+                parameter.copy_(value)
+            self.handed.append(_Handed((i, name), value, parameter, parameter if self.gradients else None))
+
+    def take_gradients(self) -> tuple[dict[Where, Tensor | None], Raised | None]:
+        """Differentiate a fixed projection of all that came back, with respect to each floating-point input."""
+        leaves = {h.where: h.leaf for h in self.handed if h.leaf is not None and h.where[0] >= 0}
+        received: dict[Where, Tensor | None] = dict.fromkeys(leaves)
+        open_leaves = {where: leaf for where, leaf in leaves.items() if leaf.requires_grad}
+        outputs = [t for _, live, _ in self.kept for t in _tensors(live) if t.is_floating_point() and t.requires_grad]
+        if not outputs or not open_leaves:
+            return received, None
+        try:
+            total = torch.stack([(t * projection(t)).sum().double() for t in outputs]).sum()
+            given = torch.autograd.grad(total, list(open_leaves.values()), allow_unused=True)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return received, describe_error(error)
+        received |= {where: None if g is None else g.clone() for where, g in zip(open_leaves, given, strict=True)}
+        return received, None
+
+
+def projection(like: Tensor) -> Tensor:
+    """Give fixed numbers of this shape, without a pattern that a mistake could cancel."""
+    return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
+
+
+def _became(entry: tuple[Seeded, torch.Generator, Tensor]) -> str:
+    seeded, generator, before = entry
+    if generator.initial_seed() != seeded.seed:
+        return "reseeded"
+    return "unused" if torch.equal(generator.get_state(), before) else "moved"
+
+
+def _named(parameters: dict[str, Any]) -> str:
+    layers = dict.fromkeys(name.rpartition(".")[0] or name for name in parameters)
+    return bounded(", ".join(layers))
+
+
+def _gathered(values: list[Any]) -> Any:
+    """Gather many results: whole numbers in one tensor, anything else as it came, bounded."""
+    numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
+    if all(type(v) is int for v in numbers):
+        return torch.tensor(numbers)
+    return tuple(values[:MAX_ITEMS])
+
+
+def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
+        for item in value[:MAX_ITEMS]:
+            yield from _tensors(item, depth + 1)
+
+
+# ── plain data ────────────────────────────────────────────────────────────────────────────────────
+
+
+def record(value: Any, depth: int = 0) -> Any:
+    """Turn what came back into plain data that nothing can change any more."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Tensor):
+        return _record_tensor(value)
+    if isinstance(value, np.generic):
+        return record(value.item(), depth + 1) if depth < MAX_DEPTH else Odd("NumPy number")
+    if isinstance(value, np.ndarray):
+        return Odd("NumPy array", f"of shape {value.shape}", _as_tensor(value))
+    if isinstance(value, int) and value.bit_length() <= 256:
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, str):
+        return bounded(value)
+    if isinstance(value, (tuple, list)) and depth < MAX_DEPTH and len(value) <= MAX_ITEMS:
+        items = [record(item, depth + 1) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    return Odd(_kind(value), safe_text(lambda: repr(value)))
+
+
+def _record_tensor(value: Tensor) -> Any:
+    if value.numel() > MAX_NUMBERS:
+        return Odd("very large tensor", f"of shape {tuple(value.shape)}")
+    try:
+        with torch._C.DisableTorchFunctionSubclass():
+            plain = torch.Tensor.detach(value)
+            plain = plain.to_dense() if plain.layout is not torch.strided else plain
+            copy = torch.empty(plain.shape, dtype=plain.dtype)
+            return copy.copy_(plain)
+    except (RuntimeError, NotImplementedError) as error:
+        return Odd(f"tensor that cannot be read on the CPU ({value.device})", bounded(str(error)))
+
+
+def _as_tensor(array: np.ndarray) -> Tensor | None:
+    if array.size > MAX_NUMBERS or array.dtype.kind not in "biuf":
+        return None
+    return torch.from_numpy(np.array(array))
+
+
+def _kind(value: Any) -> str:
+    """Name a type in words a learner knows."""
+    if isinstance(value, type):
+        return "class"
+    return {"function": "function", "generator": "generator", "dict": "dictionary"}.get(
+        type(value).__name__, type(value).__name__[:60]
+    )
+
+
+def bounded(text: str, limit: int = MAX_TEXT) -> str:
+    """Cut a text that an answer controls, and drop what cannot be shown."""
+    text = str(text)[: limit + 1]
+    clean = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+    return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+def safe_text(say: Callable[[], str]) -> str:
+    """Ask an object for its text; a text that cannot be had is said to be so."""
+    try:
+        return bounded(say())
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "(it cannot be shown)"
+
+
+def describe_error(error: BaseException) -> Raised:
+    types = tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object)
+    return Raised(types, safe_text(lambda: str(error)), _line_of(error))
+
+
+def _line_of(error: BaseException) -> str:
+    """Find the last line of the answer's own code that the exception went through."""
+    ours = (__file__, torch.__path__[0], np.__path__[0])
+    try:
+        frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
+        theirs = [frame for frame in frames if not frame[0].startswith(ours)]
+        return bounded(linecache.getline(*theirs[-1]).strip(), 120) if theirs else ""
+    except (OSError, ValueError, RecursionError):
+        return ""
+
+
+# ── leave the process as it was ───────────────────────────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Give answers the same surroundings each time, and put the process back afterwards as it was.
+
+    Inside: gradients on, float32 by default, the CPU. Put back: the random states of torch, numpy and Python, grad
+    mode, default dtype and device, threads, print options, recursion limit, working directory.
+    """
+    random_states = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
+    printing = vars(torch._tensor_str.PRINT_OPTS).copy(), np.get_printoptions()
+    depth, folder = sys.getrecursionlimit(), os.path.realpath(os.curdir)
+    try:
+        with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.set_default_dtype(torch.float32)
+            _compute_on(torch.device("cpu"))
+            yield
+    finally:
+        torch.set_rng_state(random_states[0])
+        np.random.set_state(random_states[1])
+        random.setstate(random_states[2])
+        torch.set_default_dtype(dtype)
+        _compute_on(device)
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+        vars(torch._tensor_str.PRINT_OPTS).update(printing[0])
+        np.set_printoptions(**printing[1])
+        sys.setrecursionlimit(depth)
+        if os.path.realpath(os.curdir) != folder:
+            os.chdir(folder)
+
+
+def _compute_on(device: torch.device) -> None:
+    """Set the default device only where it differs: once it was set, every call into torch is a little slower."""
+    if torch.get_default_device() != device:
+        torch.set_default_device(device)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Let nothing reach the standard error stream: neither through Python nor past it."""
+    handlers = logging.root.handlers[:]
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+        silence = os.open(os.devnull, os.O_WRONLY)
+    except (OSError, AttributeError):  # no such stream: nothing to keep quiet
+        yield
+        return
+    try:
+        os.dup2(silence, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(silence)
+        logging.root.handlers[:] = handlers
+
+
+class _Bounded(io.TextIOBase):
+    """Catch what is printed, on either stream, and keep no more than can be shown."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.size = 0
+        self.streams = contextlib.ExitStack()
+
+    def __enter__(self) -> _Bounded:
+        self.streams.enter_context(contextlib.redirect_stdout(self))
+        self.streams.enter_context(contextlib.redirect_stderr(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.streams.close()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self.size <= MAX_TEXT:
+            self.parts.append(str(text)[: MAX_TEXT + 1])
+        self.size += len(text)
+        return len(text)
+
+    def text(self) -> str:
+        return bounded("".join(self.parts))

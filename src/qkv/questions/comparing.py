@@ -1,0 +1,382 @@
+"""Compare what an answer did with what the reference did, and say the first thing that differs.
+
+Pure: observations in, a difference out. Nothing here runs an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from qkv.observing import Case, Observation, Odd, Raised, Step, Where
+from qkv.questions.base import Question
+
+Kind = Literal[
+    "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
+    "aliased", "changed", "unstable", "generator", "gradient",
+]  # fmt: skip
+WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """One thing that an answer did otherwise than the reference.
+
+    Attributes:
+        kind: what sort of thing
+        text: what was seen and what was expected, in a sentence or two
+        place: the step, input or output that it is about; equal for answers that go wrong alike
+        name: the output that it is about
+        seen, want: its values, where the kind is "values"
+    """
+
+    kind: Kind
+    text: str
+    place: Any = None
+    name: str = ""
+    seen: Any = None
+    want: Any = None
+
+
+def differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
+    """Go through all that may differ, what came back first."""
+    if case.raises:
+        yield from _raise_differences(question, case, seen)
+    else:
+        yield from result_differences(question, case, seen, want)
+    yield from _side_effects(question, case, seen, want)
+    if question.gradients and case.gradients:
+        yield from _gradient_differences(question, case, seen, want)
+
+
+def agree(question: Question, case: Case, seen: Observation, other: Observation) -> bool:
+    """Say whether two answers gave the same, dtypes aside, or both raised in the same step."""
+    if (seen.raised is None) != (other.raised is None) or len(seen.results) != len(other.results):
+        return False
+    return all(d.kind == "dtype" for d in result_differences(question, case, seen, other, compare_raised=False))
+
+
+# ── what came back ────────────────────────────────────────────────────────────────────────────────
+
+
+def result_differences(
+    question: Question, case: Case, seen: Observation, want: Observation, compare_raised: bool = True
+) -> Iterator[Difference]:
+    """Compare the steps' results, as far as they go."""
+    if seen.lacking:
+        yield Difference("lacking", f"Your class cannot take the weights: {'; '.join(seen.lacking)}.", seen.lacking)
+        return
+    calls = [i for i, step in enumerate(case.script) if step.act == "call"]
+    for i in calls:
+        if i < min(len(seen.results), len(want.results)):
+            for difference in _differences_of_one(question, case, seen.results[i], want.results[i]):
+                text = _in_step(case, i) + difference.text
+                yield Difference(
+                    difference.kind, text, (i, difference.place), difference.name, difference.seen, difference.want
+                )
+    if compare_raised and seen.raised is not None:
+        yield Difference("raised", _raised_text(question, case, seen.raised, len(seen.results), want), seen.raised.type)
+
+
+def _differences_of_one(question: Question, case: Case, seen: Any, want: Any) -> Iterator[Difference]:
+    names = question.outputs
+    if isinstance(want, (tuple, list)):
+        if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
+            yield Difference("structure", _structure_text(question, seen, want))
+            return
+        for i, (a, b) in enumerate(zip(seen, want, strict=True)):
+            name, _, shape = (names[i] if i < len(names) else f"item {i}").partition(" ")
+            difference = _difference(question, case, name, shape, a, b)
+            if difference:
+                yield Difference(difference.kind, difference.text, i, name, difference.seen, difference.want)
+        return
+    name, _, shape = names[0].partition(" ")
+    if isinstance(seen, (tuple, list)) and isinstance(want, Tensor):
+        yield Difference("structure", _structure_text(question, seen, want))
+        return
+    difference = _difference(question, case, name, shape, seen, want)
+    if difference:
+        yield difference
+
+
+def _difference(question: Question, case: Case, name: str, shape: str, seen: Any, want: Any) -> Difference | None:
+    if isinstance(want, Tensor):
+        difference = _tensor_difference(question, case, name, shape, seen, want)
+    elif isinstance(want, Odd):
+        same = isinstance(seen, Odd) and seen.kind == want.kind
+        same = same and (want.tensor is None or (seen.tensor is not None and close(case, seen.tensor, want.tensor)))
+        difference = None if same else Difference("type", _type_text(name, seen, want))
+    else:
+        difference = _plain_difference(case, name, seen, want)
+    if difference and difference.kind == "type" and question.about:
+        return Difference("type", f"{difference.text} {question.about}")
+    return difference
+
+
+def _tensor_difference(
+    question: Question, case: Case, name: str, shape: str, seen: Any, want: Tensor
+) -> Difference | None:
+    if not isinstance(seen, Tensor):
+        return Difference("type", _type_text(name, seen, want), type(seen).__name__, name)
+    if seen.shape != want.shape:
+        return Difference("shape", _shape_text(name, shape, seen, want), tuple(seen.shape), name, seen, want)
+    if question.differs:
+        text = question.differs(case, seen, want)
+        return Difference("values", text, None, name, seen, want) if text else None
+    strange = seen.isnan() & ~want.isnan() if seen.is_floating_point() else torch.zeros(())
+    if strange.any():
+        return Difference("nan", _nan_text(name, strange), None, name, seen, want)
+    if not close(case, seen, want):
+        return Difference("values", f"Your {name}: the values differ.", None, name, seen, want)
+    if seen.dtype != want.dtype and not (question.any_float and seen.is_floating_point() and want.is_floating_point()):
+        kinds = f"{dtype_name(seen.dtype)}; {dtype_name(want.dtype)} was expected"
+        return Difference("dtype", f"The values of your {name} are right, but their dtype is {kinds}.", None, name)
+    return None
+
+
+def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:
+    if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
+        tolerance = 1e-4 if seen.dtype in (torch.float32, torch.float16, torch.bfloat16) else 1e-8
+        seen = seen.item()
+    else:
+        tolerance = 1e-8
+    if want is None:
+        return None
+    if isinstance(want, float) and type(seen) in (int, float):
+        tolerance = case.tolerance or tolerance
+        if seen != seen and want == want:
+            return Difference("nan", f"Your {name} is NaN; a number was expected.", None, name)
+        near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
+        text = f"Your {name} is {number(seen)}; {number(want)} was expected."
+        return None if near else Difference("values", text, None, name, seen, want)
+    if type(seen) is not type(want):
+        return Difference("type", _type_text(name, seen, want), type(seen).__name__, name)
+    if seen != want:
+        text = f"Your {name} is {number(seen)}; {number(want)} was expected."
+        return Difference("values", text, None, name, seen, want)
+    return None
+
+
+def close(case: Case, seen: Tensor, want: Tensor) -> bool:
+    """Compare by the tolerance of the coarser dtype; whole numbers and truth values exactly."""
+    if seen.shape != want.shape:
+        return False
+    if not (seen.is_floating_point() or want.is_floating_point()):
+        return torch.equal(seen.to(want.dtype), want) if seen.dtype != torch.bool else torch.equal(seen, want.bool())
+    tolerance = tolerance_of(case, seen, want)
+    return torch.allclose(seen.double(), want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def tolerance_of(case: Case, *tensors: Tensor) -> float:
+    coarse = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors)
+    return case.tolerance or (1e-4 if coarse else 1e-8)
+
+
+# ── what should have been raised ──────────────────────────────────────────────────────────────────
+
+
+def _raise_differences(question: Question, case: Case, seen: Observation) -> Iterator[Difference]:
+    if seen.raised is None:
+        came_back = describe(seen.results[-1]) if seen.results else "nothing"
+        text = f"For {case.name} your answer returned {came_back}; it should raise {case.raises}."
+        yield Difference("silent", text, "returned")
+    elif case.raises not in seen.raised.types:
+        text = f"For {case.name} your answer raised {seen.raised.type}; it should raise {case.raises}."
+        yield Difference("silent", text, seen.raised.type)
+
+
+def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
+    said = f": {raised.text}" if raised.text else ""
+    at = f" It came from the line `{raised.line}`." if raised.line else ""
+    expected = f" {_expected(question, want.results[step])}" if step < len(want.results) else ""
+    return f"{_in_step(case, step)}Your answer raised {raised.type}{said}.{at}{expected}".replace("..", ".")
+
+
+def _expected(question: Question, want: Any) -> str:
+    if want is None:
+        return ""
+    if isinstance(want, (tuple, list)):
+        named = [f"{n} {describe(w)}" for n, w in zip(question.output_names, want, strict=False)]
+        return f"Expected: {' and '.join(named)}."
+    return f"Expected: {describe(want)}."
+
+
+# ── what must hold besides ────────────────────────────────────────────────────────────────────────
+
+
+def _side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
+    for i in seen.changed_later:
+        text = f"What {_step_name(case, i)} returned was different after the later steps. Who else can write into it?"
+        yield Difference("aliased", text, i)
+    written = [where for where in seen.changed if where not in want.changed]
+    if written:
+        names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
+        text = f"Your answer writes into what it was handed: {names} has other values afterwards."
+        yield Difference("changed", text, tuple(written))
+    if seen.unstable:
+        text = "Called twice with the same inputs, your answer gave two different results. What does it keep, or draw?"
+        yield Difference("unstable", text, seen.unstable)
+    yield from _generator_differences(seen, want)
+
+
+def _generator_differences(seen: Observation, want: Observation) -> Iterator[Difference]:
+    for got, wanted in zip(seen.generators, want.generators, strict=False):
+        if got == "reseeded":
+            text = "Your answer seeds the generator that it was handed, so everybody's draws start again."
+            yield Difference("generator", text, got)
+        elif got == "unused" and wanted == "moved":
+            yield Difference("generator", "Your answer drew nothing from the generator that it was handed.", got)
+    if want.generators and seen.global_draws and not want.global_draws:
+        text = "Your answer draws from the global random state; a generator was handed over for that."
+        yield Difference("generator", text, "global")
+
+
+def _gradient_differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
+    if seen.gradient_raised is not None:
+        raised = seen.gradient_raised
+        at = f" It came from the line `{raised.line}`." if raised.line else ""
+        text = f"With inputs that require gradients it raised {raised.type}: {raised.text}.{at}".replace("..", ".")
+        yield Difference("gradient", text, "raised")
+        return
+    if seen.gradients is None:
+        return
+    for where, expected in (want.gradients or {}).items():
+        got = seen.gradients.get(where)
+        name = input_name(question, case, where)
+        if expected is None or (got is None and expected.abs().max() < 1e-6):
+            continue
+        if got is None:
+            text = f"The values are right, but no gradient reaches {name}. Where does the way back to it end?"
+            yield Difference("gradient", text, (where, "none"))
+        elif got.isnan().any() and not expected.isnan().any():
+            yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
+        elif not _gradients_close(got, expected):
+            text = f"The values are right, but the gradient that reaches {name} is not: a part of the way back is cut."
+            yield Difference("gradient", text, (where, "part"))
+
+
+def _gradients_close(seen: Tensor, want: Tensor) -> bool:
+    relative = 1e-6 if want.dtype == torch.float64 else 2e-3
+    scale = float(want.abs().max().clamp(min=1.0))
+    return torch.allclose(seen.double(), want.double(), rtol=relative, atol=relative * scale, equal_nan=True)
+
+
+# ── in words ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def describe(value: Any) -> str:
+    """Say what something is: "a tensor of shape (3, 4)", "the number 2.5", "a NumPy array of shape (3,)"."""
+    if value is None:
+        return "None"
+    if isinstance(value, Tensor):
+        return f"a {dtype_name(value.dtype)} tensor of shape {tuple(value.shape)}"
+    if isinstance(value, Odd):
+        article = "an" if value.kind[:1].lower() in "aeiou" else "a"
+        return f"{article} {value.kind}" + (f" {value.text}" if value.text.startswith("of shape") else "")
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}: {', '.join(map(describe, value[:3]))}" + ", …" * (
+            len(value) > 3
+        )
+    if isinstance(value, str):
+        return f"the text {value!r}"
+    if isinstance(value, bool):
+        return str(value)
+    return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def number(value: Any) -> str:
+    """Write a number with four digits that count."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)[:40]
+
+
+def input_name(question: Question, case: Case, where: Where) -> str:
+    """Name an argument as the question does."""
+    step, key = where
+    if isinstance(key, str):
+        return key
+    at = case.script[step] if step >= 0 else None
+    if at is not None and at.method is None and at.act == "call" and key < len(question.inputs):
+        return question.inputs[key]
+    return f"argument {key + 1} of {_step_label(at)}" if at is not None else "what it was handed"
+
+
+def tried_with(question: Question, case: Case) -> str:
+    """Say what an answer was tried with: "q (3, 5), k (4, 5), float64"."""
+    parts = [
+        f"{input_name(question, case, (len(case.script) - 1, i))} {_brief(value)}"
+        for i, value in enumerate(case.arguments)
+        if _brief(value)
+    ]
+    shown = ", ".join(parts)
+    return f"{shown} ({case.name})" if case.name not in ("", "plain") else shown
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, Tensor):
+        short = value.numel() <= 6 and value.ndim <= 1 and not value.is_floating_point()
+        return f"= {value.tolist()}" if short else f"{tuple(value.shape)}"
+    if isinstance(value, (int, float)):
+        return f"= {number(value)}"
+    if isinstance(value, list):
+        return f"= {value}" if len(str(value)) < 40 else f"a list of {len(value)}"
+    return ""
+
+
+def _structure_text(question: Question, seen: Any, want: Any) -> str:
+    names = " and ".join(question.outputs)
+    asked = f"{_count(len(want))} were asked for: {names}" if isinstance(want, (tuple, list)) else f"one was: {names}"
+    if isinstance(seen, (tuple, list)):
+        return f"{_count(len(seen)).capitalize()} things came back, {describe(seen)}; {asked}."
+    return f"One thing came back, {describe(seen)}; {asked}."
+
+
+def _count(n: int) -> str:
+    return ("no", "one", "two", "three", "four", "five")[n] if n < 6 else str(n)
+
+
+def _type_text(name: str, seen: Any, want: Any) -> str:
+    missing = " Does every way through it end in a `return`?" if seen is None else ""
+    return f"Your {name} is {describe(seen)}; {describe(want)} was expected.{missing}"
+
+
+def _shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
+    text = f"Your {name} has shape {tuple(seen.shape)}; {tuple(want.shape)} was expected"
+    text += f", that is {shape}." if shape else "."
+    if seen.ndim == want.ndim and sorted(seen.shape) == sorted(want.shape):
+        return f"{text} The sizes are right, their order is not: which axis is which?"
+    return text
+
+
+def _nan_text(name: str, strange: Tensor) -> str:
+    first = strange.nonzero()[0].tolist()
+    place = f", the first at {first}" if first else ""
+    return f"Your {name} holds NaN in {int(strange.sum())} of {strange.numel()} places{place}. What was 0/0, or ∞ − ∞?"
+
+
+def _in_step(case: Case, i: int) -> str:
+    calls = [step for step in case.script if step.act == "call"]
+    return f"In {_step_name(case, i)}: " if len(calls) > 1 and i < len(case.script) else ""
+
+
+def _step_name(case: Case, i: int) -> str:
+    return f"step {i + 1}, {_step_label(case.script[i])}"
+
+
+def _step_label(step: Step) -> str:
+    if step.act == "make":
+        return "making the object"
+    if step.act == "load":
+        return "loading the weights"
+    if step.method == "__len__":
+        return "`len`"
+    return f"`{step.method}`" if step.method else "the call"

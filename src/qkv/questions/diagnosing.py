@@ -1,0 +1,206 @@
+"""Say how wrong values relate to the right ones, where no known misconception explains them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+from qkv.observing import Case
+from qkv.questions.comparing import close, number
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One output of an answer beside the right one, in one case."""
+
+    case: Case
+    seen: Tensor
+    want: Tensor
+
+    @property
+    def right(self) -> bool:
+        return close(self.case, self.seen, self.want)
+
+
+def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
+    """Say, in two or three sentences, how an output differs: a factor, an axis, a shift, some rows, one place.
+
+    Returns:
+        the slug of a wrong idea, where the relation gives one away, and the sentences
+    """
+    wrong = [pair for pair in pairs if not pair.right]
+    hard_coded = _hard_coded(name, pairs)
+    relation = hard_coded or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
+    sentences = [relation or _rows(name, wrong[0]), _place(name, wrong[0]), _which_cases(pairs)]
+    return "hard-coded-size" if hard_coded else None, " ".join(sentence for sentence in sentences if sentence)
+
+
+def _which_cases(pairs: list[Pair]) -> str:
+    """Tell the situations apart in which it is right and wrong, where both occur."""
+    right = list(dict.fromkeys(pair.case.name for pair in pairs if pair.right))
+    wrong = list(dict.fromkeys(pair.case.name for pair in pairs if not pair.right))
+    mixed = [name for name in right if name not in wrong]
+    return f"Right for: {', '.join(mixed)}. Wrong for: {', '.join(wrong)}." if mixed else ""
+
+
+def _place(name: str, pair: Pair) -> str:
+    """Quote the place where the difference is largest."""
+    gap = (pair.seen.double() - pair.want.double()).nan_to_num(nan=math.inf, posinf=math.inf, neginf=math.inf).abs()
+    at = torch.unravel_index(gap.argmax(), gap.shape)
+    index = "".join(f"{int(i)}, " for i in at)[:-2]
+    place = f"{name}[{index}]" if index else name
+    return f"{place} is {number(pair.seen[at].item())}; {number(pair.want[at].item())} was expected."
+
+
+# ── relations that hold in every wrong case ───────────────────────────────────────────────────────
+
+
+def _factor(name: str, wrong: list[Pair]) -> str:
+    """Recognise a constant factor, by the size or the constant that it is."""
+    factors = [_factor_of(pair) for pair in wrong]
+    if any(factor is None for factor in factors):
+        return ""
+    found = [factor for factor in factors if factor is not None]
+    named = [set(_names_of(factor, pair.case)) for factor, pair in zip(found, wrong, strict=True)]
+    common = [label for label in _names_of(found[0], wrong[0].case) if all(label in names for names in named)]
+    if common == ["−1"]:
+        return f"Your {name} has every sign turned round."
+    if common:
+        return f"Your {name} is {common[0]} times what was expected, in every case. Where does that factor come from?"
+    if max(found) - min(found) < 1e-3 * abs(found[0]):
+        return f"Your {name} is {number(found[0])} times what was expected, whatever the sizes."
+    return (
+        f"Your {name} is what was expected times a factor that changes with the inputs ({number(found[0])} at first)."
+    )
+
+
+def _hard_coded(name: str, pairs: list[Pair]) -> str:
+    """Recognise a factor that would be right for one value of a size: a number stands where the size should."""
+    factors = [1.0 if pair.right else _factor_of(pair) for pair in pairs]
+    for size_name in pairs[0].case.sizes:
+        sizes = [pair.case.sizes.get(size_name, 0) for pair in pairs]
+        if len(set(sizes)) < 2 or 0 in sizes or None in factors:
+            continue
+        for power in (0.5, -0.5, 1, -1):
+            as_if = [(factor or 1.0) / size**power for factor, size in zip(factors, sizes, strict=True)]
+            if min(as_if) > 0 and max(as_if) - min(as_if) < 1e-3 * max(as_if):
+                fixed = number(as_if[0] ** (-1 / power))
+                return f"Your {name} is what it would be if {size_name} were always {fixed}. It was {sizes[0]} here."
+    return ""
+
+
+def _factor_of(pair: Pair) -> float | None:
+    seen, want = pair.seen.double(), pair.want.double()
+    size = float((want * want).sum())
+    if not math.isfinite(size) or size < 1e-12 or not seen.isfinite().all():
+        return None
+    factor = float((seen * want).sum()) / size
+    far = abs(factor - 1) > 1e-6 and abs(factor) > 1e-6
+    return factor if far and close(pair.case, seen / factor, want) and want.numel() > 1 else None
+
+
+def _names_of(factor: float, case: Case) -> Iterator[str]:
+    """Name what a factor may be, the likeliest first."""
+    for size_name, size in case.sizes.items():
+        powers = {f"√{size_name}": 0.5, f"1/√{size_name}": -0.5, size_name: 1, f"1/{size_name}": -1, f"{size_name}²": 2}
+        yield from (label for label, power in powers.items() if size > 1 and _near(factor, size**power))
+    constants = {"−1": -1, "2": 2, "½": 0.5, "ln 2": math.log(2), "1/ln 2": 1 / math.log(2), "√2": math.sqrt(2)}
+    yield from (label for label, value in constants.items() if _near(factor, value))
+
+
+def _near(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-4 * abs(b)
+
+
+def _everywhere(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) -> bool:
+    """Say whether this change to the right values gives what was seen, in every wrong case."""
+    changed = [change(pair.want) for pair in wrong]
+    return all(
+        other is not None and other.shape == pair.seen.shape and close(pair.case, pair.seen, other)
+        for pair, other in zip(wrong, changed, strict=True)
+    )
+
+
+def _axes(name: str, wrong: list[Pair]) -> str:
+    """Recognise transposed, reversed and shifted axes."""
+    if _everywhere(wrong, lambda t: t.mT if t.ndim > 1 else None):
+        return f"Your {name} is transposed: its rows are what the columns should be."
+    for axis, places in ((-1, "along the last axis"), (-2, "along the last axis but one")):
+        if _everywhere(wrong, lambda t, a=axis: t.flip(a) if t.ndim >= -a else None):  # type: ignore[misc]
+            return f"Your {name} is in the reverse order {places}."
+        for step in (1, -1):
+            if _everywhere(wrong, lambda t, a=axis, s=step: t.roll(s, a) if t.ndim >= -a else None):  # type: ignore[misc]
+                return f"Your {name} is shifted by one {places}."
+    return ""
+
+
+def _order(name: str, wrong: list[Pair]) -> str:
+    """Recognise the same numbers in other places."""
+    ndim = wrong[0].want.ndim
+    for order in permutations(range(ndim)) if ndim < 5 else ():
+        if _everywhere(wrong, lambda t, o=order: t.permute(o) if t.ndim == len(o) else None):  # type: ignore[misc]
+            return f"Your {name} has its axes in another order."
+    if _everywhere(wrong, lambda t: t.mT.reshape(t.shape) if t.ndim > 1 else None):
+        return f"Your {name} holds the right numbers, laid out along the wrong axis: was it reshaped, not transposed?"
+    if all(_same_numbers(pair) for pair in wrong):
+        return f"Your {name} holds the right numbers in other places."
+    return ""
+
+
+def _same_numbers(pair: Pair) -> bool:
+    if pair.want.numel() < 3:
+        return False
+    return close(pair.case, pair.seen.double().flatten().sort()[0], pair.want.double().flatten().sort()[0])
+
+
+def _function(name: str, wrong: list[Pair]) -> str:
+    """Recognise an offset, a negation, and a function applied to each number."""
+    if all(pair.want.dtype == torch.bool for pair in wrong):
+        return f"Your {name} has True and False the other way round." if _everywhere(wrong, torch.logical_not) else ""
+    functions: dict[str, Callable[[Tensor], Tensor]] = {
+        "the square": lambda t: t.double() ** 2,
+        "the square root": lambda t: t.double().sqrt(),
+        "the reciprocal": lambda t: 1 / t.double(),
+        "the exponential": lambda t: t.double().exp(),
+        "the logarithm": lambda t: t.double().log(),
+        "the absolute value": lambda t: t.double().abs(),
+        "one minus the value": lambda t: 1 - t.double(),
+    }
+    for label, function in functions.items():
+        if _everywhere(wrong, function):
+            return (
+                f"Each number of your {name} is {label} of what was expected."
+                if "minus" not in label
+                else (f"Each number of your {name} is one minus what was expected.")
+            )
+    offsets = [(pair.seen.double() - pair.want.double()) for pair in wrong]
+    if all(o.numel() > 1 and close(p.case, o, o.mean().expand_as(o)) for o, p in zip(offsets, wrong, strict=True)):
+        return f"Your {name} is off by the same amount everywhere, {number(float(offsets[0].mean()))} at first."
+    if all(pair.want.numel() > 1 and pair.seen.double().std() < 1e-9 for pair in wrong):
+        return f"Every number of your {name} is the same; they should differ."
+    return ""
+
+
+def _rows(name: str, pair: Pair) -> str:
+    """Say which rows, counted along the last axis but one, are right."""
+    if pair.want.ndim < 1 or pair.want.numel() < 2:
+        return ""
+    off = ~torch.isclose(pair.seen.double(), pair.want.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
+    share = f"{int(off.sum())} of {off.numel()} values of your {name} are not right."
+    if pair.want.ndim < 2:
+        return share
+    rows = off.any(-1).reshape(-1, off.shape[-2]).any(0)
+    columns = off.reshape(-1, *off.shape[-2:]).any(0).any(0)
+    for label, wrong in (("row", rows), ("column", columns)):
+        if not wrong.all():
+            numbers = ", ".join(str(i) for i in wrong.nonzero().flatten().tolist())
+            return f"{share} All of them are in {label} {numbers}."
+    return share
+
+
+RELATIONS = (_factor, _axes, _function, _order)

@@ -1,0 +1,264 @@
+"""Judge an answer from what was observed of it: right, or which wrong idea it has, or how it differs.
+
+The trusted side: it runs the reference and the twins, never the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from qkv.observing import Case, Observation, Step, observe, observe_once, undisturbed
+from qkv.questions.base import BATCH, HEADS, Misconception, Question, Seen
+from qkv.questions.comparing import (
+    WRONG_RESULT,
+    Difference,
+    agree,
+    differences,
+    tried_with,
+)
+from qkv.questions.diagnosing import Pair, explain
+
+Status = Literal["passed", "failed", "not attempted", "error"]
+
+# What these differences are called where the question has no name of its own for them.
+SLUGS = {
+    "dtype": "wrong-dtype",
+    "aliased": "earlier-results-change",
+    "changed": "inputs-changed",
+    "unstable": "not-the-same-twice",
+    "gradient": "gradient-cut",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the judge says.
+
+    Attributes:
+        status: as in a report
+        misconception: the slug of the wrong idea that was recognised
+        message: what was seen and where to look
+        tried: the inputs in which it was seen
+        case, value: that case, and what the answer gave there; None where nothing is to be shown
+    """
+
+    status: Status
+    message: str
+    misconception: str | None = None
+    tried: str = ""
+    case: Case | None = None
+    value: Any = None
+
+
+def judge(question: Question, cases: Sequence[Case], observations: Sequence[Observation]) -> Verdict:
+    """Judge an answer by what it did in these cases."""
+    if _not_attempted(observations):
+        return Verdict("not attempted", _not_attempted_text(observations[0]))
+    with undisturbed():
+        return _Judgement(question, cases, observations).verdict()
+
+
+def _not_attempted(observations: Sequence[Observation]) -> bool:
+    return all(_is_stub(seen) for seen in observations)
+
+
+def _is_stub(seen: Observation) -> bool:
+    """Say whether nothing came back, or NotImplementedError; torch raises that too, for dtypes it does not support."""
+    if seen.raised is not None:
+        torchs_own = "not implemented for" in seen.raised.text or "aten::" in seen.raised.text
+        return "NotImplementedError" in seen.raised.types and not torchs_own
+    return all(result is None or isinstance(result, dict) for result in seen.results)  # a dict tells of a `load`
+
+
+def _not_attempted_text(seen: Observation) -> str:
+    if seen.raised is not None:
+        return "Not attempted yet: your answer raises NotImplementedError."
+    return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
+
+
+class _Judgement:
+    """One answer, its observations, and the reference's beside them."""
+
+    def __init__(self, question: Question, cases: Sequence[Case], seen: Sequence[Observation]) -> None:
+        self.question = question
+        self.seen = seen
+        self.cases = [_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
+        self.want = [observe_once(question.reference, case, question.gradients) for case in self.cases]
+        self.found = [
+            list(differences(question, case, s, w)) for case, s, w in zip(self.cases, seen, self.want, strict=True)
+        ]
+
+    def verdict(self) -> Verdict:
+        where = self.first()
+        if where is None:
+            return Verdict("passed", "Right.")
+        i, difference = where
+        raised = any(d.kind == "raised" for found in self.found for d in found)
+        named = self.by_results() if difference.kind in WRONG_RESULT else self.by_effect(difference.kind)
+        slug, message, i = named or (*self.unnamed(i, difference), i)
+        case, results = self.cases[i], self.seen[i].results
+        return Verdict(
+            status="error" if raised else "failed",
+            misconception=slug,
+            message=message,
+            tried=tried_with(self.question, case),
+            case=case,
+            value=results[-1] if results else None,
+        )
+
+    def first(self) -> tuple[int, Difference] | None:
+        """Find what to talk about: a wrong result before a missing exception, before a side effect."""
+        every = [(i, difference) for i, found in enumerate(self.found) for difference in found]
+        for kinds in (WRONG_RESULT, ("silent",), ("dtype",)):
+            for i, difference in every:
+                if difference.kind in kinds:
+                    return i, difference
+        return every[0] if every else None
+
+    # ── known wrong ideas ─────────────────────────────────────────────────────────────────────────
+
+    def by_results(self) -> tuple[str, str, int] | None:
+        """Look for the twin that gives the same results: one idea, then two at once."""
+        known = self.question.misconceptions
+        pairs = [pair for pair in combinations(known, 2) if _can_occur_together(*pair)]
+        for strict in (True, False):
+            for ideas in [*((idea,) for idea in known), *pairs]:
+                i = self.matches(ideas, strict)
+                if i is not None:
+                    return ideas[0].slug, self.say(ideas, i) + self.also_raised(strict), i
+        return None
+
+    @cached_property
+    def ordinary(self) -> list[int]:
+        return [i for i, case in enumerate(self.cases) if not case.raises]
+
+    def matches(self, ideas: tuple[Misconception, ...], strict: bool) -> int | None:
+        """Give the first case that shows these ideas, if every case bears them out.
+
+        Strict: the twin raises where the answer raises. Otherwise the cases in which the answer raised say nothing.
+        """
+        twin = self.question.twin(*ideas)
+        shows = None
+        for i in self.ordinary:
+            seen = self.seen[i]
+            if seen.raised is not None and not strict:
+                continue
+            other = observe_once(twin, self.cases[i])
+            if not agree(self.question, self.cases[i], seen, other):
+                return None
+            if shows is None and self.is_shown(i, other):
+                shows = i
+        return shows
+
+    def is_shown(self, i: int, other: Observation) -> bool:
+        """Say whether a case tells a twin from the reference, by more than that both raise something."""
+        raised = self.seen[i].raised
+        if raised is not None and other.raised is not None:
+            return raised.type == other.raised.type and raised.text == other.raised.text
+        return not agree(self.question, self.cases[i], self.want[i], other)
+
+    def say(self, ideas: tuple[Misconception, ...], i: int) -> str:
+        results = self.seen[i].results
+        seen = Seen(self.cases[i], results[-1] if results else None)
+        said = [idea.says if isinstance(idea.says, str) else idea.says(seen) for idea in ideas]
+        return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
+
+    def also_raised(self, strict: bool) -> str:
+        if strict:
+            return ""
+        i, raised = next((i, s.raised) for i, s in enumerate(self.seen) if i in self.ordinary and s.raised)
+        return f" It also raises {raised.type} for inputs of another kind ({self.cases[i].name}): {raised.text}"
+
+    def by_effect(self, kind: str) -> tuple[str, str, int] | None:
+        """Look for the twin whose results are right and that goes wrong in the same way beside them."""
+        ours = [(i, d.place) for i, found in enumerate(self.found) for d in found if d.kind == kind]
+        for idea in self.question.misconceptions:
+            others = observe(self.question.twin(idea), self.cases, self.question.gradients)
+            found = [
+                list(differences(self.question, *three)) for three in zip(self.cases, others, self.want, strict=True)
+            ]
+            right = not any(d.kind in WRONG_RESULT for ds in found for d in ds)
+            if right and [(i, d.place) for i, ds in enumerate(found) for d in ds if d.kind == kind] == ours:
+                return idea.slug, self.say((idea,), ours[0][0]), ours[0][0]
+        return None
+
+    # ── no known idea ─────────────────────────────────────────────────────────────────────────────
+
+    def unnamed(self, i: int, difference: Difference) -> tuple[str | None, str]:
+        """Describe a difference that no twin explains; some kinds have a name of their own."""
+        if any(d.kind == "unstable" for d in self.found[i]):
+            difference = next(d for d in self.found[i] if d.kind == "unstable")
+        if difference.kind == "values" and isinstance(difference.seen, Tensor) and not self.question.differs:
+            slug, text = explain(difference.name, self.pairs(difference.name))
+            return self.slug_of(difference) or slug, text
+        return self.slug_of(difference), difference.text + self.only_some(difference)
+
+    def slug_of(self, difference: Difference) -> str | None:
+        if difference.kind == "generator":
+            return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
+        if difference.kind == "silent":
+            return "no-error-raised" if difference.place == "returned" else "wrong-error-raised"
+        if difference.kind == "type" and self.question.gradients and "number" in difference.text.partition(";")[0]:
+            return "gradient-cut"
+        if difference.kind in WRONG_RESULT and self.only_batches():
+            return "one-batch-shape"
+        return SLUGS.get(difference.kind)
+
+    def only_batches(self) -> bool:
+        """Say whether it is right for inputs without leading axes, and wrong for all that have some."""
+        right = {self.cases[i].name for i in self.ordinary if not self.is_wrong(i)}
+        wrong = {self.cases[i].name for i in self.ordinary if self.is_wrong(i)}
+        return "plain" in right and bool(wrong) and wrong <= {BATCH, HEADS}
+
+    def is_wrong(self, i: int) -> bool:
+        return any(d.kind in WRONG_RESULT for d in self.found[i])
+
+    def only_some(self, difference: Difference) -> str:
+        """Say for which inputs it is right, where the text does not say it yet."""
+        if difference.kind not in WRONG_RESULT or difference.kind == "values":
+            return ""
+        right = dict.fromkeys(self.cases[i].name for i in self.ordinary if not self.is_wrong(i))
+        wrong = dict.fromkeys(self.cases[i].name for i in self.ordinary if self.is_wrong(i))
+        mixed = [name for name in right if name not in wrong]
+        return f" Right for: {', '.join(mixed)}. Wrong for: {', '.join(wrong)}." if mixed else ""
+
+    def pairs(self, name: str) -> list[Pair]:
+        """Lay one output beside the right one, in every case and step where it came back with the right shape."""
+        names = self.question.output_names
+        j = names.index(name) if name in names else 0
+        laid = []
+        for i in self.ordinary:
+            for seen, want in zip(self.seen[i].results, self.want[i].results, strict=False):
+                s = (
+                    seen[j]
+                    if isinstance(want, (tuple, list)) and isinstance(seen, (tuple, list)) and j < len(seen)
+                    else seen
+                )
+                w = want[j] if isinstance(want, (tuple, list)) else want
+                if isinstance(s, Tensor) and isinstance(w, Tensor) and s.shape == w.shape and s.numel():
+                    laid.append(Pair(self.cases[i], s, w))
+        return laid
+
+
+def _can_occur_together(a: Misconception, b: Misconception) -> bool:
+    return bool(a.knobs and b.knobs) and not set(a.knobs) & set(b.knobs)
+
+
+def _without(case: Case, absent: tuple[str, ...]) -> Case:
+    """Give the reference no more than the answer has: a bias that is absent there is zero here."""
+    if not absent:
+        return case
+    return replace(case, steps=tuple(_zeroed(step, absent) for step in case.script))
+
+
+def _zeroed(step: Step, absent: tuple[str, ...]) -> Step:
+    if step.act != "load":
+        return step
+    return replace(step, kwargs={n: torch.zeros_like(v) if n in absent else v for n, v in step.kwargs.items()})
