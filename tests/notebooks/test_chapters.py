@@ -1,0 +1,72 @@
+"""Chapters and exercises run from top to bottom, from an empty folder, with nothing beside them but the package."""
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")])
+
+
+def run(notebook, folder):
+    """Execute a notebook where it has nothing but the installed package; name the cell that failed."""
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    at = {}
+    client.on_cell_start = lambda cell, cell_index: at.update(id=cell.id, number=cell_index + 1)
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        pytest.fail(
+            f"cell {at['number']} ({at['id']}) raised {error.ename}: {error.evalue}\n\n{error.traceback}", False
+        )
+
+
+def warned(notebook):
+    """What cells wrote to stderr: a reader would see it."""
+    return [
+        (cell.id, output.text)
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "stream" and output.name == "stderr"
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _on_its_own(monkeypatch):
+    """The kernel finds the package as it is installed (or where the tests got it), never by the folder it runs in."""
+    import qkv
+
+    source = str(Path(qkv.__file__).parents[1])
+    monkeypatch.setenv("PYTHONPATH", source + os.pathsep + os.environ.get("PYTHONPATH", ""))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_runs_from_an_empty_folder(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    run(notebook, tmp_path)
+    assert not warned(notebook)
+    assert not list(tmp_path.iterdir()), "the notebook left files behind"
+
+
+def test_there_are_chapters():
+    assert any(path.parent.name == "chapters" for path in NOTEBOOKS)
+
+
+def test_a_failing_cell_is_named(tmp_path):
+    cells = [
+        nbformat.v4.new_code_cell("x = 1", id="fine"),
+        nbformat.v4.new_code_cell("assert x == 2, 'not two'", id="wrong"),
+    ]
+    with pytest.raises(pytest.fail.Exception, match=r"cell 2 \(wrong\) raised AssertionError: not two"):
+        run(nbformat.v4.new_notebook(cells=cells), tmp_path)
+
+
+def test_a_warning_is_seen(tmp_path):
+    cell = nbformat.v4.new_code_cell("import warnings; warnings.warn('careful')", id="warns")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    run(notebook, tmp_path)
+    assert "careful" in warned(notebook)[0][1]
