@@ -5,7 +5,7 @@
 //   node tools/bundle.mjs --site DIR   builds instead, for the site, all widgets and their host as DIR/qkv-site.js and .css
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, parse, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -14,10 +14,15 @@ const WIDGETS = join(ROOT, "src/qkv/widgets");
 const STATIC = join(WIDGETS, "static");
 const MEND = "npm run build";
 
-/** A style sheet names a widget: its Python and its JavaScript have the same name. */
+/** The widgets: each is three files of one name. A family that lacks one is said and left out. */
 function widgetNames() {
-  const names = readdirSync(WIDGETS).filter((file) => file.endsWith(".css") && file !== "base.css");
-  return names.map((file) => file.slice(0, -".css".length)).sort();
+  const files = readdirSync(WIDGETS);
+  const styled = files.filter((file) => file.endsWith(".css") && file !== "base.css").map((file) => parse(file).name);
+  return styled.sort().filter((name) => {
+    const missing = [`${name}.py`, `js/${name}.js`].filter((file) => !existsSync(join(WIDGETS, file)));
+    for (const file of missing) console.error(`left out: ${name}, for it has no ${file}`);
+    return missing.length === 0;
+  });
 }
 
 const moduleOf = (name) => `./src/qkv/widgets/js/${name}.js`;
@@ -56,36 +61,44 @@ function licences(inputs) {
   return `The built files beside this one contain code of these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
-/** Every built file of the package: its name and its text. */
+/** Every built file of the package: its name and its text. One that cannot be built stays out, and the others follow. */
 async function packageFiles() {
   const files = new Map();
   const inputs = [];
-  for (const name of widgetNames()) {
-    const script = await bundle(`export { default } from "${moduleOf(name)}";`, "js", "esm");
-    files.set(`${name}.js`, script.text);
-    files.set(`${name}.css`, (await bundle(styles([name]), "css")).text);
-    inputs.push(...script.inputs);
+  for (const name of NAMES) {
+    try {
+      const script = await bundle(`export { default } from "${moduleOf(name)}";`, "js", "esm");
+      files.set(`${name}.js`, script.text);
+      files.set(`${name}.css`, (await bundle(styles([name]), "css")).text);
+      inputs.push(...script.inputs);
+    } catch {
+      process.exitCode = 1; // esbuild has said why
+    }
   }
   return files.set("LICENSES.txt", licences(inputs));
 }
 
 async function siteFiles() {
-  const names = widgetNames();
   const entry = [
     'import { host } from "./book/static/host.js";',
-    ...names.map((name) => `import ${name} from "${moduleOf(name)}";`),
-    `host([${names}]);`,
+    ...NAMES.map((name) => `import ${name} from "${moduleOf(name)}";`),
+    `host([${NAMES}]);`,
   ].join("\n");
   const script = await bundle(entry, "js", "iife");
   return new Map([
     ["qkv-site.js", script.text],
-    ["qkv-site.css", (await bundle(styles(names), "css")).text],
+    ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences(script.inputs)],
   ]);
 }
 
 const textOf = (path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
-const leftOver = (files) => (existsSync(STATIC) ? readdirSync(STATIC) : []).filter((file) => !files.has(file));
+
+/** Built files whose widget is no more. */
+function leftOver() {
+  const names = new Set([...NAMES, "LICENSES"]);
+  return (existsSync(STATIC) ? readdirSync(STATIC) : []).filter((file) => !names.has(parse(file).name));
+}
 
 function write(files, folder) {
   mkdirSync(folder, { recursive: true });
@@ -94,13 +107,16 @@ function write(files, folder) {
 
 function check(files) {
   const stale = [...files].filter(([file, text]) => textOf(join(STATIC, file)) !== text).map(([file]) => file);
-  for (const file of stale) console.error(`stale: ${relative(ROOT, join(STATIC, file))}`);
-  for (const file of leftOver(files)) console.error(`built from nothing: ${relative(ROOT, join(STATIC, file))}`);
-  if (stale.length + leftOver(files).length === 0) return;
-  console.error(`The built widgets differ from their sources. Mend it with: ${MEND}`);
+  const complaints = [
+    ...stale.map((file) => `stale: ${relative(ROOT, join(STATIC, file))}`),
+    ...leftOver().map((file) => `built from nothing: ${relative(ROOT, join(STATIC, file))}`),
+  ];
+  if (complaints.length === 0) return;
+  console.error([...complaints, `The built widgets differ from their sources. To mend it: ${MEND}`].join("\n"));
   process.exitCode = 1;
 }
 
+const NAMES = widgetNames();
 const [option, folder] = process.argv.slice(2);
 if (option === "--check") {
   check(await packageFiles());
@@ -109,7 +125,7 @@ if (option === "--check") {
 } else if (option === undefined) {
   const files = await packageFiles();
   write(files, STATIC);
-  for (const file of leftOver(files)) rmSync(join(STATIC, file));
+  for (const file of leftOver()) rmSync(join(STATIC, file));
 } else {
   console.error("usage: node tools/bundle.mjs [--check | --site DIR]");
   process.exitCode = 2;

@@ -9,11 +9,12 @@
  *             ${slider({ label: "heads", value: heads, min: 0, max: 10, onInput: (heads) => set({ heads }) })}
  *             <p>share of heads: ${num(heads / 10)}</p>`,
  *         });
- *   css   .qkv-coin { … }                              / * coin_lab.css; base.css has plots, heat cells, readings * /
+ *   css   .qkv-slot[data-for="CoinLab"] { --qkv-narrow: 240px; --qkv-wide: 180px; }  (its height, held on the site)
  *
  * `view(state, set, id)` is a pure function of the state; it runs again, at most once a frame, when any of it changes.
- * `id` is unique to the view: the start of the names that radio buttons need. Mathematics belongs in maths.js.
- * `setup({ state, set, root })` runs once after the first drawing, for timers and observers; it returns its clean-up. */
+ * `id` is unique to the view: the start of the names that radio buttons need. `remember` keeps results of costly work.
+ * `setup({ state, set, root })` runs once after the first drawing, for timers and observers; it returns its clean-up.
+ * Mathematics belongs in maths.js; controls.js has inputs and tables, chart.js panels and plots, numbers.js `num`. */
 
 import { html, nothing, render, svg } from "lit-html";
 
@@ -31,6 +32,18 @@ export function widget(name, parts) {
       view.open();
       return () => view.close();
     },
+  };
+}
+
+/** A pure function that keeps its last few results: for work that a step of a slider must not repeat. */
+export function remember(work, most = 4) {
+  const kept = new Map();
+  return (key) => {
+    if (!kept.has(key)) {
+      if (kept.size === most) kept.delete(kept.keys().next().value);
+      kept.set(key, work(key));
+    }
+    return kept.get(key);
   };
 }
 
@@ -122,7 +135,7 @@ class View {
 /** Lets a screen reader hear the last sentence once nothing has changed for a while, and nothing at the start. */
 class Speaker {
   static PAUSE = 700;
-  element = Object.assign(document.createElement("p"), { className: "qkv-unseen", role: "status" });
+  element = Object.assign(document.createElement("p"), { className: "qkv-unseen", role: "status", ariaLive: "polite" });
   #last;
   #timer = 0;
 

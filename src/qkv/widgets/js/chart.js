@@ -7,17 +7,19 @@ import { html, svg } from "lit-html";
 
 export const pct = (position) => `${Math.round(position * 1000) / 1000}%`;
 
+/** A drawing under its name and the number to be read from it. */
+export const panel = ({ title, reading = "", drawing, kind = "" }) => html`<figure class="qkv-panel ${kind}">
+  <figcaption><span class="qkv-label">${title}</span><span>${reading}</span></figcaption>
+  ${drawing}
+</figure>`;
+
 /** A drawing area with room for its axes (`qkv-plot` sets it aside); `label` says in words what is to be seen. */
 export const plot = ({ label, kind = "", marks }) =>
   html`<div class="qkv-plot ${kind}"><svg role="img" aria-label=${label}>${marks}</svg></div>`;
 
-/** A curve through [x, y] points, stretched with the area. `closed` fills it down to its ends. */
-export const curve = ({
-  points,
-  kind = "",
-  closed = false,
-}) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
-  <path class="qkv-curve ${kind}" d=${line()(points) + (closed ? "Z" : "")} />
+/** A curve through [x, y] points, stretched with the area; filled down to its ends, where its style has a fill. */
+export const curve = ({ points, kind = "" }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
+  <path class="qkv-curve ${kind}" d=${line()(points)} />
 </svg>`;
 
 export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind = "qkv-grid" }) =>
@@ -25,6 +27,10 @@ export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind = "qkv-grid" }) 
 
 export const dotMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-dot ${kind}" r="4.5" cx=${pct(x)} cy=${pct(y)} />`;
+
+/** A bar that stands on the drawing area's floor; `share` is its part of the height. */
+export const bar = ({ x, width, share, kind = "" }) =>
+  svg`<rect class="qkv-bar ${kind}" x=${pct(x - width / 2)} width=${pct(width)} height="100%" style="--qkv-p: ${share}" />`;
 
 /** Text at a place, moved by whole lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end. */
 export const words = ({ x, y, dx = 0, lines = 0, anchor = "middle", kind = "", content }) =>

@@ -91,16 +91,22 @@ export const readings = (entries) => html`<dl class="qkv-readings">
   ${entries.map(([term, text, unit]) => html`<div><dt>${term}</dt><dd>${text}${unit ? html` <small>${unit}</small>` : nothing}</dd></div>`)}
 </dl>`;
 
-/** Numbers that a drawing shows, as a table to open; the first cell of each row names it. */
-export const table = ({ summary = "The numbers as a table", caption, head, rows }) => html`<details class="qkv-table">
-  <summary>${summary}</summary>
-  <div class="qkv-scroll" tabindex="0" role="region" aria-label=${summary}>
-    <table>
-      <caption>${caption}</caption>
-      <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
-      <tbody>${rows.map(
-        ([first, ...rest]) => html`<tr><th scope="row">${first}</th>${rest.map((cell) => html`<td>${cell}</td>`)}</tr>`,
-      )}</tbody>
-    </table>
-  </div>
+/** What the drawings show, as tables to open: each { caption, head, rows }; the first cell of a row names it. */
+export const tables = (contents) => html`<details class="qkv-tables">
+  <summary>The numbers as ${contents.length > 1 ? "tables" : "a table"}</summary>
+  ${contents.map(table)}
 </details>`;
+
+const table = ({
+  caption,
+  head,
+  rows,
+}) => html`<div class="qkv-scroll" tabindex="0" role="region" aria-label=${caption}>
+  <table>
+    <caption>${caption}</caption>
+    <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+    <tbody>${rows.map(
+      ([first, ...rest]) => html`<tr><th scope="row">${first}</th>${rest.map((cell) => html`<td>${cell}</td>`)}</tr>`,
+    )}</tbody>
+  </table>
+</div>`;

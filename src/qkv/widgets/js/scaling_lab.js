@@ -1,15 +1,170 @@
-import { button, html, num, powersOfTwo, stepSlider, toggle, widget } from "./base.js";
-import { scalingExperiment } from "./maths.js";
+import { scaleLinear, scaleLog } from "d3-scale";
+import {
+  bar,
+  button,
+  curve,
+  dotMark,
+  html,
+  num,
+  panel,
+  plot,
+  powersOfTwo,
+  remember,
+  rule,
+  stepSlider,
+  svg,
+  tables,
+  toggle,
+  widget,
+  words,
+  xAxis,
+  yAxis,
+} from "./base.js";
+import { histogram, scalingExperiment } from "./maths.js";
+
+const D_KS = powersOfTwo(10);
+const DK = html`<var>d<sub>k</sub></var>`;
+const DK_IN_PLOT = svg`<tspan font-style="italic">d<tspan class="qkv-sub" dy="0.3em">k</tspan></tspan>`;
+
+const score = scaleLinear([-150, 150], [0, 100]);
+const size = scaleLog([1, 1024], [0, 100]);
+const share = scaleLinear([0, 1], [100, 0]);
+
+/** The three numbers that say what the softmax made of the scores: means over all queries. */
+const METRICS = [
+  { key: "largest", name: "largest weight", top: 1, ticks: [0, 0.5, 1], places: 2 },
+  { key: "entropy", name: "entropy", unit: "nats", top: 3, ticks: [0, 1, 2, 3], places: 2 },
+  { key: "jacobianNorm", name: "gradient norm", top: 0.4, ticks: [0, 0.2, 0.4], places: 3 },
+];
 
 export default widget("ScalingLab", {
-  own: { memo: {} },
-  view: ({ d_k, scaled, seed, memo }, set) => {
-    if (memo.seed !== seed) Object.assign(memo, { seed, levels: scalingExperiment(seed) });
-    const level = memo.levels.find((l) => l.d_k === d_k)[scaled ? "scaled" : "plain"];
-    return html`<div class="qkv-controls">
-      ${stepSlider({ label: html`features in a query and a key, <var>d<sub>k</sub></var>`, value: d_k, values: powersOfTwo(10), onInput: (d_k) => set({ d_k }) })}
-      ${toggle({ label: html`divide by √<var>d<sub>k</sub></var>`, checked: scaled, onChange: (scaled) => set({ scaled }) })}
-      ${button({ label: "new sample", onClick: () => set({ seed: seed + 1 }) })}
-    </div><p>std ${num(level.std)}, entropy ${num(level.entropy)}</p>`;
+  says: (state) => {
+    const now = current(state);
+    const metrics = METRICS.map(({ key, name, unit = "", places }) => `${name} ${num(now[key], { places })} ${unit}`);
+    const divided = state.scaled ? "divided" : "not divided";
+    return `${state.d_k} features, scores ${divided}: standard deviation ${num(now.std)}, mean ${metrics.join(", ")}`;
   },
+  view: (state, set) => html`
+    ${controls(state, set)}
+    <div class="qkv-scaling">
+      ${scoresPanel(state)} ${weightsPanel(state)} ${METRICS.map((metric) => metricPanel(metric, state))}
+    </div>
+    <p class="qkv-note">
+      Sample ${state.seed}: 16 sequences of 16 tokens, every entry drawn on its own from a standard normal.
+    </p>
+    ${numbers(state)}`,
 });
+
+/** The sample of a seed at every d_k, and the table of it: worked out once, so that a step of the slider only draws. */
+const sample = remember((seed) => {
+  const levels = scalingExperiment(seed);
+  return { levels, rows: levels.map(tableRow) };
+});
+
+const tableRow = ({ d_k, plain, scaled }) => [
+  d_k,
+  ...["std", ...METRICS.map(({ key }) => key)].map((key) => `${num(plain[key])} → ${num(scaled[key])}`),
+];
+
+const current = ({ seed, d_k, scaled }) => sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
+
+const controls = ({ d_k, scaled, seed }, set) => html`<div class="qkv-controls">
+  ${stepSlider({
+    label: html`features in a vector, ${DK}`,
+    value: d_k,
+    values: D_KS,
+    onInput: (value) => set({ d_k: value }),
+  })}
+  ${toggle({
+    label: html`divide by √${DK}`,
+    checked: scaled,
+    onChange: (value) => set({ scaled: value }),
+  })}
+  ${button({ label: "new sample", onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
+</div>`;
+
+function scoresPanel(state) {
+  const { scores, std } = current(state);
+  const expected = state.scaled ? 1 : Math.sqrt(state.d_k);
+  const marks = [
+    xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
+    curve({ points: outline(scores, expected / 4), kind: "qkv-scores" }),
+  ];
+  const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
+  const source = state.scaled ? "" : html`√${state.d_k} = `;
+  return panel({
+    title: "all scores",
+    reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}</small>`,
+    drawing: plot({ label, marks }),
+    kind: "qkv-big",
+  });
+}
+
+/** The outline of a histogram, as points of the drawing area; its highest bin reaches the top. */
+function outline(scores, binWidth) {
+  const bins = Math.ceil(scores.reduce((most, x) => Math.max(most, Math.abs(x)), 0) / binWidth);
+  const counts = histogram(scores, -bins * binWidth, bins * binWidth, 2 * bins);
+  const highest = Math.max(...counts);
+  const edge = (i) => score((i - bins) * binWidth);
+  const steps = counts.flatMap((count, i) => [edge(i), edge(i + 1)].map((x) => [x, 100 - (100 * count) / highest]));
+  return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
+}
+
+function weightsPanel(state) {
+  const { weights } = current(state);
+  const largest = weights.indexOf(Math.max(...weights));
+  const centre = (i) => ((i + 0.5) * 100) / weights.length;
+  const marks = [
+    yAxis({ scale: share, ticks: [0, 0.5, 1] }),
+    weights.map((weight, i) => bar({ x: centre(i), width: 4.5, share: weight })),
+    xAxis({ scale: (key) => centre(key - 1), ticks: [1, 4, 8, 12, 16], title: "key" }),
+  ];
+  const label = `The ${weights.length} weights of one query: the largest is ${num(weights[largest])}, on key ${largest + 1}.`;
+  return panel({
+    title: "weights of one query",
+    reading: html`key ${largest + 1}: <b>${num(weights[largest], { places: 2 })}</b>`,
+    drawing: plot({ label, marks }),
+    kind: "qkv-big",
+  });
+}
+
+function metricPanel({ key, name, unit, top, ticks, places }, state) {
+  const value = current(state)[key];
+  const shown = num(value, { places });
+  const height = scaleLinear([0, top], [100, 0]);
+  const points = (way) => sample(state.seed).levels.map((level) => [size(level.d_k), height(level[way][key])]);
+  const ways = { plain: points("plain"), scaled: points("scaled") };
+  const now = state.scaled ? "scaled" : "plain";
+  const marks = [
+    yAxis({ scale: height, ticks }),
+    xAxis({ scale: size, ticks: [1, 32, 1024], title: DK_IN_PLOT }),
+    rule({ x1: size(state.d_k), x2: size(state.d_k), kind: "qkv-here" }),
+    Object.entries(ways).map(([way, line]) =>
+      curve({ points: line, kind: `qkv-${way} ${way === now ? "qkv-now" : ""}` }),
+    ),
+    dotMark({ x: size(state.d_k), y: height(value) }),
+    words({ x: 100, y: ways.plain.at(-1)[1], dx: 7, anchor: "start", content: "as is" }),
+    words({ x: 100, y: ways.scaled.at(-1)[1], dx: 7, anchor: "start", content: svg`÷ √${DK_IN_PLOT}` }),
+  ];
+  return panel({
+    title: `mean ${name}`,
+    reading: html`<b data-number=${name.replaceAll(" ", "-")}>${shown}</b> <small>${unit}</small>`,
+    drawing: plot({ label: `Mean ${name} against d_k, scores divided and as is: ${shown} here.`, marks }),
+  });
+}
+
+function numbers(state) {
+  const { scores, weights } = current(state);
+  return tables([
+    {
+      caption: `Means over ${num(scores.length / weights.length)} queries, scores as is → divided by √d_k`,
+      head: [DK, "std of the scores", ...METRICS.map((metric) => metric.name)],
+      rows: sample(state.seed).rows,
+    },
+    {
+      caption: "One query",
+      head: ["key", "score", "weight"],
+      rows: weights.map((weight, i) => [i + 1, num(scores[i]), num(weight)]),
+    },
+  ]);
+}
