@@ -185,8 +185,8 @@ class Draw:
         """Draw one of these."""
         return options[self.whole(0, len(options) - 1)]
 
-    def sizes(self, *names: str, low: int = 2, high: int = 9, **fixed: int) -> dict[str, int]:
-        """Draw a size for each name, no two the same; those that are fixed keep their value."""
+    def sizes(self, *names: str, low: int = 4, high: int = 10, **fixed: int) -> dict[str, int]:
+        """Draw a size for each name, no two the same, none that of a batch; those that are fixed keep their value."""
         free = [n for n in range(low, high + 1) if n not in fixed.values()]
         order = torch.randperm(len(free), generator=self.generator).tolist()
         drawn = (free[i] for i in order)
@@ -214,7 +214,7 @@ class Draw:
 
     def situations(self, case: Callable[..., Case]) -> list[Case]:
         """Call `case(name, lead=…, dtype=…)` for what every answer over leading axes must bear."""
-        batch, heads = self.whole(2, 3), self.whole(4, 5)
+        batch, heads = self.choose(((2, 3), (3, 2)))
         return [
             case(PLAIN, lead=(), dtype=torch.float32),
             case(PLAIN, lead=(), dtype=torch.float32),

@@ -13,7 +13,7 @@ from qkv.attention import attention, scaled_scores, score_variance
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
 from qkv.softmax import softmax_jacobian
 
-ROOTLESS = (3, 5, 6, 7, 8)  # sizes whose root is not a whole number
+ROOTLESS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number
 
 # ── 3.1 scaled scores ─────────────────────────────────────────────────────────────────────────────
 
@@ -122,14 +122,14 @@ SCALES = (
     Misconception(
         "scaled-by-first-axis",
         "Your scores are divided by the root of the first axis. With a batch in front, that is the size of the "
-        "batch."
+        "batch. "
         "Which axis holds the features, whatever stands in front?",
         knobs={"scale": lambda scores, q, k: math.sqrt(q.shape[0])},
     ),
     Misconception(
         "scaled-by-first-axis",
         "Your scores are divided by the root of the first axis of k. With a batch in front, that is the batch's "
-        "size."
+        "size. "
         "Which axis holds the features, whatever stands in front?",
         knobs={"scale": lambda scores, q, k: math.sqrt(k.shape[0])},
     ),
