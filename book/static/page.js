@@ -1,17 +1,102 @@
-// What every page does after it was read: follow the theme, let the keyboard scroll what is wider than the column.
+// What every page does once it was read. Nothing here is needed to read it.
 
 (() => {
+  const root = document.documentElement;
+  root.classList.remove("no-js");
+
+  // The theme: light, dark, or what the system says. Widgets and figures look at data-theme.
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  const buttons = document.querySelectorAll(".qkv-theme");
   const follow = () => {
-    const chosen = document.body.dataset.theme;
-    document.documentElement.dataset.theme =
-      chosen === "dark" || (chosen !== "light" && dark.matches) ? "dark" : "light";
+    const chosen = root.dataset.chosen;
+    const theme = chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
+    root.dataset.theme = document.body.dataset.theme = theme;
+    for (const button of buttons) {
+      button.hidden = false;
+      button.title = `Colours: ${chosen === "auto" ? "as the system" : chosen}`;
+      button.setAttribute("aria-label", `${button.title}. Change them`);
+    }
   };
-  new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      // The other colours first, so that one press always shows something.
+      const order = dark.matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
+      root.dataset.chosen = order[(order.indexOf(root.dataset.chosen) + 1) % order.length];
+      try {
+        localStorage.setItem("theme", root.dataset.chosen);
+      } catch {
+        // Storage is blocked: the choice holds for this page.
+      }
+      follow();
+    });
+  }
   dark.addEventListener("change", follow);
   follow();
 
-  const scrollers = document.querySelectorAll("pre, .table-wrapper, .math-wrapper, .qkv-figure, .text_html");
+  // The two drawers of a narrow window.
+  const openers = document.querySelectorAll("[aria-controls][aria-expanded]");
+  const open = (opener, shown) => {
+    opener.setAttribute("aria-expanded", String(shown));
+    document.getElementById(opener.getAttribute("aria-controls")).classList.toggle("qkv-open", shown);
+  };
+  const closeAll = () => {
+    for (const opener of openers) open(opener, false);
+  };
+  for (const opener of openers) {
+    opener.addEventListener("click", (event) => {
+      const shown = opener.getAttribute("aria-expanded") === "true";
+      closeAll();
+      open(opener, !shown);
+      event.stopPropagation();
+    });
+  }
+  addEventListener("click", (event) => {
+    if (event.target.closest("a") || !event.target.closest(".qkv-open")) closeAll();
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const opener = [...openers].find((one) => one.getAttribute("aria-expanded") === "true");
+    closeAll();
+    opener?.focus();
+  });
+
+  // Where the reader is, in the page's contents: the last heading above the upper third of the window.
+  const links = [...document.querySelectorAll(".toc-tree a[href^='#']")].filter((link) => link.hash.length > 1);
+  const sections = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  const seen = new IntersectionObserver(
+    () => {
+      const last = sections.findLastIndex((section) => section?.getBoundingClientRect().top < innerHeight / 3);
+      links.forEach((link, i) => {
+        if (i === last) link.setAttribute("aria-current", "location");
+        else link.removeAttribute("aria-current");
+      });
+    },
+    { rootMargin: "-33% 0px -66% 0px" },
+  );
+  for (const section of sections) if (section) seen.observe(section);
+
+  // Code can be copied.
+  for (const code of document.querySelectorAll(".cell_input .highlight, div[class*='highlight-python'] > .highlight")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "qkv-copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.querySelector("pre").textContent);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "Not allowed";
+      }
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, 1500);
+    });
+    code.append(button);
+  }
+
+  // What is wider than its column can be scrolled by the keyboard.
+  const scrollers = document.querySelectorAll("pre, .table-wrapper, .math-wrapper, .qkv-figure");
   const reachable = () => {
     for (const box of scrollers) {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
@@ -19,5 +104,5 @@
     }
   };
   addEventListener("resize", reachable);
-  reachable();
+  addEventListener("load", reachable);
 })();

@@ -273,7 +273,7 @@ def _draw(fig: Figure) -> str:
 def _slim(svg: str, alt: str) -> str:
     """What a page needs of matplotlib's SVG: named, following the theme, without identifiers that could collide."""
     body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*\n\s*", " ", body)
     body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
     body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: CSS_COLOURS.get(colour[0], colour[0]), body)
@@ -297,7 +297,8 @@ def _opening(svg: str, alt: str) -> str:
     width = float(found[1]) * 4 / 3
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {found[0]} role="img" '
-        f'aria-label="{html.escape(alt)}" style="width:100%;max-width:{width:.0f}px;min-width:{width * 0.72:.0f}px">'
+        f'aria-label="{html.escape(alt)}" style="width:100%;max-width:{width:.0f}px;'
+        f'min-width:{width * 0.7:.0f}px;stroke-linejoin:round;stroke-linecap:butt">'
     )
     return head + svg[svg.index(">") + 1 :].strip()
 

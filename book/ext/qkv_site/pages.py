@@ -17,12 +17,8 @@ NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",
     "qkv.css": "",
-    "scripts/furo.js": "",
     "page.js": "",
     "katex/katex.css": 'class="katex',
-    "copybutton.css": 'class="highlight',
-    "clipboard.min.js": 'class="highlight',
-    "copybutton.js": 'class="highlight',
     "qkv-site.css": widgets.VIEW,
     "qkv-site.js": widgets.VIEW,
 }
