@@ -74,11 +74,8 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
         ValueError: the mask is not boolean, or does not broadcast to the scores.
     """
     mask = _mask_for(scores, mask)
-    sees_nothing = ~mask.any(dim=-1, keepdim=True)
-    # A row of −∞ alone would be 0/0. Leave such a row finite here, and empty it below.
-    hidden = ~(mask | sees_nothing)
-    weights = softmax(scores.masked_fill(hidden, -math.inf))
-    return weights.masked_fill(~mask, 0.0)
+    weights = softmax(scores.masked_fill(~mask, -math.inf))
+    return weights.masked_fill(~mask, 0.0)  # a row of −∞ alone came out as 0/0
 
 
 def _mask_for(scores: Tensor, mask: Tensor) -> Tensor:
