@@ -32,6 +32,10 @@ MAX_TEXT = 300  # characters of any text that comes from an answer
 MAX_ITEMS = 64  # members of a list or tuple that are looked at
 MAX_DEPTH = 4
 MAX_NUMBERS = 2_000_000  # entries of a tensor
+DTYPES = (
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
+)
 
 # ── a case: what is done with an answer ───────────────────────────────────────────────────────────
 
@@ -462,8 +466,9 @@ def record(value: Any, depth: int = 0) -> Any:
 
 
 def _record_tensor(value: Tensor) -> Any:
-    if value.numel() > MAX_NUMBERS:
-        return Odd("very large tensor", f"of shape {tuple(value.shape)}")
+    if value.numel() > MAX_NUMBERS or value.dtype not in DTYPES:
+        size = "very large " if value.numel() > MAX_NUMBERS else ""
+        return Odd(f"{size}{str(value.dtype).removeprefix('torch.')} tensor", f"of shape {tuple(value.shape)}")
     try:
         with torch._C.DisableTorchFunctionSubclass():
             plain = torch.Tensor.detach(value)

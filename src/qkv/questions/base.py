@@ -129,7 +129,7 @@ class Question:
         gradients: whether gradients must flow to every floating-point input
         differs: in place of a comparison by value: says how two results of a case differ, None where they do not
         any_float: whether a result may be of any floating-point dtype
-        weights: the output, by name, whose rows are shares of 1; a card shows their sums
+        row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
         about: a sentence for every message about the shapes or the type of what came back
     """
 
@@ -145,7 +145,7 @@ class Question:
     gradients: bool = False
     differs: Callable[[Case, Any, Any], str | None] | None = None
     any_float: bool = False
-    weights: str | None = None
+    row_sums: dict[str, float] = field(default_factory=dict)
     about: str = ""
 
     @property

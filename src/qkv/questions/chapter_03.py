@@ -479,7 +479,7 @@ ATTENTION = Question(
     reference=attention,
     variant=attention_variant,
     gradients=True,
-    weights="weights",
+    row_sums={"weights": 1.0},
     misconceptions=(
         Misconception(
             "softmax-over-queries",
@@ -711,6 +711,7 @@ SOFTMAX_JACOBIAN = Question(
     outputs=("jacobian (n, n)",),
     draw=draw_weights,
     reference=softmax_jacobian,
+    row_sums={"jacobian": 0.0},
     about="Entry [i, j] says how weight i moves with score j.",
     misconceptions=(
         Misconception(

@@ -121,7 +121,7 @@ def _tensor_difference(
     question: Question, case: Case, name: str, shape: str, seen: Any, want: Tensor
 ) -> Difference | None:
     if not isinstance(seen, Tensor):
-        return Difference("type", _type_text(name, seen, want), type(seen).__name__, name)
+        return Difference("type", _type_text(name, seen, want), type_name(seen), name)
     if seen.shape != want.shape:
         return Difference("shape", _shape_text(name, shape, seen, want), tuple(seen.shape), name, seen, want)
     if question.differs:
@@ -131,7 +131,7 @@ def _tensor_difference(
     if strange.any():
         return Difference("nan", _nan_text(name, strange), None, name, seen, want)
     if not close(case, seen, want):
-        return Difference("values", f"Your {name}: the values differ.", None, name, seen, want)
+        return Difference("values", f"The values of your {name} differ.", None, name, seen, want)
     if seen.dtype != want.dtype and not (question.any_float and seen.is_floating_point() and want.is_floating_point()):
         kinds = f"{dtype_name(seen.dtype)}; {dtype_name(want.dtype)} was expected"
         return Difference("dtype", f"The values of your {name} are right, but their dtype is {kinds}.", None, name)
@@ -149,14 +149,14 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
     if isinstance(want, float) and type(seen) in (int, float):
         tolerance = case.tolerance or tolerance
         if seen != seen and want == want:
-            return Difference("nan", f"Your {name} is NaN; a number was expected.", None, name)
+            return Difference("nan", f"Your {name} {are(name)} NaN; a number was expected.", None, name)
         near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
-        text = f"Your {name} is {number(seen)}; {number(want)} was expected."
+        text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
         return None if near else Difference("values", text, None, name, seen, want)
     if type(seen) is not type(want):
-        return Difference("type", _type_text(name, seen, want), type(seen).__name__, name)
+        return Difference("type", _type_text(name, seen, want), type_name(seen), name)
     if seen != want:
-        text = f"Your {name} is {number(seen)}; {number(want)} was expected."
+        text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
         return Difference("values", text, None, name, seen, want)
     return None
 
@@ -191,7 +191,8 @@ def _raise_differences(question: Question, case: Case, seen: Observation) -> Ite
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
     said = f": {raised.text}" if raised.text else ""
-    at = f" It came from the line `{raised.line}`." if raised.line else ""
+    names = ", ".join(question.inputs)
+    at = f" It came from the line `{raised.line}`." if raised.line else f" It is called with {names}, by position."
     expected = f" {_expected(question, want.results[step])}" if step < len(want.results) else ""
     return f"{_in_step(case, step)}Your answer raised {raised.type}{said}.{at}{expected}".replace("..", ".")
 
@@ -288,6 +289,14 @@ def describe(value: Any) -> str:
     return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
 
 
+def are(name: str) -> str:
+    return "are" if name.endswith("s") else "is"
+
+
+def type_name(value: Any) -> str:
+    return value.kind if isinstance(value, Odd) else type(value).__name__
+
+
 def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
@@ -346,11 +355,11 @@ def _count(n: int) -> str:
 
 def _type_text(name: str, seen: Any, want: Any) -> str:
     missing = " Does every way through it end in a `return`?" if seen is None else ""
-    return f"Your {name} is {describe(seen)}; {describe(want)} was expected.{missing}"
+    return f"Your {name} {are(name)} {describe(seen)}; {describe(want)} was expected.{missing}"
 
 
 def _shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
-    text = f"Your {name} has shape {tuple(seen.shape)}; {tuple(want.shape)} was expected"
+    text = f"The shape of your {name} is {tuple(seen.shape)}; {tuple(want.shape)} was expected"
     text += f", that is {shape}." if shape else "."
     if seen.ndim == want.ndim and sorted(seen.shape) == sorted(want.shape):
         return f"{text} The sizes are right, their order is not: which axis is which?"
@@ -360,7 +369,8 @@ def _shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
 def _nan_text(name: str, strange: Tensor) -> str:
     first = strange.nonzero()[0].tolist()
     place = f", the first at {first}" if first else ""
-    return f"Your {name} holds NaN in {int(strange.sum())} of {strange.numel()} places{place}. What was 0/0, or ∞ − ∞?"
+    count = f"{int(strange.sum())} of {strange.numel()} places"
+    return f"There is NaN in your {name}, in {count}{place}. Which step was 0/0, or ∞ − ∞?"
 
 
 def _in_step(case: Case, i: int) -> str:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from qkv.observing import Case
-from qkv.questions.comparing import close, number
+from qkv.questions.comparing import are, close, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +63,18 @@ def _place(name: str, pair: Pair) -> str:
 def _factor(name: str, wrong: list[Pair]) -> str:
     """Recognise a constant factor, by the size or the constant that it is."""
     factors = [_factor_of(pair) for pair in wrong]
-    if any(factor is None for factor in factors):
+    if None in factors or all(pair.want.numel() == 1 for pair in wrong):
         return ""
     found = [factor for factor in factors if factor is not None]
     named = [set(_names_of(factor, pair.case)) for factor, pair in zip(found, wrong, strict=True)]
     common = [label for label in _names_of(found[0], wrong[0].case) if all(label in names for names in named)]
     if common == ["−1"]:
-        return f"Your {name} has every sign turned round."
+        return f"Every sign in your {name} is turned round."
     if common:
-        return f"Your {name} is {common[0]} times what was expected, in every case. Where does that factor come from?"
+        return f"Your {name} {are(name)} {common[0]} times what was expected, in every case. Where does that come from?"
     if max(found) - min(found) < 1e-3 * abs(found[0]):
-        return f"Your {name} is {number(found[0])} times what was expected, whatever the sizes."
-    return (
-        f"Your {name} is what was expected times a factor that changes with the inputs ({number(found[0])} at first)."
-    )
+        return f"Your {name} {are(name)} {number(found[0])} times what was expected, whatever the sizes."
+    return f"Your {name} {are(name)} too large by a factor that changes with the inputs: {number(found[0])} at first."
 
 
 def _hard_coded(name: str, pairs: list[Pair]) -> str:
@@ -90,7 +88,7 @@ def _hard_coded(name: str, pairs: list[Pair]) -> str:
             as_if = [(factor or 1.0) / size**power for factor, size in zip(factors, sizes, strict=True)]
             if min(as_if) > 0 and max(as_if) - min(as_if) < 1e-3 * max(as_if):
                 fixed = number(as_if[0] ** (-1 / power))
-                return f"Your {name} is what it would be if {size_name} were always {fixed}. It was {sizes[0]} here."
+                return f"Your {name} {are(name)} right only if {size_name} is {fixed}. It was {sizes[0]} here."
     return ""
 
 
@@ -101,7 +99,7 @@ def _factor_of(pair: Pair) -> float | None:
         return None
     factor = float((seen * want).sum()) / size
     far = abs(factor - 1) > 1e-6 and abs(factor) > 1e-6
-    return factor if far and close(pair.case, seen / factor, want) and want.numel() > 1 else None
+    return factor if far and close(pair.case, (seen / factor).to(pair.want.dtype), pair.want) else None
 
 
 def _names_of(factor: float, case: Case) -> Iterator[str]:
@@ -129,13 +127,13 @@ def _everywhere(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) ->
 def _axes(name: str, wrong: list[Pair]) -> str:
     """Recognise transposed, reversed and shifted axes."""
     if _everywhere(wrong, lambda t: t.mT if t.ndim > 1 else None):
-        return f"Your {name} is transposed: its rows are what the columns should be."
+        return f"Your {name} {are(name)} transposed: the rows are what the columns should be."
     for axis, places in ((-1, "along the last axis"), (-2, "along the last axis but one")):
         if _everywhere(wrong, lambda t, a=axis: t.flip(a) if t.ndim >= -a else None):  # type: ignore[misc]
-            return f"Your {name} is in the reverse order {places}."
+            return f"Your {name} {are(name)} in the reverse order {places}."
         for step in (1, -1):
             if _everywhere(wrong, lambda t, a=axis, s=step: t.roll(s, a) if t.ndim >= -a else None):  # type: ignore[misc]
-                return f"Your {name} is shifted by one {places}."
+                return f"Your {name} {are(name)} shifted by one {places}."
     return ""
 
 
@@ -144,43 +142,48 @@ def _order(name: str, wrong: list[Pair]) -> str:
     ndim = wrong[0].want.ndim
     for order in permutations(range(ndim)) if ndim < 5 else ():
         if _everywhere(wrong, lambda t, o=order: t.permute(o) if t.ndim == len(o) else None):  # type: ignore[misc]
-            return f"Your {name} has its axes in another order."
+            return f"The axes of your {name} are in another order."
     if _everywhere(wrong, lambda t: t.mT.reshape(t.shape) if t.ndim > 1 else None):
-        return f"Your {name} holds the right numbers, laid out along the wrong axis: was it reshaped, not transposed?"
+        return (
+            f"Your {name} {are(name)} laid out along the wrong axis. Was something reshaped that should be transposed?"
+        )
     if all(_same_numbers(pair) for pair in wrong):
-        return f"Your {name} holds the right numbers in other places."
+        return f"The numbers in your {name} are right, but in other places."
     return ""
 
 
 def _same_numbers(pair: Pair) -> bool:
     if pair.want.numel() < 3:
         return False
-    return close(pair.case, pair.seen.double().flatten().sort()[0], pair.want.double().flatten().sort()[0])
+    return close(pair.case, pair.seen.flatten().sort()[0], pair.want.flatten().sort()[0])
 
 
 def _function(name: str, wrong: list[Pair]) -> str:
     """Recognise an offset, a negation, and a function applied to each number."""
     if all(pair.want.dtype == torch.bool for pair in wrong):
-        return f"Your {name} has True and False the other way round." if _everywhere(wrong, torch.logical_not) else ""
+        return (
+            f"In your {name}, True and False are the other way round." if _everywhere(wrong, torch.logical_not) else ""
+        )
     functions: dict[str, Callable[[Tensor], Tensor]] = {
-        "the square": lambda t: t.double() ** 2,
-        "the square root": lambda t: t.double().sqrt(),
-        "the reciprocal": lambda t: 1 / t.double(),
-        "the exponential": lambda t: t.double().exp(),
-        "the logarithm": lambda t: t.double().log(),
-        "the absolute value": lambda t: t.double().abs(),
-        "one minus the value": lambda t: 1 - t.double(),
+        "the square of": lambda t: t.double() ** 2,
+        "the square root of": lambda t: t.double().sqrt(),
+        "the reciprocal of": lambda t: 1 / t.double(),
+        "the exponential of": lambda t: t.double().exp(),
+        "the logarithm of": lambda t: t.double().log(),
+        "the absolute value of": lambda t: t.double().abs(),
+        "one minus": lambda t: 1 - t.double(),
     }
     for label, function in functions.items():
         if _everywhere(wrong, function):
-            return (
-                f"Each number of your {name} is {label} of what was expected."
-                if "minus" not in label
-                else (f"Each number of your {name} is one minus what was expected.")
-            )
+            return f"Each number of your {name} is {label} what was expected."
     offsets = [(pair.seen.double() - pair.want.double()) for pair in wrong]
-    if all(o.numel() > 1 and close(p.case, o, o.mean().expand_as(o)) for o, p in zip(offsets, wrong, strict=True)):
-        return f"Your {name} is off by the same amount everywhere, {number(float(offsets[0].mean()))} at first."
+    if all(
+        o.numel() > 1 and close(p.case, o.float(), o.float().mean().expand_as(o))
+        for o, p in zip(offsets, wrong, strict=True)
+    ):
+        return (
+            f"Your {name} {are(name)} off by the same amount everywhere, {number(float(offsets[0].mean()))} at first."
+        )
     if all(pair.want.numel() > 1 and pair.seen.double().std() < 1e-9 for pair in wrong):
         return f"Every number of your {name} is the same; they should differ."
     return ""

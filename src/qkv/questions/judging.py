@@ -36,6 +36,8 @@ SLUGS = {
     "gradient": "gradient-cut",
 }
 
+NO_WAY_BACK = ("NumPy array", "float", "int", "list")  # types that carry no gradient
+
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -205,7 +207,8 @@ class _Judgement:
             return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
         if difference.kind == "silent":
             return "no-error-raised" if difference.place == "returned" else "wrong-error-raised"
-        if difference.kind == "type" and self.question.gradients and "number" in difference.text.partition(";")[0]:
+        place = difference.place[-1] if isinstance(difference.place, tuple) else difference.place
+        if difference.kind == "type" and self.question.gradients and place in NO_WAY_BACK:
             return "gradient-cut"
         if difference.kind in WRONG_RESULT and self.only_batches():
             return "one-batch-shape"

@@ -1,0 +1,277 @@
+"""`check("3.1", scaled_scores)`: is this answer right, and if not, which idea is wrong?
+
+The question draws fresh inputs, the answer is observed on them, a judge compares it with the reference and with known
+mistakes, and a card says what came of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from qkv import records
+from qkv.feedback import Bar, Card, Row, Table, shell, show
+from qkv.observing import observe, record
+from qkv.questions import find, questions_of
+from qkv.questions.base import Question
+from qkv.questions.comparing import describe
+from qkv.questions.judging import Status, Verdict, judge
+
+REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # what an answer may name: nothing there is an answer
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found. It was shown already, so a cell that ends in it shows nothing more.
+
+    Attributes:
+        question: its id
+        passed: whether the answer is right
+        points, max_points: all of them or none
+        status: "passed", "failed", "not attempted", or "error" when the answer raised where it should not
+        misconception: the wrong idea that was recognised, "softmax-over-queries"; None unless it was one
+        message: what is wrong and where to look
+    """
+
+    question: str
+    passed: bool
+    points: float
+    max_points: float
+    status: Status
+    misconception: str | None
+    message: str
+
+    def _ipython_display_(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The points so far in a chapter. It was shown already."""
+
+    points: float
+    max_points: float
+    status: dict[str, str] = field(repr=False)
+
+    def _ipython_display_(self) -> None:
+        pass
+
+
+_reports: dict[str, Report] = {}  # the last of each question, in this process
+
+
+def check(question: str, answer: Any) -> Report:
+    """Check an answer, a function or a class, and show what is right or wrong with it.
+
+    Raises:
+        KeyError: there is no such question; the message names those there are.
+    """
+    asked = find(question)
+    with _without_displays():
+        verdict, printed = _verdict(asked, answer)
+    report = _report(asked, verdict)
+    show(_card(asked, report, verdict, printed))
+    _reports[asked.id] = report
+    if _in_notebook():
+        _keep(asked, report)
+    return report
+
+
+def progress(chapter: int) -> Progress:
+    """Show the points so far in a chapter, as a bar with one line a question.
+
+    Raises:
+        KeyError: that chapter has no questions.
+    """
+    questions = questions_of(chapter)
+    kept = records.load(chapter) if _in_notebook() else {}
+    rows = [_row(question, kept.get(question.id, {})) for question in questions.values()]
+    ideas = dict.fromkeys(idea for question in questions for idea in _ideas(question, kept.get(question, {})))
+    show(Bar(f"Chapter {chapter}", rows, list(ideas)))
+    return Progress(
+        sum(row.points for row in rows), sum(row.max_points for row in rows), {row.question: row.status for row in rows}
+    )
+
+
+# ── from an answer to a verdict ───────────────────────────────────────────────────────────────────
+
+
+def _verdict(question: Question, answer: Any) -> tuple[Verdict, str]:
+    """Observe and judge; give what the answer printed too."""
+    cases = question.fresh_cases()
+    unfit = _unfit(answer, wants_class=cases[0].script[0].act == "make")
+    if unfit:
+        return unfit, ""
+    seen = observe(answer, cases, question.gradients)
+    return judge(question, cases, seen), seen[0].printed
+
+
+def _unfit(answer: Any, wants_class: bool) -> Verdict | None:
+    """Say what is wrong with an answer that cannot be tried at all."""
+    if answer is None or answer is Ellipsis:
+        return Verdict("not attempted", "Nothing was handed over to check yet.")
+    kind = "class" if wants_class else "function"
+    if not callable(answer) or (wants_class and isinstance(answer, nn.Module)):
+        seen = f"an object of the class {type(answer).__name__[:60]}" if callable(answer) else describe(record(answer))
+        text = f"`check` wants the {kind} itself, and was given {seen}. Was it called? Write its name without brackets."
+        return Verdict("failed", text)
+    borrowed = _borrowed(answer)
+    if borrowed:
+        text = f"Your answer uses `{borrowed}`, which holds the solution. Which lines of your own could stand there?"
+        return Verdict("failed", text)
+    return None
+
+
+def _report(question: Question, verdict: Verdict) -> Report:
+    passed = verdict.status == "passed"
+    return Report(
+        question=question.id,
+        passed=passed,
+        points=float(question.points if passed else 0),
+        max_points=float(question.points),
+        status=verdict.status,
+        misconception=verdict.misconception,
+        message=verdict.message,
+    )
+
+
+def _card(question: Question, report: Report, verdict: Verdict, printed: str) -> Card:
+    return Card(
+        question=question.id,
+        title=question.title,
+        status=report.status,
+        points=report.points,
+        max_points=report.max_points,
+        message=report.message,
+        idea=report.misconception or "",
+        tried=verdict.tried,
+        table=_table(question, verdict.value),
+        printed=printed if not report.passed else "",
+    )
+
+
+def _table(question: Question, value: Any) -> Table | None:
+    """Choose what is worth a picture: a matrix whose rows should have a known sum."""
+    for name, row_sum in question.row_sums.items():
+        i = question.output_names.index(name)
+        several = isinstance(value, (tuple, list)) and len(value) == len(question.outputs)
+        matrix = value[i] if several else value if len(question.outputs) == 1 else None
+        if isinstance(matrix, Tensor) and matrix.ndim > 1 and matrix.numel():
+            return Table(name, matrix, row_sum)
+    return None
+
+
+# ── answers that use the course's own ─────────────────────────────────────────────────────────────
+
+
+def _borrowed(answer: Any) -> str | None:
+    """Find a name of the package that an answer, or a helper that it calls, refers to, as far as can be seen."""
+    todo: list[Any] = [answer]
+    done: set[int] = set()
+    while todo and len(done) < 200:
+        item = todo.pop()
+        if id(item) in done:
+            continue
+        done.add(id(item))
+        if _is_ours(item):
+            return (
+                f"{item.__module__}.{getattr(item, '__name__', '')}" if hasattr(item, "__module__") else item.__name__
+            )
+        for value in _refers_to(item):
+            if isinstance(value, str):
+                return value
+            if _is_ours(value) or getattr(value, "__module__", None) == getattr(answer, "__module__", ""):
+                todo.append(value)
+    return None
+
+
+def _is_ours(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    if not isinstance(name, str) or not (callable(value) or isinstance(value, types.ModuleType)):
+        return False
+    return (name == "qkv" or name.startswith("qkv.")) and not name.startswith(REACHABLE)
+
+
+def _refers_to(value: Any) -> Iterator[Any]:
+    """Give what a function or class refers to: objects, or the name of a module of ours that it imports."""
+    if isinstance(value, functools.partial):
+        yield value.func
+    elif isinstance(value, types.MethodType):
+        yield value.__func__
+    elif isinstance(value, type):
+        yield from vars(value).values()
+    elif isinstance(value, types.FunctionType):
+        yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))
+        yield from _names_in(value.__code__, value.__globals__)
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _names_in(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME" and str(instruction.argval).partition(".")[0] == "qkv":
+            yield str(instruction.argval)
+        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval in names:
+            yield names[instruction.argval]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names_in(constant, names)
+
+
+# ── notebooks ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _in_notebook() -> bool:
+    return hasattr(shell(), "kernel")
+
+
+@contextlib.contextmanager
+def _without_displays() -> Iterator[None]:
+    """Keep what an answer displays out of the notebook."""
+    if shell() is None:
+        yield
+        return
+    from IPython.utils.capture import capture_output
+
+    with capture_output(stdout=False, stderr=False):
+        yield
+
+
+def _keep(question: Question, report: Report) -> None:
+    chapter = int(question.id.partition(".")[0])
+    kept = records.load(chapter)
+    ideas = _ideas(question.id, kept.get(question.id, {}))
+    kept[question.id] = {"status": report.status, "points": report.points, "ideas": ideas}
+    records.save(chapter, kept)
+
+
+def _ideas(question_id: str, kept: dict[str, Any]) -> list[str]:
+    """The wrong ideas met in a question, earlier and now."""
+    earlier = kept.get("ideas", [])
+    ideas = [idea for idea in earlier if isinstance(idea, str)] if isinstance(earlier, list) else []
+    report = _reports.get(question_id)
+    now = [report.misconception] if report is not None and report.misconception else []
+    return list(dict.fromkeys([*ideas, *now]))
+
+
+def _row(question: Question, kept: dict[str, Any]) -> Row:
+    """How a question stands: as checked in this session, or as kept from an earlier one."""
+    report = _reports.get(question.id)
+    if report is not None:
+        return Row(question.id, question.title, report.status, report.points, report.max_points)
+    passed = kept.get("status") == "passed"
+    status = kept["status"] if kept.get("status") in ("passed", "failed", "error") else "not attempted"
+    note = "earlier" if status != "not attempted" else ""
+    return Row(question.id, question.title, status, question.points if passed else 0, question.points, note)

@@ -1,0 +1,223 @@
+"""The card that a check shows: HTML in a notebook, plain text elsewhere.
+
+What an answer controls is escaped and bounded.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from torch import Tensor
+
+MAX_MESSAGE = 1500
+MAX_ROWS = 8
+WIDTH = 88
+SIGNS = {"passed": "✓", "failed": "✗", "error": "✗", "not attempted": "–"}
+WORDS = {"passed": "right", "failed": "not yet", "error": "it raised an error", "not attempted": "not attempted"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A matrix of the answer's, to be shown beside its rows' sums."""
+
+    name: str
+    values: Tensor
+    row_sum: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is shown of one check."""
+
+    question: str
+    title: str
+    status: str
+    points: float
+    max_points: float
+    message: str
+    idea: str = ""
+    tried: str = ""
+    table: Table | None = None
+    printed: str = ""
+
+    @property
+    def headline(self) -> str:
+        idea = f" · {self.idea.replace('-', ' ')}" if self.idea else ""
+        return f"{WORDS[self.status]} · {points(self.points)} of {points(self.max_points)} points{idea}"
+
+    def text(self) -> str:
+        lines = [f"{self.question} · {self.title}", f"{SIGNS[self.status]} {self.headline}", *wrapped(self.message)]
+        if self.table:
+            sums = ", ".join(f"{value:.3g}" for value in self.table.values.sum(-1).tolist()[:MAX_ROWS])
+            lines += wrapped(f"The rows of your {self.table.name} sum to {sums}.")
+        if self.tried:
+            lines += wrapped(f"Tried with {self.tried}.")
+        if self.printed:
+            lines += ["Your answer printed:", *(f"  {line}" for line in self.printed.splitlines())]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        parts = [
+            _heading(f"{self.question} · {self.title}"),
+            f'<p class="qkv-card-status"><span aria-hidden="true">{SIGNS[self.status]}</span> '
+            f"{_escaped(self.headline)}</p>",
+            f"<p>{_prose(self.message)}</p>",
+            _table(self.table) if self.table else "",
+            f'<p class="qkv-card-tried">Tried with {_escaped(self.tried)}.</p>' if self.tried else "",
+            f"<details><summary>What your answer printed</summary><pre>{_escaped(self.printed)}</pre></details>"
+            if self.printed
+            else "",
+        ]
+        return _section(f"Question {self.question}: {self.headline}", self.status, "".join(parts))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question in the bar of points."""
+
+    question: str
+    title: str
+    status: str
+    points: float
+    max_points: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The points so far."""
+
+    title: str
+    rows: Sequence[Row]
+    ideas: Sequence[str] = ()
+
+    @property
+    def headline(self) -> str:
+        have, most = (sum(getattr(row, name) for row in self.rows) for name in ("points", "max_points"))
+        return f"{points(have)} of {points(most)} points"
+
+    @property
+    def met(self) -> str:
+        ideas = ", ".join(idea.replace("-", " ") for idea in self.ideas)
+        return f"Wrong ideas met so far: {ideas}." if ideas else ""
+
+    def text(self) -> str:
+        have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
+        full = round(20 * have / most) if most else 0
+        bar = "█" * full + "░" * (20 - full)
+        rows = [f"{SIGNS[row.status]} {row.question} {row.title}: {_standing(row)}" for row in self.rows]
+        return "\n".join([f"{self.title}: {self.headline}", bar, *rows, *wrapped(self.met)])
+
+    def html(self) -> str:
+        have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
+        items = "".join(map(_item, self.rows))
+        parts = [
+            _heading(f"{self.title}: {self.headline}"),
+            f'<progress max="{most:g}" value="{have:g}" aria-label="points so far">{self.headline}</progress>',
+            f"<ul>{items}</ul>",
+            f'<p class="qkv-card-tried">{_escaped(self.met)}</p>' if self.met else "",
+        ]
+        status = "passed" if have == most else "not attempted"
+        return _section(f"{self.title}: {self.headline}", status, "".join(parts))
+
+
+def _standing(row: Row) -> str:
+    note = f", {row.note}" if row.note else ""
+    return f"{WORDS[row.status]}, {points(row.points)} of {points(row.max_points)}{note}"
+
+
+def _item(row: Row) -> str:
+    sign = f'<span aria-hidden="true">{SIGNS[row.status]}</span>'
+    return (
+        f"<li>{sign}<span>{_escaped(f'{row.question} {row.title}')}</span><span>{_escaped(_standing(row))}</span></li>"
+    )
+
+
+def show(card: Card | Bar) -> None:
+    """Display it where a notebook or IPython listens, print it elsewhere."""
+    if shell() is None:
+        print(card.text())
+        return
+    from IPython.display import display
+
+    display({"text/plain": card.text(), "text/html": card.html()}, raw=True)
+
+
+def shell() -> object | None:
+    """Find the running IPython, without importing it where nobody did."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def points(value: float) -> str:
+    return f"{value:g}"
+
+
+def wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text[:MAX_MESSAGE])
+
+
+def _prose(text: str) -> str:
+    """Escape a message; what stands in `backticks` is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _escaped(text))
+
+
+def _heading(text: str) -> str:
+    """A heading for screen readers that no table of contents picks up."""
+    return f'<p class="qkv-card-title" role="heading" aria-level="4">{_escaped(text)}</p>'
+
+
+def _section(label: str, status: str, inner: str) -> str:
+    return (
+        f'<section class="qkv-card" role="group" aria-label="{_escaped(label)}" data-status="{status}">'
+        f"<style>{_style()}</style>{inner}</section>"
+    )
+
+
+@cache
+def _style() -> str:
+    """The palette and the card's own rules, without comments and line breaks."""
+    folder = Path(__file__).parent
+    css = "".join((folder / name).read_text(encoding="utf-8") for name in ("tokens.css", "feedback.css"))
+    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)).strip()
+
+
+def _table(table: Table) -> str:
+    """Draw the first matrix: its numbers, shaded, with the sums of its rows and columns."""
+    matrix = table.values.flatten(0, -3)[0] if table.values.ndim > 2 else table.values
+    rows = matrix[:MAX_ROWS, :MAX_ROWS].double()
+    head = "".join(f'<th scope="col">{j}</th>' for j in range(rows.shape[1]))
+    body = "".join(
+        f'<tr><th scope="row">{i}</th>{"".join(map(_cell, row))}{_sum(sum(matrix[i].tolist()), table.row_sum)}</tr>'
+        for i, row in enumerate(rows.tolist())
+    )
+    feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.double().sum(0).tolist()[:MAX_ROWS])
+    cut = " (the first rows and columns)" if max(matrix.shape) > MAX_ROWS else ""
+    first = ", the first of the batch" if table.values.ndim > 2 else ""
+    return (
+        f'<div class="qkv-card-scroll"><table><caption>Your {_escaped(table.name)}{first}{cut}</caption>'
+        f'<thead><tr><td></td>{head}<th scope="col">sum</th></tr></thead><tbody>{body}</tbody>'
+        f'<tfoot><tr><th scope="row">sum</th>{feet}<td></td></tr></tfoot></table></div>'
+    )
+
+
+def _cell(value: float) -> str:
+    share = round(40 * min(1.0, abs(value))) if value == value else 0
+    return f'<td style="--qkv-share:{share}">{value:.2f}</td>'
+
+
+def _sum(value: float, expected: float) -> str:
+    if abs(value - expected) < 1e-3:
+        return f"<td>{value:.2f}</td>"
+    return f'<td class="qkv-card-off">{value:.2f} ≠ {expected:g}</td>'

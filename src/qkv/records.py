@@ -1,0 +1,67 @@
+"""Keep a learner's progress when the kernel restarts: one small file of their own, never anything that a check needs.
+
+Kept by the folder that the notebook runs in, so that two copies of a notebook do not share their points. A file that
+cannot be read or written is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 1_000_000
+
+Record = dict[str, dict[str, Any]]  # by question id: status, points, ideas
+
+
+def path() -> Path:
+    """Where progress is kept: $QKV_STATE_DIR, or where this system keeps the state of programs."""
+    if "QKV_STATE_DIR" in os.environ:
+        return Path(os.environ["QKV_STATE_DIR"]) / "progress.json"
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state"))
+    return base / "qkv" / "progress.json"
+
+
+def load(chapter: int) -> Record:
+    """Read what is kept of a chapter for this folder."""
+    record = _read().get(_key(chapter), {})
+    if not isinstance(record, dict):
+        return {}
+    return {key: value for key, value in record.items() if isinstance(value, dict)}
+
+
+def save(chapter: int, record: Record) -> None:
+    """Keep a chapter's record; where that cannot be done, go without."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        file = path()
+        everything = _read() | {_key(chapter): record}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent, suffix=".json")
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(everything, stream, indent=1)
+        os.replace(name, file)
+
+
+def _read() -> dict[str, Any]:
+    try:
+        file = path()
+        if file.stat().st_size > MAX_BYTES:
+            return {}
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RuntimeError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _key(chapter: int) -> str:
+    return f"{os.path.realpath(os.curdir)}#{chapter}"
