@@ -128,8 +128,8 @@ def text(default: str) -> Trait:
 def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> Trait:
     """A list in which every entry is what the trait `each` takes; `lengths` are those allowed (any, when empty).
 
-    Lists of lists are `listed(…, listed(…, real(0)))`. A tuple is kept, so that an entry can only be changed by
-    setting the whole: that is what the drawing is told about.
+    Lists of lists are `listed(…, listed(…, real(0)))`; the default of what is inside counts for nothing. A tuple is
+    kept, so that an entry can only be changed by setting the whole: that is what the drawing is told about.
     """
 
     def parse(value: Any) -> tuple[Any, ...]:

@@ -1,0 +1,98 @@
+"""The built files of the widgets: fresh, the same everywhere, and plain ASCII."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .node import ROOT
+
+WIDGETS = Path("src/qkv/widgets")
+BUILT = sorted((ROOT / WIDGETS / "static").iterdir())
+
+
+def bundle(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = ["node", "tools/bundle.mjs", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of what the bundler reads."""
+    for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css"):
+        (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / part, tmp_path / part)
+    shutil.copytree(ROOT / WIDGETS, tmp_path / WIDGETS)
+    os.symlink(ROOT / "node_modules", tmp_path / "node_modules")
+    return tmp_path
+
+
+def test_built_files_are_fresh():
+    check = bundle("--check")
+    assert check.returncode == 0, check.stderr
+
+
+@pytest.mark.parametrize("source", ["js/base.js", "js/maths.js", "js/scaling_lab.js", "base.css", "../tokens.css"])
+def test_a_changed_source_makes_them_stale(copy: Path, source: str):
+    path = copy / WIDGETS / source
+    mark = "\n.qkv-new { color: red; }" if path.suffix == ".css" else "\nglobalThis.changed = 1;"
+    path.write_text(path.read_text(encoding="utf-8") + mark, encoding="utf-8")
+    check = bundle("--check", root=copy)
+    assert check.returncode == 1
+    assert f"stale: src/qkv/widgets/static/scaling_lab{path.suffix}" in check.stderr
+    assert "To mend it: npm run build" in check.stderr
+    assert bundle(root=copy).returncode == 0
+    assert bundle("--check", root=copy).returncode == 0
+
+
+def test_what_nothing_builds_is_found_and_removed(copy: Path):
+    stray = copy / WIDGETS / "static" / "gone.js"
+    stray.write_text("")
+    check = bundle("--check", root=copy)
+    assert check.returncode == 1
+    assert "built from nothing: src/qkv/widgets/static/gone.js" in check.stderr
+    assert bundle(root=copy).returncode == 0
+    assert not stray.exists()
+
+
+def test_a_broken_widget_fails_and_leaves_the_others(copy: Path):
+    (copy / WIDGETS / "js" / "scaling_lab.js").write_text("export default (")
+    built = bundle(root=copy)
+    assert built.returncode == 1
+    assert "scaling_lab.js" in built.stderr
+    assert {path.name for path in BUILT} == {path.name for path in (copy / WIDGETS / "static").iterdir()}
+
+
+def test_every_family_is_whole():
+    assert "left out" not in bundle("--check").stderr
+
+
+@pytest.mark.parametrize("file", BUILT, ids=lambda file: file.name)
+def test_built_files_carry_no_surprise(file: Path):
+    content = file.read_text(encoding="utf-8")
+    if file.suffix in {".js", ".css"}:
+        assert content.isascii()
+        assert "sourceMappingURL" not in content
+        assert "//cdn" not in content
+
+
+def test_the_licences_of_what_is_built_in_are_there():
+    licences = (ROOT / WIDGETS / "static" / "LICENSES.txt").read_text(encoding="utf-8")
+    assert {"lit-html", "d3-scale", "d3-shape"} <= set(licences.splitlines())
+
+
+def test_the_site_gets_one_script_and_one_style(tmp_path: Path):
+    assert bundle("--site", str(tmp_path)).returncode == 0
+    script = (tmp_path / "qkv-site.js").read_text(encoding="utf-8")
+    style = (tmp_path / "qkv-site.css").read_text(encoding="utf-8")
+    assert script.isascii()
+    assert not script.lstrip().startswith(("import", "export"))
+    assert "ScalingLab" in script
+    assert ".qkv-slot[data-for=ScalingLab]" in style
+
+
+def test_bad_usage_is_told():
+    assert bundle("--sight").returncode == 2
+    assert "usage" in bundle("--site").stderr
