@@ -100,7 +100,7 @@ class _Judgement:
     def verdict(self) -> Verdict:
         where = self.first()
         if where is None:
-            return Verdict("passed", "Right.")
+            return Verdict("passed", self.praise())
         i, difference = where
         raised = any(d.kind == "raised" for found in self.found for d in found)
         named = self.by_results() if difference.kind in WRONG_RESULT else self.by_effect(difference.kind)
@@ -114,6 +114,11 @@ class _Judgement:
             case=case,
             value=results[-1] if results else None,
         )
+
+    def praise(self) -> str:
+        names = ", ".join(dict.fromkeys(case.name for case in self.cases))
+        gradients = " Gradients reach every input." if self.question.gradients else ""
+        return f"Right in all {len(self.cases)} cases: {names}.{gradients}"
 
     def first(self) -> tuple[int, Difference] | None:
         """Find what to talk about: a wrong result before a missing exception, before a side effect."""
