@@ -1,4 +1,4 @@
-"""The widgets' mathematics, in JavaScript, against torch in float64 and, where torch itself cancels, against 800 digits."""
+"""The widgets' mathematics, in JavaScript, against torch in float64; where torch cancels, against 800 digits."""
 
 import math
 from collections.abc import Callable

@@ -11,7 +11,7 @@ function range({ label, min, max, step, position, text, ends = [], onPosition })
       <input type="range" min=${min} max=${max} step=${step} aria-valuetext=${text} .value=${live(String(position))}
         @input=${(event) => onPosition(Number(event.target.value))}>
     </label>
-    <output>${text}</output>
+    <span class="qkv-value" aria-hidden="true">${text}</span>
     ${ends.length ? html`<div class="qkv-ends" aria-hidden="true">${ends.map((end) => html`<span>${end}</span>`)}</div>` : nothing}
   </div>`;
 }
@@ -23,18 +23,37 @@ export const slider = ({ label, value, min, max, step = 1, text = num(value), en
 /** A slider over a list of values, such as the powers of two. */
 export const stepSlider = ({ label, value, values, text = num(value), ends, onInput }) =>
   range({
-    ...{ label, text, ends, min: 0, max: values.length - 1, step: 1 },
+    label,
+    text,
+    ends,
+    min: 0,
+    max: values.length - 1,
+    step: 1,
     position: values.indexOf(value),
     onPosition: (index) => onInput(values[index]),
   });
 
-/** A slider whose equal steps multiply; the value is rounded to three significant digits. */
-export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) =>
-  range({
-    ...{ label, text, ends, min: 0, max: 200, step: 1 },
-    position: Math.round((200 * Math.log(value / min)) / Math.log(max / min)),
-    onPosition: (position) => onInput(Number((min * (max / min) ** (position / 200)).toPrecision(3))),
+/** A slider whose steps multiply, over numbers of two digits; it stands at the nearest one to a value set elsewhere. */
+export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) => {
+  const values = twoDigits(min, max);
+  const far = (entry) => Math.abs(Math.log(entry / value));
+  const nearest = values.reduce((best, entry) => (far(entry) < far(best) ? entry : best));
+  return range({
+    label,
+    text,
+    ends,
+    min: 0,
+    max: values.length - 1,
+    step: 1,
+    position: values.indexOf(nearest),
+    onPosition: (index) => onInput(values[index]),
   });
+};
+
+/** Numbers of two digits from `min` to `max`, about 200 and about evenly apart on a logarithmic scale. */
+const twoDigits = (min, max) => [
+  ...new Set(Array.from({ length: 201 }, (_, i) => Number((min * (max / min) ** (i / 200)).toPrecision(2)))),
+];
 
 /** 1, 2, 4, … 2^last. */
 export const powersOfTwo = (last) => Array.from({ length: last + 1 }, (_, power) => 2 ** power);
@@ -63,7 +82,7 @@ export const select = ({ label, value, options, onChange }) => html`<label class
   </select>
 </label>`;
 
-/** A number typed by hand; what is not a number, or lies outside, is not passed on. A cell's label is not drawn. */
+/** A number typed by hand; what is not one, or lies outside, gives way to the value before. A cell's label is not drawn. */
 export const numberInput = ({
   label,
   value,
@@ -76,6 +95,7 @@ export const numberInput = ({
   const passOn = ({ target }) => {
     const typed = target.valueAsNumber;
     if (typed >= min && typed <= max) onInput(typed);
+    else target.value = String(value);
   };
   return html`<label class="qkv-control qkv-number">
     <span class=${inCell ? "qkv-unseen" : "qkv-label"}>${label}</span>

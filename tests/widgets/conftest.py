@@ -1,0 +1,64 @@
+"""Pages for the tests of the widgets' base and host: the bundled sources in Chromium, with no site and no server."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import browser  # noqa: F401
+
+from .node import ROOT
+
+TOY = {"heads": 3, "kind": "causal", "temperature": 1}
+
+
+@pytest.fixture(scope="session")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The script of page.js and the style of every widget."""
+    folder = tmp_path_factory.mktemp("bundled")
+    page = ROOT / "tests" / "widgets" / "page.js"
+    esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", page, "--bundle", "--log-level=warning"]
+    subprocess.run([*esbuild, f"--outfile={folder / 'page.js'}"], check=True, cwd=ROOT)
+    subprocess.run(["node", "tools/bundle.mjs", "--site", folder], check=True, cwd=ROOT, capture_output=True)
+    script = (folder / "page.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    return script, (folder / "qkv-site.css").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Iterator[Callable[..., Page]]:  # noqa: F811
+    """Open a page with a body of its own; at the end, nothing was thrown that no one caught."""
+    script, style = bundled
+    opened: list[Page] = []
+    thrown: list[str] = []
+
+    def open_it(body: str = "", theme: str = "light", width: int = 800, **options: object) -> Page:
+        page = browser.new_page(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]
+        page.on("pageerror", lambda error: thrown.append(str(error)))
+        head = f"<meta charset=utf-8><title>test</title><style>{style}</style>"
+        file = tmp_path / f"page{len(opened)}.html"
+        file.write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}">{head}<body><main>{body}</main>'
+            f"<script>{script}</script>",
+            encoding="utf-8",
+        )
+        page.goto(file.as_uri())
+        opened.append(page)
+        return page
+
+    yield open_it
+    for page in opened:
+        page.close()
+    assert not thrown, thrown
+
+
+def frame(page: Page) -> None:
+    """Wait until the page has drawn what was asked for."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def colours(style: str) -> list[int]:
+    """The three parts of a computed colour."""
+    return [int(part) for part in re.findall(r"\d+", style)[:3]]

@@ -1,0 +1,166 @@
+"""The widgets' base in a browser: state in, drawing out, and back; errors in place; controls for every hand."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .conftest import TOY, frame
+from .node import ROOT
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def toy(open_page: OpenPage) -> Page:
+    page = open_page()
+    page.evaluate("(state) => { window.it = show(toy, state); }", TOY)
+    return page
+
+
+def seen(page: Page) -> str:
+    frame(page)
+    return page.locator("#seen").inner_text()
+
+
+def test_root_says_what_it_is(toy: Page):
+    root = toy.locator(".qkv-widget")
+    expect(root).to_have_attribute("data-widget", "Toy")
+    expect(root).to_have_attribute("data-state", "ready")
+    expect(root).to_have_attribute("data-lm-suppress-shortcuts", "true")
+    expect(root).to_have_attribute("data-set-up", "yes")
+    assert seen(toy) == "3 closed causal 1"
+
+
+def test_a_control_moves_the_model(toy: Page):
+    toy.get_by_label("heads", exact=True).press("ArrowRight")
+    assert seen(toy) == "4 closed causal 1"
+    assert toy.evaluate("() => it.model.get('heads')") == 4
+    assert toy.evaluate("() => counts.saved") == 1
+
+
+def test_the_model_moves_the_drawing_once_a_frame(toy: Page):
+    before = toy.evaluate("() => counts.views")
+    toy.evaluate("() => { for (const n of [4, 5, 6, 7]) it.model.set('heads', n); }")
+    assert seen(toy) == "7 closed causal 1"
+    assert toy.evaluate("() => counts.views") == before + 1
+    expect(toy.get_by_label("heads", exact=True)).to_have_value("7")
+    expect(toy.get_by_label("power")).to_have_attribute("aria-valuetext", "128")
+
+
+def test_own_state_stays_in_the_view(toy: Page):
+    toy.evaluate("() => { window.other = show(toy, {heads: 1, kind: 'window', temperature: 2}); }")
+    toy.get_by_role("switch", name="open").first.check()
+    frame(toy)
+    assert toy.locator("#seen").all_inner_texts() == ["3 open causal 1", "1 closed window 2"]
+    assert toy.evaluate("() => [it.model.get('open'), other.model.get('open')]") == [None, None]
+
+
+def test_an_error_is_shown_in_place_and_mended_by_the_next_state(toy: Page):
+    toy.evaluate("() => it.model.set('heads', -1)")
+    expect(toy.get_by_role("alert")).to_have_text("Toy stopped: heads ran out")
+    expect(toy.locator(".qkv-widget")).to_have_attribute("data-state", "error")
+    toy.evaluate("() => it.model.set('heads', 2)")
+    assert seen(toy) == "2 closed causal 1"
+    expect(toy.locator(".qkv-widget")).to_have_attribute("data-state", "ready")
+    expect(toy.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_trait_that_is_not_there_is_named(open_page: OpenPage):
+    page = open_page()
+    page.evaluate("() => show(toy, {heads: 1, temperature: 1})")
+    expect(page.get_by_role("alert")).to_have_text("Toy stopped: Toy has no kind")
+
+
+def test_closing_leaves_nothing_behind(toy: Page):
+    toy.evaluate("() => { it.model.set('heads', 5); it.close(); }")
+    views = toy.evaluate("() => counts.views")
+    toy.evaluate("() => it.model.set('heads', 6)")
+    frame(toy)
+    assert toy.evaluate("() => [counts.views, counts.tidied, it.el.childElementCount]") == [views, 1, 0]
+    toy.evaluate("() => toy.render(it)")
+    assert seen(toy) == "6 closed causal 1", "the element can be drawn in again"
+
+
+def test_a_screen_reader_hears_where_a_move_ended(open_page: OpenPage):
+    page = open_page()
+    page.clock.install()
+    page.evaluate("(state) => { window.it = show(toy, state); }", TOY)
+    page.clock.run_for(5000)
+    status = page.get_by_role("status")
+    expect(status).to_have_text("")
+    for heads in (4, 5):
+        page.evaluate("(heads) => it.model.set('heads', heads)", heads)
+        page.clock.run_for(300)
+    expect(status).to_have_text("")
+    page.clock.run_for(1000)
+    expect(status).to_have_text("5 heads.")
+
+
+def test_every_control_has_a_name_and_works_by_keyboard(toy: Page):
+    toy.get_by_role("slider", name="power").press("ArrowLeft")
+    for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
+        toy.get_by_role("slider", name="temperature").press(key)
+    toy.get_by_role("radio", name="window").press("Space")
+    assert seen(toy) == "2 closed window 1.1"
+    toy.get_by_label("kind again").select_option("causal")
+    toy.get_by_role("button", name="one more").press("Enter")
+    toy.get_by_role("switch", name="open").press("Space")
+    assert seen(toy) == "3 open causal 1.1"
+    number = toy.get_by_role("spinbutton", name="exact heads")
+    number.fill("8")
+    number.press("Enter")
+    assert seen(toy).startswith("8 ")
+    for refused in ("11", "-1", ""):
+        number.fill(refused)
+        number.press("Tab")
+        assert seen(toy).startswith("8 ")
+        expect(number).to_have_value("8")
+
+
+def test_every_control_is_large_enough_for_a_finger(toy: Page):
+    sizes = toy.evaluate("""() => [...document.querySelectorAll('input, select, button, summary')].map((e) => {
+      const box = (e.closest('.qkv-toggle, .qkv-choices label') ?? e).getBoundingClientRect();
+      return [e.type ?? e.tagName, box.width, box.height];
+    })""")
+    assert len(sizes) == 10
+    assert all(width >= 24 and height >= 24 for _, width, height in sizes), sizes
+
+
+@pytest.mark.parametrize("width", [320, 390, 720, 1000])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_scaling_lab_fits_and_can_be_read_by_everyone(open_page: OpenPage, theme: str, width: int):
+    page = open_page("<h1>A page</h1>", theme=theme, width=width)
+    if theme == "dark":
+        page.add_style_tag(content="body { background: #14171c; color: #e8eaee; }")
+    page.evaluate("""() => {
+      document.querySelector('main').append(show(scalingLab, {d_k: 256, scaled: false, seed: 76}).el);
+    }""")
+    page.locator("summary").click()
+    frame(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.add_script_tag(path=ROOT / "node_modules" / "axe-core" / "axe.min.js")
+    violations = page.evaluate("async () => (await axe.run()).violations")
+    assert not violations, json.dumps(violations, indent=1)[:3000]
+
+
+def test_scaling_lab_shows_its_numbers_as_text(open_page: OpenPage):
+    page = open_page()
+    page.evaluate("() => { window.it = show(scalingLab, {d_k: 256, scaled: false, seed: 76}); }")
+    number = lambda name: page.locator(f"[data-number={name}]").inner_text()  # noqa: E731
+    assert 15 < float(number("std")) < 17
+    assert float(number("entropy")) < 0.5
+    page.get_by_role("switch").check()
+    frame(page)
+    assert 0.9 < float(number("std")) < 1.1
+    assert 2.2 < float(number("entropy")) < 2.6
+    assert page.evaluate("() => it.model.get('scaled')") is True
+    weights = page.locator("td:last-child").all_text_contents()[-16:]
+    assert sum(float(weight) for weight in weights) == pytest.approx(1, abs=0.01)
+    before = weights
+    page.get_by_role("button", name="new sample").click()
+    frame(page)
+    assert page.locator("td:last-child").all_text_contents()[-16:] != before
+    assert page.evaluate("() => it.model.get('seed')") == 77
