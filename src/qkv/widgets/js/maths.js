@@ -160,3 +160,194 @@ export function scalingExperiment(seed) {
   }
   return levels;
 }
+
+/* ---- many heads (chapter 5) */
+
+/** Where entry (row, column) of head h of example b lies in a sheet (batch, tokens, features) that is read row by row. */
+const places = {
+  transpose:
+    ({ tokens, features, width }) =>
+    (b, h, row, column) =>
+      (b * tokens + row) * features + h * width + column,
+  reshape:
+    ({ tokens, heads, width }) =>
+    (b, h, row, column) =>
+      ((b * heads + h) * tokens + row) * width + column,
+  headsFirst:
+    ({ batch, tokens, width }) =>
+    (b, h, row, column) =>
+      ((h * batch + b) * tokens + row) * width + column,
+};
+
+/** Ways into heads and back out of them. Only the first is right. */
+const ROUTES = {
+  right: ["transpose", "transpose"],
+  "reshape both ways": ["reshape", "reshape"],
+  "reshape in": ["reshape", "transpose"],
+  "reshape out": ["transpose", "reshape"],
+  "heads first": ["headsFirst", "transpose"],
+};
+
+/** Every entry of every head: { b, h, row, column } with its place in the sheet it came `from` and in the one it goes `to`. */
+export function headEntries(route, { batch, tokens, features, heads }) {
+  const shape = { batch, tokens, features, heads, width: features / heads };
+  const [from, to] = ROUTES[route].map((kind) => places[kind](shape));
+  const entries = [];
+  for (let b = 0; b < batch; b++)
+    for (let h = 0; h < heads; h++)
+      for (let row = 0; row < tokens; row++)
+        for (let column = 0; column < shape.width; column++) {
+          const at = [b, h, row, column];
+          entries.push({ b, h, row, column, from: from(...at), to: to(...at) });
+        }
+  return entries;
+}
+
+/** Multi-head attention without an output projection: x (batch · tokens rows) and three (features, features) matrices. */
+export function multiHead(x, [wQ, wK, wV], route, { causal = false, ...shape }) {
+  const [q, k, v] = [wQ, wK, wV].map((w) => matmul(x, w).flat());
+  const { tokens, features, heads } = shape;
+  const width = features / heads;
+  const out = new Array(q.length).fill(0);
+  const entries = headEntries(route, shape);
+  for (let start = 0; start < entries.length; start += tokens * width) {
+    const rows = Array.from({ length: tokens }, (_, row) =>
+      entries.slice(start + row * width, start + (row + 1) * width),
+    );
+    const read = (sheet) => rows.map((row) => row.map(({ from }) => sheet[from]));
+    const [queries, keys, values] = [q, k, v].map(read);
+    const mask = presetMask(causal ? "causal" : "all", { tokens });
+    const scores = matmul(queries, transpose(keys)).map((row) => row.map((score) => score / Math.sqrt(width)));
+    const mixed = matmul(
+      scores.map((row, i) => maskedWeights(row, mask[i])),
+      values,
+    );
+    rows.forEach((row, i) => {
+      row.forEach(({ to }, column) => {
+        out[to] = mixed[i][column];
+      });
+    });
+  }
+  return out;
+}
+
+/** Nudge one row of random sheets (1 is added to each feature): by how much each entry of the output moves, a row a token. */
+export function nudgeExperiment(route, { nudged, seed = 0, ...shape }) {
+  const { batch, tokens, features } = shape;
+  const numbers = normals(batch * tokens * features + 3 * features * features, seed);
+  const rowAt = (start) => [...numbers.subarray(start, start + features)];
+  const rowsFrom = (start, count) => Array.from({ length: count }, (_, i) => rowAt(start + i * features));
+  const x = rowsFrom(0, batch * tokens);
+  const projections = [0, 1, 2].map((i) =>
+    rowsFrom((batch * tokens + i * features) * features, features).map((row) =>
+      row.map((w) => w / Math.sqrt(features)),
+    ),
+  );
+  const still = multiHead(x, projections, route, shape);
+  const pushed = x.map((row, i) => (i === nudged ? row.map((value) => value + 1) : row));
+  const moved = multiHead(pushed, projections, route, shape).map((value, i) => Math.abs(value - still[i]));
+  return x.map((_, i) => moved.slice(i * features, (i + 1) * features));
+}
+
+/** Who may attend to whom, queries down and keys across, before anybody paints: true = may.
+ *
+ * Of `tokens` keys, the queries are the last `queries`. "top-left" lines up the first of them with the first key. */
+export function presetMask(preset, { tokens, queries = tokens, window, real }) {
+  const offset = tokens - queries;
+  const may = {
+    all: () => true,
+    causal: (i, j) => j <= i,
+    "top-left": (i, j) => j <= i - offset,
+    window: (i, j) => j <= i && j > i - window,
+    padding: (_, j) => j < real,
+  }[preset];
+  return Array.from({ length: queries }, (_, row) => Array.from({ length: tokens }, (_, j) => may(offset + row, j)));
+}
+
+/** A row of weights under a mask, and three ways to get it wrong.
+ *
+ * "−∞" before the softmax is right while one key is left; with none it is 0/0. The others: "−1e9" or "0" instead of −∞,
+ * and "after": 0 once the softmax is done. */
+export function maskedWeights(scores, mask, method = "−∞") {
+  if (method === "after") return softmax(scores).map((p, j) => (mask[j] ? p : 0));
+  const hidden = { "−∞": -Infinity, "−1e9": -1e9, 0: 0 }[method];
+  if (method === "−∞" && !mask.includes(true)) return scores.map(() => NaN);
+  return softmax(scores.map((score, j) => (mask[j] ? score : hidden)));
+}
+
+/** Multiply-adds of attention, all layers, for `nNew` tokens when `nHeld` are in the cache: [projections, scores and mixing].
+ *
+ * Projections: d_model × (queries, keys, values, output). Masked scores are counted, because they are computed. */
+export function attentionMultiplyAdds({ layers, dModel, heads, kvHeads, dHead }, nNew, nHeld = 0) {
+  const projections = nNew * layers * dModel * (2 * heads + 2 * kvHeads) * dHead;
+  return [projections, 2 * nNew * (nHeld + nNew) * layers * heads * dHead];
+}
+
+/** Bytes that the keys and values of `tokens` tokens take. */
+export const kvCacheBytes = ({ layers, kvHeads, dHead, bytesPerValue }, tokens) =>
+  2 * layers * kvHeads * dHead * tokens * bytesPerValue;
+
+/** How many items two lists share from the start, without a gap. */
+export function reusablePrefix(cached, prompt) {
+  const differs = prompt.findIndex((item, i) => i >= cached.length || item !== cached[i]);
+  return differs < 0 ? prompt.length : differs;
+}
+
+/** How fast each clock turns, in radians a position: ωᵢ = base^(−2i/d), i = 0 … d/2 − 1. */
+export const pairFrequencies = (d, base) => Array.from({ length: d / 2 }, (_, i) => base ** ((-2 * i) / d));
+
+/** Where the clocks' hands point at a position: sin tωᵢ and cos tωᵢ, pair by pair. */
+export function sinusoidalEncoding(position, frequencies) {
+  const hands = new Float64Array(2 * frequencies.length);
+  for (let i = 0; i < frequencies.length; i++) {
+    hands[2 * i] = Math.sin(position * frequencies[i]);
+    hands[2 * i + 1] = Math.cos(position * frequencies[i]);
+  }
+  return hands;
+}
+
+/** Rotary position embedding: each pair of neighbours in x turned by the angle of a hand, [sin tωᵢ, cos tωᵢ]. */
+export function applyRope(x, hands) {
+  const turned = new Float64Array(x.length);
+  for (let i = 0; i < x.length; i += 2) {
+    const [sin, cos] = [hands[i], hands[i + 1]];
+    turned[i] = x[i] * cos - x[i + 1] * sin;
+    turned[i + 1] = x[i] * sin + x[i + 1] * cos;
+  }
+  return turned;
+}
+
+/** What ALiBi adds to a score of head 1 … heads: minus the head's slope times the distance. */
+export const alibiBias = (head, heads, distance) => -(2 ** ((-8 * head) / heads)) * Math.abs(distance);
+
+/** PositionExplorer's vectors: what stands in a query's and in a key's place, and the score of the two.
+ *
+ * `words` are the features of the two tokens, or null: then only positions speak, and RoPE turns hands that point to
+ * twelve. `query(t)` and `key(s)` are the vectors that are compared; ALiBi's score is divided by √d, and lowered. */
+export function placedScores({ scheme, d, base, head, words }) {
+  const frequencies = pairFrequencies(d, base);
+  const hands = perPosition((t) => sinusoidalEncoding(t, frequencies));
+  const alone = scheme === "rope" ? hands(0) : new Float64Array(d);
+  const place = {
+    sinusoidal: (word, t) => hands(t).map((hand, c) => hand + word[c]),
+    rope: (word, t) => applyRope(word, hands(t)),
+    alibi: (word) => word,
+  }[scheme];
+  const [query, key] = (words ?? [alone, alone]).map((word) => perPosition((t) => place(word, t)));
+  const score = (t, s) => {
+    const [q, k] = [query(t), key(s)];
+    let product = 0;
+    for (let c = 0; c < d; c++) product += q[c] * k[c];
+    return scheme === "alibi" ? product / Math.sqrt(d) + alibiBias(head, 8, t - s) : product;
+  };
+  return { query, key, score, frequencies };
+}
+
+/** A function of a whole number that works out each value once. */
+function perPosition(work) {
+  const known = new Map();
+  return (t) => {
+    if (!known.has(t)) known.set(t, work(t));
+    return known.get(t);
+  };
+}

@@ -1,0 +1,165 @@
+import { live } from "lit-html/directives/live.js";
+import { button, choices, html, nothing, num, select, slider, widget } from "./base.js";
+import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
+
+const PRESETS = [
+  { value: "causal", label: "causal" },
+  { value: "padding", label: "padding" },
+  { value: "window", label: "window" },
+  { value: "all", label: "everything" },
+  { value: "top-left", label: "causal, lined up at the start" },
+];
+const METHODS = [
+  { value: "−∞", label: "hidden scores become −∞" },
+  { value: "−1e9", label: "hidden scores become −1e9" },
+  { value: "0", label: "hidden scores become 0" },
+  { value: "after", label: "hidden weights become 0" },
+];
+
+const IT = 5; // the row that the chapter asks about
+
+export default widget("MaskPainter", {
+  own: { stroke: { paint: null } },
+  says: (state) => summary(table(state), state),
+  view: (state, set, id) => {
+    const rows = table(state);
+    return html`
+      ${controls(state, set, id)}
+      ${grid(rows, state, set)}
+      <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
+      <p class="qkv-note">Queries down, keys across. Press a cell to hide or show it, or drag over several; with the keyboard, the
+        arrow keys move and the space bar paints. × says by how much the weights in sight have grown.</p>`;
+  },
+});
+
+/** Each visible query: what it may see, its weights, and by how much they have grown beside no mask at all. */
+function table(state) {
+  const n = state.tokens.length;
+  const first = n - state.queries;
+  return presetMask(state.preset, { ...settings(state), tokens: n }).map((preset, row) => {
+    const query = first + row;
+    const mask = preset.map((may, key) => may !== state.flipped.includes(n * query + key));
+    const free = softmax(state.scores[query]);
+    const weights = maskedWeights(state.scores[query], mask, state.method);
+    const inSight = sum(free.filter((_, key) => mask[key]));
+    return { query, mask, weights, total: sum(weights), growth: 1 / inSight };
+  });
+}
+
+const settings = ({ queries, window, real }) => ({ queries, window, real });
+const english = (token) => token.split(" ").at(-1);
+const spoken = (token) => token.replace(/ (.+)/, " ($1)");
+
+function controls(state, set, id) {
+  const { preset, method, flipped, queries, window, real, tokens } = state;
+  const n = tokens.length;
+  return html`<div class="qkv-controls">
+    ${choices({
+      label: "start from this mask",
+      name: `${id}-preset`,
+      value: preset,
+      options: PRESETS,
+      onChange: (value) => set({ preset: value, flipped: [] }),
+    })}
+    ${preset === "window" ? slider({ label: "tokens in the window", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
+    ${preset === "padding" ? slider({ label: "real tokens", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
+    ${slider({ label: "queries: so many of the last tokens", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
+    ${select({ label: "how it is applied", value: method, options: METHODS, onChange: (value) => set({ method: value }) })}
+    ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
+  </div>`;
+}
+
+const grid = (rows, state, set) => html`<table class="qkv-mask"
+  @keydown=${walk} @pointermove=${(event) => drag(event, state, set)} @click=${(event) => endOfDrag(event, state)}>
+  <colgroup><col class="qkv-names"></colgroup>
+  <thead><tr>
+    <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
+  </tr></thead>
+  <tbody>${rows.map(
+    (row) => html`<tr>
+      <th scope="row">${name(state.tokens[row.query])}</th>
+      ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
+      <td class="qkv-mask-end">${rowEnd(row, state)}</td>
+    </tr>`,
+  )}</tbody>
+</table>`;
+
+/** The word, and its English gloss below it; a comma needs none. */
+function name(token) {
+  const [word, gloss] = token.split(" ");
+  return html`${word}${gloss && /\p{L}/u.test(word) ? html`<small>${gloss}</small>` : nothing}`;
+}
+
+function cell({ query, mask }, key, weight, state, set) {
+  const { tokens } = state;
+  const leak = !mask[key] && weight > 0;
+  const kind = `qkv-heat ${mask[key] ? "" : "qkv-hidden"} ${leak ? "qkv-leak" : ""}`;
+  const index = tokens.length * query + key;
+  return html`<td><label class=${kind} style="--qkv-p: ${weight || 0}" data-cell=${index}>
+    <input type="checkbox" .checked=${live(mask[key])} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
+      @change=${() => set({ flipped: toggled(state.flipped, index) })}>
+    <span>${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
+  </label></td>`;
+}
+
+const toggled = (flipped, index) =>
+  flipped.includes(index) ? flipped.filter((other) => other !== index) : [...flipped, index];
+
+function rowEnd({ total, growth }, { method }) {
+  const grows = method === "−∞" || method === "−1e9";
+  const text = Number.isNaN(total) ? "NaN" : num(total, { places: 2 });
+  return html`<b data-wrong=${!(Math.abs(total - 1) < 1e-9)}>${text}</b>
+    ${grows && Number.isFinite(growth) ? html`<small>×${num(growth, { places: 2 })}</small>` : nothing}`;
+}
+
+/** What is wrong with the weights; where nothing is, what the mask does to "it". */
+function summary(rows, { tokens }) {
+  const n = tokens.length;
+  const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
+  const empty = rows.filter(({ mask }) => !mask.includes(true));
+  const leaking = rows.filter(({ mask, weights }) => weights.some((weight, key) => weight > 0 && !mask[key]));
+  const short = rows.filter(({ total }) => Math.abs(total - 1) > 1e-9);
+  const shown = [
+    empty.length ? `Sees nothing: ${names(empty)}.` : "",
+    leaking.length ? `Gives weight to hidden keys: ${names(leaking)}.` : "",
+    short.length ? `Does not sum to 1: ${names(short)}.` : "",
+  ].filter(Boolean);
+  if (shown.length) return shown.join(" ");
+  const it = rows.find(({ query }) => query === IT) ?? rows.at(-1);
+  const top = it.weights.indexOf(Math.max(...it.weights));
+  const seen = it.mask.filter((may) => may).length;
+  return `Every row sums to 1, and hidden keys get nothing. ${spoken(tokens[it.query])} sees ${seen} of ${n} keys, and looks most at ${spoken(tokens[top])}: ${num(it.weights[top], { places: 2 })}.`;
+}
+
+/** Arrow keys go from cell to cell. */
+function walk(event) {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const cellNow = event.target.closest("td");
+  const row = cellNow.parentElement.parentElement.rows[cellNow.parentElement.rowIndex - 1 + step[0]];
+  row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input")?.focus();
+}
+
+/** Dragging paints every cell on the way as the first one was painted. */
+function drag(event, state, set) {
+  const { stroke } = state;
+  if (event.buttons !== 1) {
+    stroke.paint = null;
+    return;
+  }
+  const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-cell]");
+  if (!under || !event.currentTarget.contains(under)) return;
+  const from = event.target.closest("[data-cell]");
+  stroke.paint ??= { start: from ?? under, shown: !(from ?? under).querySelector("input").checked, moved: false };
+  if (under === stroke.paint.start && !stroke.paint.moved) return;
+  stroke.paint.moved = true;
+  const cells = [stroke.paint.start, under].filter((one) => one.querySelector("input").checked !== stroke.paint.shown);
+  const flipped = cells.reduce((list, one) => toggled(list, Number(one.dataset.cell)), state.flipped);
+  if (cells.length) set({ flipped });
+}
+
+/** A drag that ends where it began is no press. */
+function endOfDrag(event, { stroke }) {
+  if (stroke.paint?.moved && event.target.closest("[data-cell]")) event.preventDefault();
+}

@@ -1,0 +1,165 @@
+"""HeadSplitter: its routes into heads and back against torch's own reshapes, and what it says about them."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Page
+from torch import Tensor
+from traitlets import TraitError
+
+from qkv.attention import attention, causal_mask, merge_heads, split_heads
+from qkv.widgets import HeadSplitter
+
+from .conftest import frame
+from .node import ROOT, node
+
+B, N, D_MODEL = 2, 3, 12  # sizes that differ, and heads that leave a remainder of no size
+HEADS = [1, 2, 3, 4, 6, 12]
+
+
+def reshape_in(x: Tensor, n_heads: int) -> Tensor:
+    return x.reshape(len(x), n_heads, x.shape[1], -1)
+
+
+def reshape_out(heads: Tensor) -> Tensor:
+    return heads.reshape(len(heads), heads.shape[2], -1)
+
+
+def heads_first(x: Tensor, n_heads: int) -> Tensor:
+    return x.reshape(n_heads, len(x), x.shape[1], -1).transpose(0, 1)
+
+
+ROUTES: dict[str, tuple[Callable[..., Tensor], Callable[..., Tensor]]] = {
+    "right": (split_heads, merge_heads),
+    "reshape both ways": (reshape_in, reshape_out),
+    "reshape in": (reshape_in, merge_heads),
+    "reshape out": (split_heads, reshape_out),
+    "heads first": (heads_first, merge_heads),
+}
+
+
+def shape(n_heads: int, **more: Any) -> dict[str, Any]:
+    return {"batch": B, "tokens": N, "features": D_MODEL, "heads": n_heads, **more}
+
+
+@pytest.mark.parametrize("n_heads", HEADS)
+@pytest.mark.parametrize("route", ROUTES)
+def test_entries_go_where_torch_puts_them(route: str, n_heads: int):
+    split, merge = ROUTES[route]
+    sheet = torch.arange(B * N * D_MODEL).reshape(B, N, D_MODEL)
+    entries = node("({ route, s }) => maths.headEntries(route, s)", {"route": route, "s": shape(n_heads)})
+    assert len(entries) == sheet.numel()
+
+    heads = split(sheet, n_heads)
+    places = merge(torch.arange(sheet.numel()).reshape(heads.shape))  # where each entry of the heads ends up
+    for number, entry in enumerate(entries):
+        at = (entry["b"], entry["h"], entry["row"], entry["column"])
+        assert entry["from"] == heads[at], (route, at)
+        assert places.flatten()[entry["to"]] == number, (route, at)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("route", ROUTES)
+def test_multi_head_is_torch_s(route: str, causal: bool):
+    split, merge = ROUTES[route]
+    generator = torch.Generator().manual_seed(len(route))
+    x, *projections = (
+        torch.randn(*size, dtype=torch.float64, generator=generator)
+        for size in [(B, N, D_MODEL), *[(D_MODEL, D_MODEL)] * 3]
+    )
+    q, k, v = (split(x @ w / D_MODEL**0.5, 3) for w in projections)
+    expected = merge(attention(q, k, v, causal_mask(N) if causal else None)[0])
+    actual = node(
+        "({ x, w, route, s }) => maths.multiHead(x, w, route, s)",
+        {
+            **{"x": x.flatten(0, 1).tolist(), "w": [(w / D_MODEL**0.5).tolist() for w in projections]},
+            **{"route": route, "s": shape(3, causal=causal)},
+        },
+    )
+    torch.testing.assert_close(torch.tensor(actual, dtype=torch.float64), expected.flatten(), rtol=1e-9, atol=1e-12)
+
+
+def heard(route: str, n_heads: int, nudged: int, causal: bool = False) -> list[bool]:
+    """Which of the widget's eight outputs move: four of one example, then four of the other."""
+    options = {"batch": 2, "tokens": 4, "features": 8, "heads": n_heads, "nudged": nudged, "causal": causal}
+    rows = node("({ route, o }) => maths.nudgeExperiment(route, o)", {"route": route, "o": options})
+    return [max(row) > 1e-9 for row in rows]
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
+@pytest.mark.parametrize("nudged", range(8))
+def test_the_right_way_is_heard_by_its_example_alone(n_heads: int, nudged: int):
+    example = nudged // 4
+    assert heard("right", n_heads, nudged) == [row // 4 == example for row in range(8)]
+    assert heard("right", n_heads, nudged, causal=True) == [row // 4 == example and row >= nudged for row in range(8)]
+
+
+def test_the_reshape_trap():
+    assert heard("reshape both ways", 2, 3) == [False, False, True, True] + [False] * 4
+    assert heard("reshape both ways", 4, 3) == [False, False, False, True] + [False] * 4
+    assert heard("reshape both ways", 1, 3) == heard("right", 1, 3), "one head cannot show it"
+
+
+def test_half_a_trap_needs_the_causal_mask_to_be_seen():
+    for route in ("reshape in", "reshape out"):
+        everywhere = [heard(route, 2, nudged) for nudged in range(4)]
+        assert everywhere == [heard("right", 2, nudged) for nudged in range(4)], route
+        masked = [heard(route, 2, nudged, causal=True) for nudged in range(4)]
+        assert masked != [heard("right", 2, nudged, causal=True) for nudged in range(4)], route
+
+
+def test_heads_before_examples_mix_examples():
+    assert any(heard("heads first", 2, 3)[4:])
+
+
+def test_traits():
+    splitter = HeadSplitter()
+    assert repr(splitter) == "HeadSplitter(n_heads=2, wrong='reshape both ways', nudged=3, causal=False)"
+    for name, value in {"n_heads": 3, "wrong": "right", "nudged": 8, "causal": 1}.items():
+        with pytest.raises(TraitError, match=name):
+            setattr(splitter, name, value)
+
+
+# ---- on a page
+
+
+def opened(page: Page, state: dict[str, Any]) -> Page:
+    """Show the built widget on an empty page."""
+    code = (ROOT / "src" / "qkv" / "widgets" / "static" / "head_splitter.js").read_bytes()
+    address = "data:text/javascript;base64," + base64.b64encode(code).decode()
+    page.evaluate("async ([a, state]) => { window.it = show((await import(a)).default, state); }", [address, state])
+    return page
+
+
+STATE = {"n_heads": 2, "wrong": "reshape both ways", "nudged": 3, "causal": False}
+
+
+def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
+    page = opened(open_page(), STATE)
+    assert page.locator('[data-number="right"]').inner_text() == "4 of 4 outputs that should hear 永和路 do."
+    wrong = page.locator('[data-number="wrong"]')
+    assert wrong.inner_text() == "2 of 4 outputs that should hear 永和路 do. Deaf: 中和, 有."
+    page.get_by_role("slider").fill("0")
+    frame(page)
+    assert wrong.inner_text() == "4 of 4 outputs that should hear 永和路 do."
+
+
+def test_both_examples_are_shown_where_they_meet(open_page: Callable[..., Page]):
+    page = opened(open_page(), STATE)
+    assert page.get_by_role("radio").count() == 4
+    page.get_by_role("combobox").select_option(index=3)
+    frame(page)
+    assert page.evaluate("it.model.get('wrong')") == "heads first"
+    assert page.get_by_role("radio").count() == 8
+    assert "Heard where it must not be: I" in page.locator('[data-number="wrong"]').inner_text()
+    page.get_by_role("radio", name="I", exact=True).check()
+    frame(page)
+    assert page.evaluate("it.model.get('nudged')") == 4
+
+
+def test_the_page_keeps_its_width_on_a_phone(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE | {"wrong": "heads first", "n_heads": 8})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

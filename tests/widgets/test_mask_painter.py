@@ -1,0 +1,199 @@
+"""MaskPainter: its masks and weights against the reference, and painting by mouse, touch and keyboard."""
+
+import base64
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Page
+from torch import Tensor
+from traitlets import TraitError
+
+from qkv.attention import causal_mask, masked_softmax, window_mask
+from qkv.widgets import MaskPainter
+
+from .conftest import frame
+from .node import ROOT, node
+
+N = 7
+QUERIES = [1, 2, 5, 7]
+
+
+def reference(preset: str, queries: int, window: int, real: int) -> Tensor:
+    return {
+        "all": torch.ones(queries, N, dtype=torch.bool),
+        "causal": causal_mask(queries, N),
+        "top-left": torch.ones(queries, N, dtype=torch.bool).tril(),
+        "window": window_mask(queries, window, N),
+        "padding": (torch.arange(N) < real).expand(queries, N),
+    }[preset]
+
+
+@pytest.mark.parametrize("queries", QUERIES)
+@pytest.mark.parametrize("preset", ["all", "causal", "top-left", "window", "padding"])
+def test_masks_are_the_reference_s(preset: str, queries: int):
+    options = {"queries": queries, "window": 3, "real": 4}
+    expected = reference(preset, **options).tolist()
+    assert MaskPainter(preset=preset, **options).mask == expected
+    drawn = node("({ preset, o }) => maths.presetMask(preset, { tokens: 7, ...o })", {"preset": preset, "o": options})
+    assert drawn == expected
+
+
+def test_painted_cells_are_flipped():
+    painter = MaskPainter(preset="causal", queries=2, flipped=[7 * 6 + 0, 7 * 0 + 0])
+    mask = causal_mask(2, N).tolist()
+    mask[1][0] = False  # the last query's first key; the first query is not asked
+    assert painter.mask == mask
+
+
+MASKS = [[True] * 5, [True, False, True, False, False], [False, False, False, True, False], [False] * 5]
+SCORES = [[0.3, -1.2, 2.0, 0.0, 5.0], [1e4, -1e4, 30.0, 30.0, -1e4], [-3.0] * 5]
+
+
+def weights(scores: Tensor, mask: Tensor, method: str) -> Tensor:
+    hidden = {"−∞": -math.inf, "−1e9": -1e9, "0": 0.0}
+    if method == "after":
+        return scores.softmax(-1) * mask
+    return scores.masked_fill(~mask, hidden[method]).softmax(-1)
+
+
+@pytest.mark.parametrize("method", ["−∞", "−1e9", "0", "after"])
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("scores", SCORES)
+def test_weights_are_torch_s(scores: list[float], mask: list[bool], method: str):
+    actual = node("({ z, mask, how }) => maths.maskedWeights(z, mask, how)", {"z": scores, "mask": mask, "how": method})
+    z, shown = torch.tensor(scores, dtype=torch.float64), torch.tensor(mask)
+    torch.testing.assert_close(
+        torch.tensor(actual, dtype=torch.float64), weights(z, shown, method), rtol=1e-9, atol=0.0, equal_nan=True
+    )
+    if method == "−∞" and any(mask):
+        torch.testing.assert_close(torch.tensor(actual, dtype=torch.float64), masked_softmax(z[None], shown[None])[0])
+
+
+def test_traits():
+    painter = MaskPainter()
+    assert (painter.preset, painter.queries, painter.method, painter.flipped) == ("causal", 7, "−∞", ())
+    wrong = {
+        "preset": "none",
+        "queries": 0,
+        "window": 8,
+        "real": 0,
+        "flipped": [49],
+        "method": "-inf",
+        "scores": [[1.0]],
+    }
+    for name, value in wrong.items():
+        with pytest.raises(TraitError, match=name):
+            setattr(painter, name, value)
+
+
+# ---- on a page
+
+
+def opened(page: Page, **values: Any) -> Page:
+    """Show the built widget on an empty page, as Python would open it."""
+    code = (ROOT / "src" / "qkv" / "widgets" / "static" / "mask_painter.js").read_bytes()
+    address = "data:text/javascript;base64," + base64.b64encode(code).decode()
+    painter = MaskPainter(**values)
+    names = ("preset", "queries", "window", "real", "flipped", "method", "scores", "tokens")
+    state = {name: getattr(painter, name) for name in names}
+    page.evaluate("async ([a, state]) => { window.it = show((await import(a)).default, state); }", [address, state])
+    return page
+
+
+def shown(page: Page, row: int) -> list[str]:
+    return page.locator(f"tbody tr:nth-child({row + 1}) label").all_inner_texts()
+
+
+def summary(page: Page) -> str:
+    return page.locator('[data-number="summary"]').inner_text()
+
+
+def test_it_opens_on_the_causal_mask(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    assert shown(page, 0) == ["1.00"] + ["0.00"] * 6
+    assert shown(page, 5)[0] == "0.56"
+    assert "它 (it) sees 6 of 7 keys, and looks most at 貓 (cat): 0.56" in summary(page)
+
+
+def test_a_press_hides_a_key_and_another_shows_it(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    cell = page.locator('[data-cell="35"]')  # the row of 它, its first key
+    cell.click()
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == [35]
+    assert shown(page, 5)[0] == "0.00"
+    cell.click()
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == []
+    assert shown(page, 5)[0] == "0.56"
+
+
+def test_a_drag_paints_a_run_of_cells(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    start, end = (page.locator(f'[data-cell="{cell}"]').bounding_box() for cell in (35, 38))
+    assert start is not None
+    assert end is not None
+    page.mouse.move(start["x"] + 5, start["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 5, end["y"] + 5, steps=12)
+    frame(page)
+    page.mouse.up()
+    frame(page)
+    assert sorted(page.evaluate("it.model.get('flipped')")) == [35, 36, 37, 38]
+    page.get_by_role("button", name="undo painting").click()
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == []
+
+
+def test_a_drag_back_to_its_start_is_no_press(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    start, end = (page.locator(f'[data-cell="{cell}"]').bounding_box() for cell in (35, 36))
+    assert start is not None
+    assert end is not None
+    page.mouse.move(start["x"] + 5, start["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 5, end["y"] + 5, steps=6)
+    page.mouse.move(start["x"] + 5, start["y"] + 5, steps=6)
+    page.mouse.up()
+    frame(page)
+    assert sorted(page.evaluate("it.model.get('flipped')")) == [35, 36]
+
+
+def test_arrow_keys_walk_and_the_space_bar_paints(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    page.locator('[data-cell="28"] input').focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Space"):
+        page.keyboard.press(key)
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == [35]
+
+
+def test_what_goes_wrong_is_said(open_page: Callable[..., Page]):
+    page = opened(open_page(), flipped=[0])
+    assert shown(page, 0) == ["NaN"] * 7
+    assert "Sees nothing: cat." in summary(page)
+    page.get_by_role("combobox").select_option(label="hidden scores become −1e9")
+    frame(page)
+    assert shown(page, 0) == ["0.14"] * 7
+    assert "Gives weight to hidden keys: cat." in summary(page)
+    page.get_by_role("combobox").select_option(label="hidden weights become 0")
+    frame(page)
+    assert "Does not sum to 1: cat, chased, mouse, comma, because, it." in summary(page)
+
+
+def test_another_start_clears_the_painting(open_page: Callable[..., Page]):
+    page = opened(open_page(), flipped=[35])
+    page.get_by_label("window", exact=True).check()
+    frame(page)
+    assert page.evaluate("[it.model.get('preset'), it.model.get('flipped')]") == ["window", []]
+    page.get_by_label("tokens in the window").fill("1")
+    frame(page)
+    assert [row.index("1.00") for row in (shown(page, i) for i in range(7))] == list(range(7))
+
+
+def test_the_page_keeps_its_width_on_a_phone(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
