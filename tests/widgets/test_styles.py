@@ -1,0 +1,31 @@
+"""Style sheets of different widgets meet on one page, so no two may style the same class of their own."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+import qkv.widgets
+
+FOLDER = Path(qkv.widgets.__file__).parent
+
+
+def classes(stem: str) -> set[str]:
+    """The classes that a style sheet names, leaving out comments and numbers."""
+    css = re.sub(r"/\*.*?\*/", "", (FOLDER / f"{stem}.css").read_text(), flags=re.DOTALL)
+    return set(re.findall(r"\.([a-z][\w-]*)", re.sub(r'"[^"]*"', "", css)))
+
+
+STEMS = sorted(path.stem for path in FOLDER.glob("*.css") if path.stem != "base")
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(STEMS, 2)))
+def test_two_widgets_share_no_class_of_their_own(one: str, other: str):
+    shared = (classes(one) & classes(other)) - classes("base")
+    assert not shared, f"{one}.css and {other}.css both style {', '.join(sorted(shared))}: rename one, or move it to base"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_classes_are_prefixed(stem: str):
+    assert {name for name in classes(stem) if not name.startswith("qkv-")} == set()
