@@ -1,7 +1,7 @@
 """Hold notebooks to one form in git: `python tools/notebooks.py normalise [PATH…]`, `… check [PATH…]`.
 
-Chapters, exercises and the site's own notebooks carry no outputs; solutions keep the text that a run printed, which
-tests compare. Nobody keeps execution counts, editors' metadata, trailing blanks or cells without a name of their own.
+Chapters, exercises and the site's own notebooks carry no outputs; solutions keep the text that a run printed and the
+cells' numbers, which nbval needs to compare. Nobody keeps editors' metadata, trailing blanks or cells without a name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,8 +61,11 @@ def new_id(cell: NotebookNode, taken: set[str]) -> str:
     return next(name for i in range(len(taken) + 1) if (name := stem if not i else f"{stem}-{i}") not in taken)
 
 
-def normal_cell(cell: NotebookNode, outputs: bool) -> NotebookNode:
-    """A cell with what its author wrote, and its outputs where they are kept."""
+def normal_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
+    """A cell with what its author wrote; where outputs are kept, those of its run, which has a number.
+
+    nbval compares the outputs of cells that have one, and no others.
+    """
     metadata = {key: cell.metadata[key] for key in CELL_METADATA if cell.metadata.get(key) not in (None, [])}
     fields: dict[str, Any] = {
         "cell_type": cell.cell_type,
@@ -72,15 +76,15 @@ def normal_cell(cell: NotebookNode, outputs: bool) -> NotebookNode:
     if cell.get("attachments"):
         fields["attachments"] = cell.attachments
     if cell.cell_type == "code":
-        fields |= {"execution_count": None, "outputs": text_outputs(cell.outputs) if outputs else []}
+        fields |= {"execution_count": run, "outputs": [] if run is None else text_outputs(cell.outputs)}
     return NotebookNode(fields)
 
 
 def normal(notebook: NotebookNode, outputs: bool) -> NotebookNode:
     """The notebook in its one form, in nbformat 4.5."""
-    cells, taken = [], set[str]()
+    cells, taken, runs = [], set[str](), count(1)
     for cell in notebook.cells:
-        clean = normal_cell(cell, outputs)
+        clean = normal_cell(cell, next(runs) if outputs and cell.cell_type == "code" else None)
         if not CELL_ID.fullmatch(clean.id) or clean.id in taken:
             clean.id = new_id(clean, taken)
         taken.add(clean.id)
@@ -110,8 +114,8 @@ def cell_findings(cell: NotebookNode, clean: NotebookNode) -> Iterator[str]:
         yield "has blanks at the end of a line, or empty lines at its end"
     if noise := sorted(set(cell.metadata) - set(clean.metadata)):
         yield f"carries metadata: {', '.join(noise)}"
-    if cell.get("execution_count") is not None:
-        yield "carries an execution count"
+    if cell.get("execution_count") != clean.get("execution_count"):
+        yield "carries an execution count" if clean.execution_count is None else "was not run from top to bottom"
     if cell.get("outputs", []) != clean.get("outputs", []):
         yield "carries outputs" if not clean.outputs else "carries outputs that are not plain text"
 
