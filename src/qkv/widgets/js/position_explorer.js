@@ -1,0 +1,378 @@
+import { scaleLinear } from "d3-scale";
+import { live } from "lit-html/directives/live.js";
+import { ref } from "lit-html/directives/ref.js";
+import {
+  choices,
+  curve,
+  dotMark,
+  html,
+  logSlider,
+  nothing,
+  num,
+  panel,
+  plot,
+  remember,
+  rule,
+  slider,
+  stepSlider,
+  svg,
+  tables,
+  toggle,
+  widget,
+  xAxis,
+  yAxis,
+} from "./base.js";
+import { alibiBias, dot, normals, placedScores, sinusoidalEncoding } from "./maths.js";
+
+const LAST = 127;
+const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
+const D = html`<var>d</var>`;
+const SCHEMES = [
+  { value: "sinusoidal", label: "added to the tokens (sinusoidal)" },
+  { value: "rope", label: "turned (RoPE)" },
+  { value: "alibi", label: "added to the scores (ALiBi)" },
+];
+const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
+const DISTANCES = range(-LAST, LAST);
+const fixed = (x) => num(x, { places: 2 });
+
+export default widget("PositionExplorer", {
+  own: { repainted: 0 },
+  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  says: (state) => {
+    const { now, low, high } = current(state);
+    return `Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
+  },
+  view: (state, set, id) => html`
+    ${controls(state, set, id)}
+    <div class="qkv-positions">
+      ${mapPanel(state, set)}
+      <div class="qkv-curves">${distancePanel(state)} ${placePanel(state)}</div>
+      ${state.scheme === "alibi" ? headsPanel(state) : clocksPanel(state)}
+    </div>
+    ${numbers(state)}`,
+});
+
+/* ---- what is drawn, worked out once for each setting of the scheme */
+
+/** Features of `it` and of `cat`; a larger d adds features to the same two words. */
+const WORDS = [normals(128, 6), normals(128, 7)].map((features) => [...features]);
+
+const worlds = remember((setting) => {
+  const { scheme, d, base, head, words } = JSON.parse(setting);
+  const pair = words ? WORDS.map((features) => features.slice(0, d)) : null;
+  const placed = placedScores({ scheme, d, base, head, words: pair });
+  return { ...placed, pair, setting, limits: limits(scheme, placed.score) };
+}, 12);
+
+function world({ scheme, d, base, head, words }) {
+  const used = scheme === "alibi" ? { base: 10_000, head } : { base, head: 1 };
+  return worlds(JSON.stringify({ scheme, d, words, ...used }));
+}
+
+/** Lowest and highest score of the curves, from a sample of places: the same wherever the handles are. */
+function limits(scheme, score) {
+  const content = score(0, 0);
+  if (scheme === "alibi") return [Math.min(content, 0) - 64, Math.max(content, 0)];
+  const places = scheme === "sinusoidal" ? [0, 32, 64, 96, 127] : [0];
+  const distances = DISTANCES.filter((distance) => distance % 2 === 0);
+  const [low, high] = extent(places.flatMap((t) => distances.map((distance) => score(t, t - distance))));
+  return [Math.min(0, low), Math.max(0, high)];
+}
+
+const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
+
+/** The score here, and the scores along the text at this distance. */
+function current(state) {
+  const { score, setting } = world(state);
+  const distance = state.query - state.key;
+  const along = alongTheText(JSON.stringify([setting, distance]));
+  return { distance, now: score(state.query, state.key), ...along };
+}
+
+const alongTheText = remember((wanted) => {
+  const [setting, distance] = JSON.parse(wanted);
+  const { score } = worlds(setting);
+  const places = range(Math.max(0, distance), Math.min(LAST, LAST + distance));
+  const along = places.map((t) => [t, score(t, t - distance)]);
+  const [low, high] = extent(along.map(([, value]) => value));
+  return { along, low, high };
+});
+
+const nameOfScore = ({ scheme, words }) => {
+  if (scheme !== "alibi") return "dot product";
+  return words ? "score" : "bias";
+};
+
+/* ---- controls */
+
+const controls = (state, set, id) => html`<div class="qkv-controls">
+    ${choices({
+      label: "positions are",
+      name: `${id}-scheme`,
+      value: state.scheme,
+      options: SCHEMES,
+      onChange: (scheme) => set({ scheme }),
+    })}
+  </div>
+  <div class="qkv-controls">
+    ${state.scheme === "alibi" && !state.words ? nothing : featuresSlider(state, set)}
+    ${state.scheme === "alibi" ? headSlider(state, set) : baseSlider(state, set)}
+  </div>
+  <div class="qkv-controls">
+    ${toggle({
+      label: "move both handles: keep the distance",
+      checked: state.together,
+      onChange: (together) => set({ together }),
+    })}
+    ${toggle({ label: html`give them words: <i>it</i> and <i>cat</i>`, checked: state.words, onChange: (value) => set({ words: value }) })}
+  </div>`;
+
+const featuresSlider = ({ d }, set) =>
+  stepSlider({
+    label: html`features, ${D}`,
+    value: d,
+    values: [4, 8, 16, 32, 64, 128],
+    onInput: (value) => set({ d: value }),
+  });
+
+const baseSlider = ({ base }, set) =>
+  logSlider({ label: "base", value: base, min: 10, max: 1_000_000, onInput: (value) => set({ base: value }) });
+
+const headSlider = ({ head }, set) =>
+  slider({ label: "head", value: head, min: 1, max: 8, onInput: (value) => set({ head: value }) });
+
+/** Moving one handle takes the other along, as far as the text reaches. */
+function move(state, name, to) {
+  const other = name === "query" ? "key" : "query";
+  if (!state.together) return { [name]: to };
+  const step = clamp(state[other] + to - state[name], 0, LAST) - state[other];
+  return { [name]: state[name] + step, [other]: state[other] + step };
+}
+
+const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+
+const handle = (state, set, name) => html`<label class="qkv-control qkv-handle qkv-handle-${name}">
+  <span class="qkv-label">${name} <b>${state[name]}</b></span>
+  <input type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
+    @input=${(event) => set(move(state, name, Number(event.target.value)))}>
+</label>`;
+
+/* ---- the map: a row for every position, or ALiBi's factor for every query and key */
+
+function mapPanel(state, set) {
+  const { title, rows, columns, legend } = pictured(state);
+  const scores = state.scheme === "alibi";
+  const label = `${title}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
+  return html`<figure class="qkv-panel qkv-map ${scores ? "qkv-map-scores" : ""}">
+    <figcaption><span class="qkv-label">${title}</span></figcaption>
+    ${handle(state, set, "query")}
+    <div class="qkv-map-area">
+      <canvas role="img" aria-label=${label} width=${columns} height=${LAST + 1} ${ref(painter(state, rows))}></canvas>
+      ${mark("query", state.query)} ${mark("key", state.key)}
+      ${state.together && !scores ? kept(state) : nothing}
+    </div>
+    ${handle(state, set, "key")}
+    <div class="qkv-legend"><span>${legend[0]}</span><i></i><span>${legend[1]}</span></div>
+    <p class="qkv-note">${scores ? "queries down, keys across" : html`positions down, ${state.d} features across`}</p>
+  </figure>`;
+}
+
+const mark = (name, position) => html`<div class="qkv-mark qkv-mark-${name}" style="--at: ${position / LAST}"></div>`;
+
+const kept = ({ query, key }) => html`<div class="qkv-kept"
+  style="--from: ${Math.min(query, key) / LAST}; --to: ${Math.max(query, key) / LAST}"></div>`;
+
+function pictured(state) {
+  const { query, pair } = world(state);
+  if (state.scheme === "alibi") {
+    const row = (t) => range(0, LAST).map((s) => Math.exp(alibiBias(state.head, 8, t - s)));
+    return { title: `head ${state.head} multiplies a weight by`, rows: row, columns: LAST + 1, legend: ["0", "1"] };
+  }
+  const what = {
+    sinusoidal: pair ? "it + the code" : "the code",
+    rope: pair ? "it, turned" : "hands at twelve, turned",
+  };
+  const most = pair ? 3 : 1;
+  const row = (t) => query(t).map((feature) => feature / most);
+  return {
+    title: `${what[state.scheme]}, at each position`,
+    rows: row,
+    columns: state.d,
+    legend: [`−${most}`, `${most}`],
+  };
+}
+
+/** Paints a canvas when what it shows, or a colour of the page, has changed. lit hands it over before it is in the page. */
+const painter = (state, rows) => (canvas) => {
+  const wanted = `${world(state).setting} ${state.repainted}`;
+  if (!canvas || canvas.dataset.painted === wanted) return;
+  canvas.dataset.painted = wanted;
+  queueMicrotask(() => canvas.isConnected && paint(canvas, rows));
+};
+
+function paint(canvas, rows) {
+  const style = getComputedStyle(canvas); // position_explorer.css says there what −1, 0 and 1 look like
+  const colours = [style.outlineColor, style.backgroundColor, style.color];
+  const [minus, paper, plus] = colours.map((colour) => colour.match(/[\d.]+/g).map(Number));
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(canvas.width, canvas.height);
+  let byte = 0;
+  for (let t = 0; t < canvas.height; t++) {
+    for (const value of rows(t)) {
+      const full = value < 0 ? minus : plus;
+      const share = Math.min(1, Math.abs(value));
+      for (let c = 0; c < 3; c++) image.data[byte++] = paper[c] + share * (full[c] - paper[c]);
+      image.data[byte++] = 255;
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+/** Calls back when the page turns light or dark; returns what ends that. */
+function whenColoursChange(callBack) {
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  const observer = new MutationObserver(callBack);
+  for (const element of [document.documentElement, document.body]) {
+    observer.observe(element, { attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"] });
+  }
+  media.addEventListener("change", callBack);
+  return () => {
+    observer.disconnect();
+    media.removeEventListener("change", callBack);
+  };
+}
+
+/* ---- the two curves */
+
+const distanceAxis = scaleLinear([-LAST, LAST], [0, 100]);
+const placeAxis = scaleLinear([0, LAST], [0, 100]);
+const scoreAxis = (state) => {
+  const axis = scaleLinear(world(state).limits, [100, 0]);
+  return state.scheme === "alibi" ? axis : axis.nice(4);
+};
+
+function distancePanel(state) {
+  const { score } = world(state);
+  const { distance, now } = current(state);
+  const height = scoreAxis(state);
+  const points = DISTANCES.map((apart) => [distanceAxis(apart), height(score(state.query, state.query - apart))]);
+  const marks = [
+    yAxis({ scale: height, ticks: height.ticks(4), format: (tick) => num(tick) }),
+    xAxis({
+      scale: distanceAxis,
+      ticks: [-100, -50, 0, 50, 100],
+      format: (tick) => num(tick),
+      title: "distance: query − key",
+    }),
+    rule({ x1: distanceAxis(0), x2: distanceAxis(0), kind: "qkv-here" }),
+    curve({ points }),
+    dotMark({ x: distanceAxis(distance), y: height(now) }),
+  ];
+  return panel({
+    title: html`${nameOfScore(state)} over distance`,
+    reading: html`at ${num(distance)}${state.together ? ", kept" : ""}: <b data-number="score">${fixed(now)}</b>`,
+    drawing: plot({ label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`, marks }),
+  });
+}
+
+function placePanel(state) {
+  const { along, low, high, now } = current(state);
+  const height = scoreAxis(state);
+  const marks = [
+    yAxis({ scale: height, ticks: height.ticks(4), format: (tick) => num(tick) }),
+    xAxis({ scale: placeAxis, ticks: [0, 32, 64, 96, 127], title: "place of the query" }),
+    curve({ points: along.map(([t, value]) => [placeAxis(t), height(value)]) }),
+    dotMark({ x: placeAxis(state.query), y: height(now) }),
+  ];
+  return panel({
+    title: "the same pair, elsewhere in the text",
+    reading: html`<b data-number="low">${fixed(low)}</b> to <b data-number="high">${fixed(high)}</b>`,
+    drawing: plot({ label: `At this distance, ${fixed(low)} to ${fixed(high)} along the text.`, marks }),
+  });
+}
+
+/* ---- the clocks, or ALiBi's heads */
+
+function clocksPanel(state) {
+  const pairs = state.d / 2;
+  const shown = pairs <= 8 ? range(0, pairs - 1) : range(0, 7).map((j) => Math.round((j * (pairs - 1)) / 7));
+  const clocks = clocksOf(state);
+  const total = clocks.reduce((sum, { product }) => sum + product, 0);
+  const which = pairs <= 8 ? `the ${pairs} clocks` : `8 of the ${pairs} clocks`;
+  return html`<figure class="qkv-panel qkv-clocks">
+    <figcaption>
+      <span class="qkv-label">${which}: hands of <b class="qkv-is-query">query</b> and <b class="qkv-is-key">key</b>, their product, ↻ tokens in a turn</span>
+      <span>sum over ${pairs}: <b data-number="clocks">${fixed(total)}</b></span>
+    </figcaption>
+    <div class="qkv-dials">${shown.map((i) => dial(clocks[i]))}</div>
+    ${state.words && state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing}
+  </figure>`;
+}
+
+/** Both hands of every clock, what they give to the dot product, and the tokens of a full turn. */
+function clocksOf(state) {
+  const { query, key, frequencies } = world(state);
+  const added = state.scheme === "sinusoidal";
+  const [q, k] = added
+    ? [state.query, state.key].map((t) => sinusoidalEncoding(t, frequencies))
+    : [query(state.query), key(state.key)];
+  return frequencies.map((frequency, i) => {
+    const [asking, answering] = [q, k].map((x) => [x[2 * i], x[2 * i + 1]]);
+    return { asking, answering, product: dot(asking, answering), turn: (2 * Math.PI) / frequency };
+  });
+}
+
+function dial({ asking, answering, product, turn }) {
+  const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
+  const hand = ([x, y], kind) =>
+    svg`<line class="qkv-hand ${kind}" x1="20" y1="20" x2=${20 + (17 * x) / longest} y2=${20 - (17 * y) / longest} />`;
+  return html`<div>
+    <svg viewBox="0 0 40 40" aria-hidden="true"><circle cx="20" cy="20" r="18.5" />${hand(answering, "qkv-is-key")}${hand(asking, "qkv-is-query")}</svg>
+    <b>${fixed(product)}</b>
+    <small>↻ ${num(turn, { digits: 2 })}</small>
+  </div>`;
+}
+
+function fourTerms(state, places) {
+  const { pair, query, key, score } = world(state);
+  const content = dot(...pair);
+  const itAndPlace = dot(pair[0], key(state.key)) - content;
+  const catAndPlace = dot(query(state.query), pair[1]) - content;
+  const terms = [
+    ["it · cat", content],
+    ["it · key's place", itAndPlace],
+    ["query's place · cat", catAndPlace],
+    ["place · place", places],
+  ];
+  return html`<dl class="qkv-readings">
+    ${terms.map(([term, value]) => html`<div><dt>${term}</dt><dd>${fixed(value)}</dd></div>`)}
+    <div><dt>together</dt><dd>${fixed(score(state.query, state.key))}</dd></div>
+  </dl>`;
+}
+
+function headsPanel(state) {
+  const distance = state.query - state.key;
+  return html`<figure class="qkv-panel qkv-clocks">
+    <figcaption><span class="qkv-label">ALiBi has no clocks: at distance ${Math.abs(distance)} each head multiplies a weight by</span></figcaption>
+    <div class="qkv-dials">${HEADS.map((head) => {
+      const factor = Math.exp(alibiBias(head, 8, distance));
+      return html`<div class=${head === state.head ? "qkv-chosen" : ""}>
+        <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
+        <small>head ${head}: slope 1/${2 ** head}</small>
+      </div>`;
+    })}</div>
+  </figure>`;
+}
+
+function numbers(state) {
+  const { score } = world(state);
+  const rows = [0, 1, 2, 3, 4, 5, 6, 10, 20, 50, 100].map((apart) => [
+    apart,
+    fixed(score(state.query, state.query - apart)),
+    fixed(score(state.query, state.query + apart)),
+  ]);
+  return tables([
+    { caption: `${nameOfScore(state)}, query at ${state.query}`, head: ["distance", "key before", "key after"], rows },
+  ]);
+}
