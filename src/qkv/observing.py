@@ -209,6 +209,13 @@ def observe_once(answer: Any, case: Case, gradients: bool = False) -> Observatio
     return _Run(answer, gradients).observe(case)
 
 
+def results_of(answer: Any, case: Case) -> Observation:
+    """Run an answer that is trusted, and look at what comes back only."""
+    run = _Run(answer, gradients=False)
+    results, raised = run.follow(case)
+    return Observation(results, raised, tuple(run.lacking), tuple(run.absent))
+
+
 def _merge(first: Observation, again: Observation) -> Observation:
     """Keep the first run's values, and what the second adds."""
     if first.raised is None and again.raised is not None:
@@ -255,7 +262,8 @@ class _Handed:
     def was_changed(self) -> bool:
         if isinstance(self.original, Tensor):
             given = self.given.detach()
-            return given.dtype != self.original.dtype or not torch.equal(given, self.original)
+            same_kind = given.dtype == self.original.dtype and given.device == self.original.device
+            return not (same_kind and torch.equal(given, self.original))
         if len(self.given) != len(self.original):
             return True
         pairs = zip(self.given, self.original, strict=True)
@@ -275,32 +283,34 @@ class _Run:
         self.lacking: list[str] = []
         self.absent: list[str] = []
 
-    def observe(self, case: Case) -> Observation:
-        raised = None
+    def follow(self, case: Case) -> tuple[tuple[Any, ...], Raised | None]:
+        """Do the steps; give their results as far as they went, and what ended them."""
         results: list[Any] = []
-        changed_later: tuple[int, ...] = ()
+        try:
+            for i, step in enumerate(case.script):
+                results.append(self.do(i, step))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit() is an answer's fault too
+            return tuple(results), describe_error(error)
+        return tuple(results), None
+
+    def observe(self, case: Case) -> Observation:
+        gradients, gradient_raised = None, None
         drawn = torch.get_rng_state()
         started = time.perf_counter()
         with _Bounded() as printed:
-            try:
-                for i, step in enumerate(case.script):
-                    results.append(self.do(i, step))
-                changed_later = tuple(i for i, live, then in self.kept if not _alike(record(live), then))
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # sys.exit() is an answer's fault too
-                raised = describe_error(error)
+            results, raised = self.follow(case)
             seconds = time.perf_counter() - started
-            gradients, gradient_raised = (
-                self.take_gradients() if self.gradients and raised is None and not self.lacking else (None, None)
-            )
+            if self.gradients and raised is None and not self.lacking:
+                gradients, gradient_raised = self.take_gradients()
         return Observation(
-            results=tuple(results),
+            results=results,
             raised=raised,
             lacking=tuple(self.lacking),
             absent=tuple(self.absent),
             changed=tuple(handed.where for handed in self.handed if handed.was_changed()),
-            changed_later=changed_later,
+            changed_later=tuple(i for i, live, then in self.kept if _became_other(live, then)),
             generators=tuple(map(_became, self.generators)),
             global_draws=not torch.equal(drawn, torch.get_rng_state()),
             gradients=gradients,
@@ -410,6 +420,16 @@ class _Run:
 def projection(like: Tensor) -> Tensor:
     """Give fixed numbers of this shape, without a pattern that a mistake could cancel."""
     return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
+
+
+def _became_other(live: Any, then: Any) -> bool:
+    """Say whether what came back is no longer what it was; what cannot be read any more is not."""
+    try:
+        return not _alike(record(live), then)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return True
 
 
 def _became(entry: tuple[Seeded, torch.Generator, Tensor]) -> str:
@@ -534,8 +554,8 @@ def _line_of(error: BaseException) -> str:
 def undisturbed() -> Iterator[None]:
     """Give answers the same surroundings each time, and put the process back afterwards as it was.
 
-    Inside: gradients on, float32 by default, the CPU. Put back: the random states of torch, numpy and Python, grad
-    mode, default dtype and device, threads, print options, recursion limit, working directory.
+    Inside: gradients on, float32 by default, the CPU, one thread. Put back: the random states of torch, numpy and
+    Python, grad mode, default dtype and device, threads, print options, recursion limit, working directory.
     """
     random_states = torch.get_rng_state(), np.random.get_state(), random.getstate()
     dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
@@ -545,6 +565,7 @@ def undisturbed() -> Iterator[None]:
         with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.set_default_dtype(torch.float32)
+            torch.set_num_threads(1)  # the tensors are tiny, and a second thread only waits
             _compute_on(torch.device("cpu"))
             yield
     finally:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Observation, Step, observe, observe_once, undisturbed
+from qkv.observing import Case, Observation, Step, observe, observe_once, results_of, undisturbed
 from qkv.questions.base import BATCH, HEADS, Misconception, Question, Seen
 from qkv.questions.comparing import (
     WRONG_RESULT,
@@ -85,6 +85,21 @@ def _not_attempted_text(seen: Observation) -> str:
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
+Ideas = tuple[Misconception, ...]
+
+
+class Match(NamedTuple):
+    """A twin gave what the answer gave.
+
+    Attributes:
+        shows: the first case that tells it from the reference
+        strict: it raised wherever the answer raised; otherwise those cases were left out
+    """
+
+    shows: int
+    strict: bool
+
+
 class _Judgement:
     """One answer, its observations, and the reference's beside them."""
 
@@ -134,35 +149,35 @@ class _Judgement:
     def by_results(self) -> tuple[str, str, int] | None:
         """Look for the twin that gives the same results: one idea, then two at once."""
         known = self.question.misconceptions
-        pairs = [pair for pair in combinations(known, 2) if _can_occur_together(*pair)]
-        for strict in (True, False):
-            for ideas in [*((idea,) for idea in known), *pairs]:
-                i = self.matches(ideas, strict)
-                if i is not None:
-                    return ideas[0].slug, self.say(ideas, i) + self.also_raised(strict), i
-        return None
+        singles: list[Ideas] = [(idea,) for idea in known]
+        pairs: list[Ideas] = [pair for pair in combinations(known, 2) if _can_occur_together(*pair)]
+        loose = None
+        for ideas in [*singles, *pairs]:
+            match = self.match(ideas)
+            if match and match.strict:
+                return ideas[0].slug, self.say(ideas, match.shows), match.shows
+            if match and loose is None:
+                loose = ideas[0].slug, self.say(ideas, match.shows) + self.also_raised(), match.shows
+        return loose
 
     @cached_property
     def ordinary(self) -> list[int]:
         return [i for i, case in enumerate(self.cases) if not case.raises]
 
-    def matches(self, ideas: tuple[Misconception, ...], strict: bool) -> int | None:
-        """Give the first case that shows these ideas, if every case bears them out.
-
-        Strict: the twin raises where the answer raises. Otherwise the cases in which the answer raised say nothing.
-        """
+    def match(self, ideas: Ideas) -> Match | None:
+        """Compare the twin of these ideas with the answer: where it returned something first, then where it raised."""
         twin = self.question.twin(*ideas)
-        shows = None
-        for i in self.ordinary:
-            seen = self.seen[i]
-            if seen.raised is not None and not strict:
-                continue
-            other = observe_once(twin, self.cases[i])
-            if not agree(self.question, self.cases[i], seen, other):
-                return None
-            if shows is None and self.is_shown(i, other):
-                shows = i
-        return shows
+        shown: list[int] = []
+        strict = True
+        for i in sorted(self.ordinary, key=lambda i: self.seen[i].raised is not None):
+            other = results_of(twin, self.cases[i])
+            if not agree(self.question, self.cases[i], self.seen[i], other):
+                if self.seen[i].raised is None or not shown:
+                    return None
+                strict = False
+            elif self.is_shown(i, other):
+                shown.append(i)
+        return Match(min(shown), strict) if shown else None
 
     def is_shown(self, i: int, other: Observation) -> bool:
         """Say whether a case tells a twin from the reference, by more than that both raise something."""
@@ -177,9 +192,7 @@ class _Judgement:
         said = [idea.says if isinstance(idea.says, str) else idea.says(seen) for idea in ideas]
         return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
 
-    def also_raised(self, strict: bool) -> str:
-        if strict:
-            return ""
+    def also_raised(self) -> str:
         i, raised = next((i, s.raised) for i, s in enumerate(self.seen) if i in self.ordinary and s.raised)
         return f" It also raises {raised.type} for inputs of another kind ({self.cases[i].name}): {raised.text}"
 
