@@ -45,9 +45,9 @@ export default widget("PositionExplorer", {
   },
   view: (state, set, id) => html`
     ${controls(state, set, id)}
-    <div class="qkv-positions">
+    <div class="qkv-pos">
       ${mapPanel(state, set)}
-      <div class="qkv-curves">${distancePanel(state)} ${placePanel(state)}</div>
+      <div class="qkv-pos-curves">${distancePanel(state)} ${placePanel(state)}</div>
       ${state.scheme === "alibi" ? headsPanel(state) : clocksPanel(state)}
     </div>
     ${numbers(state)}`,
@@ -152,11 +152,14 @@ function move(state, name, to) {
 
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
-const handle = (state, set, name) => html`<label class="qkv-control qkv-handle qkv-handle-${name}">
-  <span class="qkv-label">${name} <b>${state[name]}</b></span>
-  <input type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
-    @input=${(event) => set(move(state, name, Number(event.target.value)))}>
-</label>`;
+const handle = (state, set, name) => html`<div class="qkv-control qkv-pos-handle qkv-pos-handle-${name}">
+  <label>
+    <span class="qkv-label">${name}</span>
+    <input type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
+      @input=${(event) => set(move(state, name, Number(event.target.value)))}>
+  </label>
+  <b aria-hidden="true">${state[name]}</b>
+</div>`;
 
 /* ---- the map: a row for every position, or ALiBi's factor for every query and key */
 
@@ -164,23 +167,24 @@ function mapPanel(state, set) {
   const { title, rows, columns, legend } = pictured(state);
   const scores = state.scheme === "alibi";
   const label = `${title}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
-  return html`<figure class="qkv-panel qkv-map ${scores ? "qkv-map-scores" : ""}">
+  return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
     <figcaption><span class="qkv-label">${title}</span></figcaption>
     ${handle(state, set, "query")}
-    <div class="qkv-map-area">
+    <div class="qkv-pos-map-area">
       <canvas role="img" aria-label=${label} width=${columns} height=${LAST + 1} ${ref(painter(state, rows))}></canvas>
       ${mark("query", state.query)} ${mark("key", state.key)}
       ${state.together && !scores ? kept(state) : nothing}
     </div>
     ${handle(state, set, "key")}
-    <div class="qkv-legend"><span>${legend[0]}</span><i></i><span>${legend[1]}</span></div>
+    <div class="qkv-pos-legend"><span>${legend[0]}</span><i></i><span>${legend[1]}</span></div>
     <p class="qkv-note">${scores ? "queries down, keys across" : html`positions down, ${state.d} features across`}</p>
   </figure>`;
 }
 
-const mark = (name, position) => html`<div class="qkv-mark qkv-mark-${name}" style="--at: ${position / LAST}"></div>`;
+const mark = (name, position) =>
+  html`<div class="qkv-pos-mark qkv-pos-mark-${name}" style="--at: ${position / LAST}"></div>`;
 
-const kept = ({ query, key }) => html`<div class="qkv-kept"
+const kept = ({ query, key }) => html`<div class="qkv-pos-kept"
   style="--from: ${Math.min(query, key) / LAST}; --to: ${Math.max(query, key) / LAST}"></div>`;
 
 function pictured(state) {
@@ -300,12 +304,12 @@ function clocksPanel(state) {
   const clocks = clocksOf(state);
   const total = clocks.reduce((sum, { product }) => sum + product, 0);
   const which = pairs <= 8 ? `the ${pairs} clocks` : `8 of the ${pairs} clocks`;
-  return html`<figure class="qkv-panel qkv-clocks">
+  return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
-      <span class="qkv-label">${which}: hands of <b class="qkv-is-query">query</b> and <b class="qkv-is-key">key</b>, their product, ↻ tokens in a turn</span>
+      <span class="qkv-label">${which}: hands of <b class="qkv-pos-query">query</b> and <b class="qkv-pos-key">key</b>, their product, ↻ tokens in a turn</span>
       <span>sum over ${pairs}: <b data-number="clocks">${fixed(total)}</b></span>
     </figcaption>
-    <div class="qkv-dials">${shown.map((i) => dial(clocks[i]))}</div>
+    <div class="qkv-pos-dials">${shown.map((i) => dial(clocks[i]))}</div>
     ${state.words && state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing}
   </figure>`;
 }
@@ -326,9 +330,9 @@ function clocksOf(state) {
 function dial({ asking, answering, product, turn }) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y], kind) =>
-    svg`<line class="qkv-hand ${kind}" x1="20" y1="20" x2=${20 + (17 * x) / longest} y2=${20 - (17 * y) / longest} />`;
+    svg`<line class="qkv-pos-hand ${kind}" x1="20" y1="20" x2=${20 + (17 * x) / longest} y2=${20 - (17 * y) / longest} />`;
   return html`<div>
-    <svg viewBox="0 0 40 40" aria-hidden="true"><circle cx="20" cy="20" r="18.5" />${hand(answering, "qkv-is-key")}${hand(asking, "qkv-is-query")}</svg>
+    <svg viewBox="0 0 40 40" aria-hidden="true"><circle cx="20" cy="20" r="18.5" />${hand(answering, "qkv-pos-key")}${hand(asking, "qkv-pos-query")}</svg>
     <b>${fixed(product)}</b>
     <small>↻ ${num(turn, { digits: 2 })}</small>
   </div>`;
@@ -353,11 +357,11 @@ function fourTerms(state, places) {
 
 function headsPanel(state) {
   const distance = state.query - state.key;
-  return html`<figure class="qkv-panel qkv-clocks">
+  return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption><span class="qkv-label">ALiBi has no clocks: at distance ${Math.abs(distance)} each head multiplies a weight by</span></figcaption>
-    <div class="qkv-dials">${HEADS.map((head) => {
+    <div class="qkv-pos-dials">${HEADS.map((head) => {
       const factor = Math.exp(alibiBias(head, 8, distance));
-      return html`<div class=${head === state.head ? "qkv-chosen" : ""}>
+      return html`<div class=${head === state.head ? "qkv-pos-chosen" : ""}>
         <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
         <small>head ${head}: slope 1/${2 ** head}</small>
       </div>`;

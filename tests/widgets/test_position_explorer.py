@@ -1,0 +1,208 @@
+"""PositionExplorer: its codes, turns and biases against the reference, and what its two handles leave unmoved."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page
+
+from qkv.positions import alibi_bias, apply_rope, pair_frequencies, sinusoidal_encoding
+from qkv.widgets import PositionExplorer
+
+from .conftest import frame
+from .node import ROOT, node
+
+DOUBLE = torch.float64
+EXPLORER = ROOT / "src" / "qkv" / "widgets" / "static" / "position_explorer.js"
+
+
+def words(d: int) -> torch.Tensor:
+    return torch.randn(2, d, dtype=DOUBLE, generator=torch.Generator().manual_seed(d))
+
+
+def scores(places: list[list[int]], **setting: Any) -> torch.Tensor:
+    setting = {"scheme": "sinusoidal", "d": 16, "base": 10_000, "head": 1, "words": None} | setting
+    body = "({ places, setting: { ...s } }) => places.map(((p) => ([t, s]) => p.score(t, s))(maths.placedScores(s)))"
+    return torch.tensor(node(body, {"places": places, "setting": setting}), dtype=DOUBLE)
+
+
+# ---- the mathematics, against the reference
+
+
+@pytest.mark.parametrize("base", [10, 10_000, 1_000_000])
+@pytest.mark.parametrize("d", [4, 128])
+def test_hands_are_the_reference_s(d: int, base: float):
+    frequencies = node("([d, base]) => maths.pairFrequencies(d, base)", [d, base])
+    torch.testing.assert_close(torch.tensor(frequencies, dtype=DOUBLE), pair_frequencies(d, base))
+    body = "(fs) => [0, 1, 5, 254].map((t) => maths.sinusoidalEncoding(t, fs))"
+    expected = sinusoidal_encoding(255, d, base, dtype=DOUBLE)[[0, 1, 5, 254]]
+    torch.testing.assert_close(torch.tensor(node(body, frequencies), dtype=DOUBLE), expected, atol=1e-11, rtol=0)
+
+
+@pytest.mark.parametrize("position", [0, 3, 127])
+def test_turns_are_the_reference_s(position: int):
+    x = words(32)[:1]
+    body = "({ x, t }) => maths.applyRope(x, maths.sinusoidalEncoding(t, maths.pairFrequencies(32, 500)))"
+    turned = torch.tensor(node(body, {"x": x[0].tolist(), "t": position}), dtype=DOUBLE)
+    torch.testing.assert_close(turned, apply_rope(x, torch.tensor([position]), base=500.0)[0])
+
+
+@pytest.mark.parametrize("head", [1, 8])
+def test_biases_are_the_reference_s(head: int):
+    drawn = node("(head) => [0, 1, 2, 3, 4].map((s) => maths.alibiBias(head, 8, 4 - s))", head)
+    torch.testing.assert_close(torch.tensor(drawn), alibi_bias(8, 5)[head - 1, 4])
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rope", "alibi"])
+@pytest.mark.parametrize("with_words", [False, True])
+def test_scores_are_torch_s(scheme: str, with_words: bool):
+    d, t, s = 32, 41, 97
+    it, cat = words(d) if with_words else torch.zeros(2, d, dtype=DOUBLE)
+    pe = sinusoidal_encoding(128, d, dtype=DOUBLE)
+    hands = torch.tensor([0.0, 1.0], dtype=DOUBLE).repeat(d // 2)
+    q, k = apply_rope(torch.stack([it, cat] if with_words else [hands, hands]), torch.tensor([t, s]))
+    expected = {
+        "sinusoidal": (it + pe[t]) @ (cat + pe[s]),
+        "rope": q @ k,
+        "alibi": it @ cat / math.sqrt(d) + alibi_bias(8, 128)[2, t, s],
+    }
+    given = [it.tolist(), cat.tolist()] if with_words else None
+    torch.testing.assert_close(scores([[t, s]], scheme=scheme, d=d, head=3, words=given)[0], expected[scheme])
+
+
+# ---- its point: what moves with the page, and what does not
+
+
+@pytest.mark.parametrize(
+    ("scheme", "with_words", "moves"),
+    [
+        ("sinusoidal", False, False),
+        ("sinusoidal", True, True),
+        ("rope", False, False),
+        ("rope", True, False),
+        ("alibi", False, False),
+        ("alibi", True, False),
+    ],
+)
+def test_only_codes_added_to_words_depend_on_the_page(scheme: str, with_words: bool, moves: bool):
+    given = words(32).tolist() if with_words else None
+    along = scores([[t, t - 5] for t in range(5, 128)], scheme=scheme, d=32, words=given)
+    assert (along.max() - along.min() > 1) == moves
+    assert moves or along.max() - along.min() < 1e-9
+
+
+def test_with_two_clocks_six_steps_away_is_most_alike():
+    few = scores([[0, s] for s in range(10)], d=4)
+    many = scores([[0, s] for s in range(10)], d=64)
+    assert few[1:].argmax() + 1 == 6
+    assert many[1:].argmax() + 1 == 1
+
+
+# ---- the drawing
+
+
+@pytest.fixture
+def explorer(open_page: Callable[..., Page]) -> Callable[..., Locator]:
+    """Draw a PositionExplorer with these traits from its built file."""
+
+    def draw(width: int = 800, **traits: Any) -> Locator:
+        page = open_page(width=width)
+        names = ["scheme", "query", "key", "together", "words", "d", "base", "head"]
+        state = {name: getattr(PositionExplorer(**traits), name) for name in names}
+        page.evaluate(
+            """async ([source, state]) => {
+              const code = new Blob([source], { type: "text/javascript" });
+              const { default: widget } = await import(URL.createObjectURL(code));
+              window.drawn = show(widget, state);
+            }""",
+            [EXPLORER.read_text(encoding="utf-8"), state],
+        )
+        frame(page)
+        return page.locator('[data-widget="PositionExplorer"]')
+
+    return draw
+
+
+def number(root: Locator, name: str) -> float:
+    return float(root.locator(f'[data-number="{name}"]').inner_text().replace("−", "-"))
+
+
+def test_it_opens_on_a_sentence_that_moves_as_a_whole(explorer: Callable[..., Locator]):
+    root = explorer()
+    before = number(root, "score")
+    dials = root.locator(".qkv-pos-dials").inner_html()
+    root.get_by_role("slider", name="query").press("ArrowRight")
+    frame(root.page)
+    state = root.page.evaluate("() => ['query', 'key'].map((name) => drawn.model.get(name))")
+    assert state[0] - state[1] == 5
+    assert state != [6, 1]
+    assert root.locator(".qkv-pos-dials").inner_html() != dials
+    assert number(root, "score") == before == number(root, "low") == number(root, "high")
+
+
+def test_handles_part_when_the_distance_is_let_go(explorer: Callable[..., Locator]):
+    root = explorer(together=False)
+    before = number(root, "score")
+    root.get_by_role("slider", name="query").press("End")
+    frame(root.page)
+    assert root.page.evaluate("() => [drawn.model.get('query'), drawn.model.get('key')]") == [127, 1]
+    assert number(root, "score") != before
+
+
+def test_a_text_stops_at_its_ends(explorer: Callable[..., Locator]):
+    root = explorer(query=126, key=20)
+    slider = root.get_by_role("slider", name="key")
+    slider.press("End")
+    frame(root.page)
+    assert root.page.evaluate("() => [drawn.model.get('query'), drawn.model.get('key')]") == [127, 21]
+    assert slider.input_value() == "21"
+
+
+def test_the_curve_bends_where_codes_are_added_to_words(explorer: Callable[..., Locator]):
+    root = explorer(words=True, d=32, query=106, key=101)
+    assert number(root, "high") - number(root, "low") > 5
+    root.get_by_label("turned (RoPE)").check()
+    frame(root.page)
+    assert number(root, "high") == number(root, "low") == number(root, "score")
+
+
+def test_the_clocks_add_up_to_the_score(explorer: Callable[..., Locator]):
+    root = explorer()
+    shown = [float(text.replace("−", "-")) for text in root.locator(".qkv-pos-dials b").all_inner_texts()]
+    assert len(shown) == 8
+    assert abs(sum(shown) - number(root, "score")) < 0.05
+    assert number(root, "clocks") == number(root, "score")
+
+
+def test_the_four_terms_add_up(explorer: Callable[..., Locator]):
+    root = explorer(words=True, query=30, key=90, d=128)
+    *terms, together = [float(t.replace("−", "-")) for t in root.locator(".qkv-readings dd").all_inner_texts()]
+    assert len(terms) == 4
+    assert abs(sum(terms) - together) < 0.03
+    assert together == number(root, "score")
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rope", "alibi"])
+def test_the_map_follows_the_page_into_the_dark(explorer: Callable[..., Locator], scheme: str):
+    root = explorer(scheme=scheme)
+    paper = """() => {
+      const canvas = document.querySelector("canvas");
+      const bytes = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      return [canvas.width, canvas.height, Math.min(...bytes.filter((_, i) => i % 4 < 3))];
+    }"""
+    light = root.page.evaluate(paper)
+    assert light[:2] == [128 if scheme == "alibi" else 16, 128]
+    root.page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+    frame(root.page)
+    assert root.page.evaluate(paper)[2] < 30 <= light[2]
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rope", "alibi"])
+@pytest.mark.parametrize("with_words", [False, True])
+def test_it_fits_a_phone(explorer: Callable[..., Locator], scheme: str, with_words: bool):
+    root = explorer(width=390, scheme=scheme, words=with_words, d=128)
+    assert root.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert all(re.search(r"\w", label) for label in root.locator("label").all_inner_texts())
