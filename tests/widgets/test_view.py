@@ -29,7 +29,6 @@ def test_root_says_what_it_is(toy: Page):
     root = toy.locator(".qkv-widget")
     expect(root).to_have_attribute("data-widget", "Toy")
     expect(root).to_have_attribute("data-state", "ready")
-    expect(root).to_have_attribute("data-lm-suppress-shortcuts", "true")
     expect(root).to_have_attribute("data-set-up", "yes")
     assert seen(toy) == "3 closed causal 1"
 
@@ -48,6 +47,12 @@ def test_the_model_moves_the_drawing_once_a_frame(toy: Page):
     assert toy.evaluate("() => counts.views") == before + 1
     expect(toy.get_by_label("heads", exact=True)).to_have_value("7")
     expect(toy.get_by_label("power")).to_have_attribute("aria-valuetext", "128")
+
+
+def test_jupyterlab_leaves_the_keys_to_a_focused_control(toy: Page):
+    for control in toy.locator("input, select, button, summary").all():
+        control.focus()
+        expect(control).to_have_attribute("data-lm-suppress-shortcuts", "true")
 
 
 def test_own_state_stays_in_the_view(toy: Page):

@@ -47,6 +47,11 @@ export function remember(work, most = 4) {
   };
 }
 
+/** JupyterLab takes the arrow keys from whatever has the focus, unless that very element carries this mark. */
+const keepKeys = ({ target }) => {
+  target.dataset.lmSuppressShortcuts = "true";
+};
+
 let views = 0;
 
 class View {
@@ -72,7 +77,7 @@ class View {
   open() {
     this.#root.classList.add("qkv-widget");
     this.#root.dataset.widget = this.#parts.name;
-    this.#root.dataset.lmSuppressShortcuts = "true"; // or JupyterLab takes the arrow keys from a focused slider
+    this.#root.addEventListener("focusin", keepKeys);
     this.#root.append(this.#body, this.#speaker.element);
     this.#model.on("change", this.#redraw);
     this.#draw();
@@ -82,6 +87,7 @@ class View {
   }
 
   close() {
+    this.#root.removeEventListener("focusin", keepKeys);
     this.#model.off("change", this.#redraw);
     cancelAnimationFrame(this.#frame);
     this.#speaker.close();

@@ -157,12 +157,12 @@ function numbers(state) {
   const { scores, weights } = current(state);
   return tables([
     {
-      caption: `Means over ${num(scores.length / weights.length)} queries, scores as is → divided by √d_k`,
+      caption: `Means over ${num(scores.length / weights.length)} queries: scores as is → divided`,
       head: [DK, "std of the scores", ...METRICS.map((metric) => metric.name)],
       rows: sample(state.seed).rows,
     },
     {
-      caption: "One query",
+      caption: `One query, d_k = ${state.d_k}: scores ${state.scaled ? "divided" : "as is"}`,
       head: ["key", "score", "weight"],
       rows: weights.map((weight, i) => [i + 1, num(scores[i]), num(weight)]),
     },
