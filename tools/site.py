@@ -191,9 +191,14 @@ def write_pages() -> str:
     """Step 3: Jupyter Book, where every warning is an error."""
     call = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # A file and not a pipe: a pipe would be waited for as long as any process that Sphinx started keeps it open.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=said, check=False)
+        said.seek(0)
+        problems = said.read()
     if done.returncode:
-        raise StoppedError(f"jupyter-book build found problems:\n{done.stderr or done.stdout}")
+        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)  # or the next build would not warn of the same again
+        raise StoppedError(f"jupyter-book build found problems:\n{problems}")
     return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: built without an address (GITHUB_REPOSITORY)"
 
 

@@ -1,8 +1,9 @@
 """The course's own Sphinx extension: what a page carries, how formulas and widgets arrive on it.
 
 `maths` renders formulas while the site is built and colours Q, K and V in them; `widgets` slims the state of
-widgets and reserves their place; `prose` marks the parts of a chapter that have a look of their own; `pages` decides
-which files a page loads; `assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
+widgets and reserves their place; `prose` marks the parts of a chapter that have a look of their own; `links` leads
+citations and terms to their entries and draws the map of the course; `pages` decides which files a page loads;
+`assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import assets, maths, pages, prose
+from . import assets, links, maths, pages, prose
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the parts; Sphinx calls this."""
-    for part in (assets, maths, prose, pages):
+    for part in (assets, maths, prose, links, pages):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
-from sphinxcontrib.katex import get_node_equation_number, render_latex
+from sphinxcontrib import katex
 
 LOGGER = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def coloured(html: str) -> str:
 @cache
 def rendered(latex: str, display: bool) -> str:
     """KaTeX's HTML and MathML of a formula, coloured."""
-    return coloured(render_latex(latex, {"displayMode": display}))
+    return coloured(katex.render_latex(latex, {"displayMode": display}))
 
 
 def _formula(node: nodes.Element, display: bool) -> str:
@@ -72,7 +72,7 @@ def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on lines of its own, with its number where it has one."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
     if node["number"]:
-        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.body.append(f'<span class="eqno">({katex.get_node_equation_number(self, node)})')
         self.add_permalink_ref(node, "Link to this equation")
         self.body.append("</span>")
     self.body.append(_formula(node, display=True) + "</div>")
@@ -81,4 +81,6 @@ def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the renderer under the name that `html_math_renderer` asks for."""
+    # A busy machine may need longer than the five seconds that are the default.
+    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 120.0
     app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))

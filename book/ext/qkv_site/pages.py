@@ -24,9 +24,9 @@ NEEDS = {
 }
 SEARCH = {"documentation_options.js", "doctools.js", "sphinx_highlight.js"}
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
+NAVIGATION_LINK = re.compile(r'(<a class="[^"]*" href="([^"]*)">)')
+NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
 COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
-WORDS_A_MINUTE = 200
-MINUTES_A_CELL = 0.4
 WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span class="qkv-value">V</span>'
 
 
@@ -59,13 +59,6 @@ def described(doctree: nodes.document) -> str:
     return text if len(text) <= 160 else text[:160].rsplit(" ", 1)[0] + "…"
 
 
-def minutes(doctree: nodes.document) -> int:
-    """How long a chapter takes to read: its prose, and a while at each cell."""
-    prose = sum(len(p.astext().split()) for p in doctree.findall(nodes.paragraph))
-    cells = sum(1 for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code")
-    return max(1, round(prose / WORDS_A_MINUTE + cells * MINUTES_A_CELL))
-
-
 def counterpart(page: str, pages: set[str]) -> str | None:
     """A chapter's exercises, an exercise's chapter. Solutions have none: nothing may lead to them."""
     folder, _, name = page.partition("/")
@@ -73,7 +66,7 @@ def counterpart(page: str, pages: set[str]) -> str | None:
     return other if other in pages else None
 
 
-def ties(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document) -> dict[str, Any]:
+def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
     """What the line under a notebook's title says: time, the other half of the chapter, the notebook itself."""
     folder = page.partition("/")[0]
     other = counterpart(page, app.env.found_docs)
@@ -81,13 +74,23 @@ def ties(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     return {
         "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
         "number": int(PurePosixPath(page).name.partition("_")[0]),
-        "minutes": minutes(doctree),
+        "minutes": app.env.metadata[page]["qkv_minutes"],
         "other": other
         and {"link": context["pathto"](other), "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
         "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
         "file": f"{PurePosixPath(page).name}.ipynb",
         "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,
     }
+
+
+def numbered(navigation: str, page: str) -> str:
+    """The list of pages with each chapter's number, which is in its file's name and not in its title."""
+
+    def number(link: re.Match[str]) -> str:
+        found = NUMBERED.search(page if link[2] == "#" else link[2])
+        return f'{link[1]}<span class="qkv-number">{int(found[1])}</span>' if found else link[0]
+
+    return NAVIGATION_LINK.sub(number, navigation)
 
 
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
@@ -98,10 +101,11 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         context[kind][:] = [asset for asset in context[kind] if needed(asset, context["body"], page)]
     context["body"] = OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"])
     context["qkv_wordmark"] = WORDMARK
+    context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
     if doctree is not None:
         context["qkv_description"] = described(doctree)
         if page.startswith(("chapters/", "exercises/", "solutions/")):
-            line = app.builder.templates.render("partials/ties.html", ties(app, page, context, doctree))
+            line = app.builder.templates.render("partials/ties.html", ties(app, page, context))
             context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 

@@ -14,6 +14,8 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 
+WORDS_A_MINUTE = 200
+MINUTES_A_CELL = 0.4
 SECTIONS = {
     "break it": "qkv-break-it",
     "going further": "qkv-further",
@@ -92,8 +94,16 @@ def require_alt_text(document: nodes.document) -> None:
             LOGGER.warning("a picture without alt text: %s", bare[0][:80], location=raw)
 
 
+def minutes(document: nodes.document) -> int:
+    """How long a page takes: its prose, and a while at each cell."""
+    words = sum(len(paragraph.astext().split()) for paragraph in document.findall(nodes.paragraph))
+    cells = sum(1 for part in document.findall(nodes.container) if part.get("nb_element") == "cell_code")
+    return max(1, round(words / WORDS_A_MINUTE + cells * MINUTES_A_CELL))
+
+
 def mark(app: Sphinx, document: nodes.document) -> None:
-    """Do all of the above to one page."""
+    """Do all of the above to one page, and note how long it takes."""
+    app.env.metadata[app.env.docname]["qkv_minutes"] = minutes(document)
     for step in (mark_predictions, mark_sections, colour_words, share_palette, require_alt_text):
         step(document)
 

@@ -1,0 +1,164 @@
+"""Links that find their mark: a work's entry in the references, a term's in the glossary, a chapter on the map.
+
+Notebooks link to whole pages, `[Vaswani et al., 2017](../book/references.md)` or `[softmax](../book/glossary.md)`, so
+that the links work in JupyterLab too. On the site what a link says leads to the entry itself. A work that is not in
+`references.bib`, or a term that the glossary does not have, is a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from pybtex.database import Entry, Person
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.plain import Style as PlainStyle
+from pybtex.style.labels import BaseLabelStyle
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+LOGGER = logging.getLogger(__name__)
+REFERENCES, GLOSSARY = "book/references", "book/glossary"
+CITATION = re.compile(r"(?P<label>\S.* \d{4})(?:, .*)?")
+
+
+# --- references -----------------------------------------------------------------------------------------------------
+
+
+def family(person: Person) -> str:
+    """A family name with its particle: van der Maaten; a team's whole name."""
+    return re.sub(r"[{}]", "", " ".join([*person.prelast_names, *person.last_names]))
+
+
+def label(entry: Entry) -> str:
+    """Vaswani et al., 2017; Shazeer and Stern, 2018; Ottosson, 2020."""
+    names = [family(person) for person in entry.persons["author"]]
+    who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+    return f"{who}, {entry.fields['year']}"
+
+
+class AuthorYearLabels(BaseLabelStyle):
+    """Labels that say who and when, as the chapters cite."""
+
+    def format_labels(self, sorted_entries: list[Entry]) -> Iterator[str]:
+        """A label for each entry."""
+        return (label(entry) for entry in sorted_entries)
+
+
+class BookStyle(PlainStyle):
+    """pybtex's plain style with these labels."""
+
+    default_label_style = AuthorYearLabels
+
+
+register_plugin("pybtex.style.formatting", "qkv", BookStyle)
+
+
+def works(app: Sphinx) -> dict[str, str]:
+    """The anchor of each work, by its label."""
+    citations = app.env.get_domain("cite").citations  # type: ignore[attr-defined]
+    return {citation.formatted_entry.label: citation.citation_id for citation in citations}
+
+
+# --- glossary -------------------------------------------------------------------------------------------------------
+
+
+def terms(app: Sphinx) -> dict[str, str]:
+    """The anchor of each term of the glossary, in lower case."""
+    found = app.env.get_domain("std").get_objects()
+    return {
+        name.lower(): anchor for name, _, kind, document, anchor, _ in found if kind == "term" and document == GLOSSARY
+    }
+
+
+def forms(words: str) -> Iterator[str]:
+    """The terms that the words of a sentence may mean: themselves, the first of several, and their singulars."""
+    for text in (words.lower(), re.split(r",? and |, ", words.lower())[0]):
+        yield text
+        for plural, single in (("ies", "y"), ("es", ""), ("s", "")):
+            if text.endswith(plural):
+                yield text.removesuffix(plural) + single
+
+
+# --- links ----------------------------------------------------------------------------------------------------------
+
+
+def aim(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Lead links to the references and the glossary on to the entry that they name."""
+    by_label, by_term = works(app), terms(app)
+    uris = {app.builder.get_relative_uri(page, target): target for target in (REFERENCES, GLOSSARY)}
+    for link in document.findall(nodes.reference):
+        target, text = uris.get(link.get("refuri", "")), link.astext()
+        if target == REFERENCES and (cited := CITATION.fullmatch(text)):
+            lead(link, by_label.get(cited["label"]), f"no entry in book/references.bib for: {text}")
+        elif target == GLOSSARY and text.lower() != "glossary":
+            anchor = next((by_term[form] for form in forms(text) if form in by_term), None)
+            lead(link, anchor, f"no term in book/glossary.md for: {text}")
+
+
+def lead(link: nodes.reference, anchor: str | None, missing: str) -> None:
+    """Point a link at an anchor, or warn that there is none."""
+    if anchor is None:
+        LOGGER.warning(missing, location=link)
+    else:
+        link["refuri"] += f"#{anchor}"
+
+
+# --- the map of the course ------------------------------------------------------------------------------------------
+
+
+class CourseMap(SphinxDirective):
+    """`{course-map}` lists the chapters that exist. Each of its lines: a chapter's file, and the question it answers."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Leave a place; the titles of other pages are known once all are read."""
+        place = nodes.container(classes=["qkv-map"])
+        place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
+        return [place]
+
+
+def draw_map(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Fill the map with the chapters that exist."""
+    for place in document.findall(nodes.container):
+        questions: dict[str, str] = place.get("questions", {})
+        if questions:
+            rows = [chapter_row(app, page, name, asked) for name, asked in questions.items() if exists(app, name)]
+            place.children = [nodes.raw("", f"<ol>{''.join(rows)}</ol>", format="html")]
+            del place["questions"]
+
+
+def exists(app: Sphinx, name: str) -> bool:
+    """Whether the book has the chapter."""
+    return f"chapters/{name}" in app.env.found_docs
+
+
+def chapter_row(app: Sphinx, page: str, name: str, question: str) -> str:
+    """A chapter on the map: its number, title, question and time, and its exercises where there are some."""
+    chapter, exercise = f"chapters/{name}", f"exercises/{name}"
+    about: dict[str, Any] = app.env.metadata[chapter]
+    title = app.env.titles[chapter].astext()
+    more = f"<span>about {about['qkv_minutes']} minutes</span>"
+    if exercise in app.env.found_docs:
+        more += f' <a href="{app.builder.get_relative_uri(page, exercise)}">Exercises</a>'
+    return (
+        f'<li value="{int(name[:2])}"><a href="{app.builder.get_relative_uri(page, chapter)}">{escape(title)}</a>'
+        f"<p>{escape(question)}</p><p>{more}</p></li>"
+    )
+
+
+def resolve(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Once every page was read, and before this one is written."""
+    aim(app, document, page)
+    draw_map(app, document, page)
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive, and run when links are resolved."""
+    app.add_directive("course-map", CourseMap)
+    app.connect("doctree-resolved", resolve, priority=900)
