@@ -125,9 +125,10 @@ class Case:
         return self.steps if isinstance(self.steps, tuple) else (self.steps,)
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The arguments of the last call: what a message may quote."""
-        return self.script[-1].args
+    def telling_step(self) -> int:
+        """The last step that hands something over: what a message quotes."""
+        steps = [i for i, step in enumerate(self.script) if step.act == "call" and step.args]
+        return steps[-1] if steps else 0
 
 
 # ── an observation: what came of it ───────────────────────────────────────────────────────────────
@@ -299,15 +300,17 @@ class _Run:
         gradients, gradient_raised = None, None
         drawn = torch.get_rng_state()
         started = time.perf_counter()
+        _settle()
         with _Bounded() as printed:
             results, raised = self.follow(case)
+            _settle()  # the answer may have changed what all of torch does
             seconds = time.perf_counter() - started
             if self.gradients and raised is None and not self.lacking:
                 gradients, gradient_raised = self.take_gradients()
         return Observation(
             results=results,
             raised=raised,
-            lacking=tuple(self.lacking),
+            lacking=tuple(dict.fromkeys(self.lacking)),
             absent=tuple(self.absent),
             changed=tuple(handed.where for handed in self.handed if handed.was_changed()),
             changed_later=tuple(i for i, live, then in self.kept if _became_other(live, then)),
@@ -403,12 +406,14 @@ class _Run:
         leaves = {h.where: h.leaf for h in self.handed if h.leaf is not None and h.where[0] >= 0}
         received: dict[Where, Tensor | None] = dict.fromkeys(leaves)
         open_leaves = {where: leaf for where, leaf in leaves.items() if leaf.requires_grad}
-        outputs = [t for _, live, _ in self.kept for t in _tensors(live) if t.is_floating_point() and t.requires_grad]
-        if not outputs or not open_leaves:
-            return received, None
         try:
-            total = torch.stack([(t * projection(t)).sum().double() for t in outputs]).sum()
-            given = torch.autograd.grad(total, list(open_leaves.values()), allow_unused=True)
+            with torch._C.DisableTorchFunctionSubclass():
+                live = (t for _, came_back, _ in self.kept for t in _tensors(came_back))
+                parts = [(t * projection(t)).sum().double() for t in live if t.is_floating_point() and t.requires_grad]
+                if not parts or not open_leaves:
+                    return received, None
+                total = torch.stack(parts).sum()
+                given = torch.autograd.grad(total, list(open_leaves.values()), allow_unused=True)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -448,7 +453,7 @@ def _gathered(values: list[Any]) -> Any:
     """Gather many results: whole numbers in one tensor, anything else as it came, bounded."""
     numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
     if all(type(v) is int for v in numbers):
-        return torch.tensor(numbers)
+        return torch.tensor(numbers, device="cpu")
     return tuple(values[:MAX_ITEMS])
 
 
@@ -486,17 +491,18 @@ def record(value: Any, depth: int = 0) -> Any:
 
 
 def _record_tensor(value: Tensor) -> Any:
-    if value.numel() > MAX_NUMBERS or value.dtype not in DTYPES:
-        size = "very large " if value.numel() > MAX_NUMBERS else ""
-        return Odd(f"{size}{str(value.dtype).removeprefix('torch.')} tensor", f"of shape {tuple(value.shape)}")
-    try:
-        with torch._C.DisableTorchFunctionSubclass():
-            plain = torch.Tensor.detach(value)
+    with torch._C.DisableTorchFunctionSubclass():  # a subclass may answer anything when it is asked
+        plain = torch.Tensor.detach(value)
+        kind, shape = str(plain.dtype).removeprefix("torch."), f"of shape {tuple(plain.shape)}"
+        if plain.numel() > MAX_NUMBERS:
+            return Odd(f"very large {kind} tensor", shape)
+        if plain.dtype not in DTYPES:
+            return Odd(f"{kind} tensor", shape)
+        try:
             plain = plain.to_dense() if plain.layout is not torch.strided else plain
-            copy = torch.empty(plain.shape, dtype=plain.dtype)
-            return copy.copy_(plain)
-    except (RuntimeError, NotImplementedError) as error:
-        return Odd(f"tensor that cannot be read on the CPU ({value.device})", bounded(str(error)))
+            return torch.empty(plain.shape, dtype=plain.dtype, device="cpu").copy_(plain)
+        except (RuntimeError, NotImplementedError) as error:
+            return Odd(f"tensor that cannot be read on the CPU ({plain.device})", bounded(str(error)))
 
 
 def _as_tensor(array: np.ndarray) -> Tensor | None:
@@ -564,9 +570,8 @@ def undisturbed() -> Iterator[None]:
     try:
         with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.set_default_dtype(torch.float32)
             torch.set_num_threads(1)  # the tensors are tiny, and a second thread only waits
-            _compute_on(torch.device("cpu"))
+            _settle()
             yield
     finally:
         torch.set_rng_state(random_states[0])
@@ -581,6 +586,12 @@ def undisturbed() -> Iterator[None]:
         sys.setrecursionlimit(depth)
         if os.path.realpath(os.curdir) != folder:
             os.chdir(folder)
+
+
+def _settle() -> None:
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+    _compute_on(torch.device("cpu"))
 
 
 def _compute_on(device: torch.device) -> None:

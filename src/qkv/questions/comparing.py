@@ -6,7 +6,7 @@ Pure: observations in, a difference out. Nothing here runs an answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -73,17 +73,19 @@ def result_differences(
     calls = [i for i, step in enumerate(case.script) if step.act == "call"]
     for i in calls:
         if i < min(len(seen.results), len(want.results)):
-            for difference in _differences_of_one(question, case, seen.results[i], want.results[i]):
-                text = _in_step(case, i) + difference.text
-                yield Difference(
-                    difference.kind, text, (i, difference.place), difference.name, difference.seen, difference.want
-                )
+            for d in _differences_of_one(question, case, case.script[i], seen.results[i], want.results[i]):
+                yield replace(d, text=_in_step(case, i) + d.text, place=(i, d.place))
     if compare_raised and seen.raised is not None:
         yield Difference("raised", _raised_text(question, case, seen.raised, len(seen.results), want), seen.raised.type)
 
 
-def _differences_of_one(question: Question, case: Case, seen: Any, want: Any) -> Iterator[Difference]:
-    names = question.outputs
+def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
+    names = ("length",) if step.method == "__len__" else question.outputs
+    if step.times > 1 and isinstance(seen, tuple) and isinstance(want, Tensor):
+        name = question.output_names[0]
+        text = f"Your {name} {are(name)} {describe(seen[0])}; a whole number was expected."
+        yield Difference("type", text, type_name(seen[0]), name)
+        return
     if isinstance(want, (tuple, list)):
         if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
             yield Difference("structure", _structure_text(question, seen, want))
@@ -92,7 +94,7 @@ def _differences_of_one(question: Question, case: Case, seen: Any, want: Any) ->
             name, _, shape = (names[i] if i < len(names) else f"item {i}").partition(" ")
             difference = _difference(question, case, name, shape, a, b)
             if difference:
-                yield Difference(difference.kind, difference.text, i, name, difference.seen, difference.want)
+                yield replace(difference, place=(i, difference.place), name=name)
         return
     name, _, shape = names[0].partition(" ")
     if isinstance(seen, (tuple, list)) and isinstance(want, Tensor):
@@ -192,9 +194,12 @@ def _raise_differences(question: Question, case: Case, seen: Observation) -> Ite
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
     said = f": {raised.text}" if raised.text else ""
     names = ", ".join(question.inputs)
-    at = f" It came from the line `{raised.line}`." if raised.line else f" It is called with {names}, by position."
+    making = case.script[step].act == "make"
+    called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
+    at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
     expected = f" {_expected(question, want.results[step])}" if step < len(want.results) else ""
-    return f"{_in_step(case, step)}Your answer raised {raised.type}{said}.{at}{expected}".replace("..", ".")
+    when = "When it is made: " if making else _in_step(case, step)
+    return f"{when}Your answer raised {raised.type}{said}.{at}{expected}".replace("..", ".")
 
 
 def _expected(question: Question, want: Any) -> str:
@@ -211,17 +216,19 @@ def _expected(question: Question, want: Any) -> str:
 
 def _side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
     for i in seen.changed_later:
-        text = f"What {_step_name(case, i)} returned was different after the later steps. Who else can write into it?"
+        text = (
+            f"What came back in {_step_name(case, i)}, was different after the later steps. Who else can write into it?"
+        )
         yield Difference("aliased", text, i)
     written = [where for where in seen.changed if where not in want.changed]
     if written:
         names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
         text = f"Your answer writes into what it was handed: {names} has other values afterwards."
         yield Difference("changed", text, tuple(written))
+    yield from _generator_differences(seen, want)
     if seen.unstable:
         text = "Called twice with the same inputs, your answer gave two different results. What does it keep, or draw?"
         yield Difference("unstable", text, seen.unstable)
-    yield from _generator_differences(seen, want)
 
 
 def _generator_differences(seen: Observation, want: Observation) -> Iterator[Difference]:
@@ -246,6 +253,8 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
     if seen.gradients is None:
         return
     for where, expected in (want.gradients or {}).items():
+        if where[1] in seen.absent:
+            continue
         got = seen.gradients.get(where)
         name = input_name(question, case, where)
         if expected is None or (got is None and expected.abs().max() < 1e-6):
@@ -321,9 +330,10 @@ def input_name(question: Question, case: Case, where: Where) -> str:
 
 def tried_with(question: Question, case: Case) -> str:
     """Say what an answer was tried with: "q (3, 5), k (4, 5), float64"."""
+    step = case.telling_step
     parts = [
-        f"{input_name(question, case, (len(case.script) - 1, i))} {_brief(value)}"
-        for i, value in enumerate(case.arguments)
+        f"{input_name(question, case, (step, i))} {_brief(value)}"
+        for i, value in enumerate(case.script[step].args)
         if _brief(value)
     ]
     shown = ", ".join(parts)

@@ -213,8 +213,9 @@ class _Judgement:
 
     def unnamed(self, i: int, difference: Difference) -> tuple[str | None, str]:
         """Describe a difference that no twin explains; some kinds have a name of their own."""
-        if any(d.kind == "unstable" for d in self.found[i]):
-            difference = next(d for d in self.found[i] if d.kind == "unstable")
+        if difference.kind in ("values", "dtype"):
+            causes = [d for d in self.found[i] if d.kind in ("generator", "unstable")]
+            difference = causes[0] if causes else difference
         if difference.kind == "values" and isinstance(difference.seen, Tensor) and not self.question.differs:
             slug, text = explain(difference.name, self.pairs(difference.name))
             return self.slug_of(difference) or slug, text
