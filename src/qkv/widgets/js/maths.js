@@ -128,6 +128,13 @@ function summarise(scores, rowLength) {
   return out;
 }
 
+/** TemperatureLab's numbers: one row of scores as an unscaled head of width d_k has them, and what T makes of it. */
+export function temperedRow({ scores, d_k, temperature }) {
+  const stretched = scores.map((score) => score * Math.sqrt(d_k));
+  const weights = softmax(stretched, temperature);
+  return { stretched, weights, spread: entropy(weights), slope: softmaxJacobianNorm(weights, temperature) };
+}
+
 /** ScalingLab's numbers for one seed: d_k = 1, 2, 4, … 1024, without and with the division by √d_k.
  *
  * 16 sequences of 16 tokens; `normals` gives the queries (sequence, token, feature), then the keys. Level ℓ uses the

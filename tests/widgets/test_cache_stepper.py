@@ -1,0 +1,174 @@
+"""CacheStepper: what it counts, against the reference; what it says of a second prompt, against a real decoder."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from qkv.cache import kv_cache_bytes, reusable_prefix
+from qkv.decoder import Decoder, DecoderShape, multiply_adds
+from qkv.widgets import CacheStepper
+
+from .node import JS, node
+
+WIDGET = (JS / "cache_stepper.js").as_uri()
+TEXT = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
+STEPS = range(1, 9)
+
+
+def widget(expression: str, data: Any = None) -> Any:
+    """A JavaScript expression of `data` over what the widget's module exports, `w`."""
+    return node(f'async (data) => {{ const w = await import("{WIDGET}"); return {expression}; }}', data)
+
+
+MODELS = widget("w.MODELS")
+
+
+def as_decoder(model: dict[str, int]) -> DecoderShape:
+    """The decoder whose matrices of attention have the sizes of a preset, with no other matrices."""
+    assert model["heads"] * model["dHead"] == model["dModel"]
+    return DecoderShape(0, model["dModel"], model["layers"], model["heads"], model["kvHeads"], d_hidden=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("n_new", "n_held"), [(1, 0), (3, 0), (1, 8), (2, 7), (1, 8191), (131_072, 0)])
+def test_multiply_adds_are_the_reference_s(name: str, n_new: int, n_held: int):
+    counted = node(
+        "({ m, fresh, held }) => maths.attentionMultiplyAdds(m, fresh, held)",
+        {"m": MODELS[name], "fresh": n_new, "held": n_held},
+    )
+    assert counted == pytest.approx(tuple(multiply_adds(as_decoder(MODELS[name]), n_new, n_held)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("tokens", [1, 9, 8192, 131_072])
+def test_bytes_are_the_reference_s(name: str, tokens: int):
+    model = MODELS[name]
+    expected = kv_cache_bytes(
+        model["layers"], model["kvHeads"], model["dHead"], tokens, bytes_per_value=model["bytesPerValue"]
+    )
+    assert node("({ m, n }) => maths.kvCacheBytes(m, n)", {"m": model, "n": tokens}) == expected
+
+
+@pytest.mark.parametrize(
+    ("cached", "prompt"),
+    [
+        ([], []),
+        ([], [1]),
+        ([1], []),
+        ([1, 2, 3], [1, 2, 3]),
+        ([1, 2, 3], [1, 2]),
+        ([1, 2], [1, 2, 3]),
+        ([1, 2, 3], [1, 9, 3]),
+    ],
+)
+def test_reusable_prefix_is_the_reference_s(cached: list[int], prompt: list[int]):
+    assert node("({ a, b }) => maths.reusablePrefix(a, b)", {"a": cached, "b": prompt}) == reusable_prefix(
+        cached, prompt
+    )
+
+
+def test_published_sizes():
+    """All parameters, from the published configurations: vocabulary, layers, norms and biases."""
+    llama = lambda vocab, d, layers, kv, hidden: (  # noqa: E731
+        2 * vocab * d + layers * (2 * d * d + 2 * d * kv * 128 + 3 * d * hidden + 2 * d) + d
+    )
+    expected = {
+        "GPT-2 small": (50_257 + 1024) * 768 + 12 * (12 * 768**2 + 13 * 768) + 2 * 768,
+        "Llama 2 7B": llama(32_000, 4096, 32, 32, 11_008),
+        "Llama 3 8B": llama(128_256, 4096, 32, 8, 14_336),
+        "Llama 3 70B": llama(128_256, 8192, 80, 8, 28_672),
+        "Falcon 7B": 65_024 * 4544 + 32 * (4544 * (4544 + 128) + 4544**2 + 8 * 4544**2 + 2 * 4544) + 2 * 4544,
+    }
+    assert {name: MODELS[name]["parameters"] for name in expected} == expected
+
+
+def test_without_a_cache_token_n_costs_n_times_as_much():
+    for step in range(2, 8):
+        state = {"model": "Llama 3 8B", "changed": 9, "step": step}
+        with_cache, without = widget("[true, false].map((cached) => w.spent(data, w.run(data, cached)))", state)
+        assert without == (step + 2) * with_cache
+
+
+@pytest.mark.parametrize("changed", range(10))
+def test_a_second_prompt_leaves_as_many_keys_right_as_in_a_real_decoder(changed: int):
+    torch.manual_seed(0)
+    decoder = Decoder(DecoderShape(20, 16, 2, 2, 2, 8)).double()
+    ids = torch.arange(len(TEXT))[None]
+    other = ids.clone()
+    if changed:
+        other[0, changed - 1] = 19
+    with torch.no_grad():
+        keys = [[cache.read()[0] for cache in _read(decoder, text)] for text in (ids, other)]
+    right = [torch.isclose(a, b).all(dim=-1).all(dim=1).sum().item() for a, b in zip(*keys, strict=True)]
+    assert widget("w.keysStillRight(data)", {"changed": changed}) == right
+
+
+def _read(decoder: Decoder, ids: torch.Tensor) -> list[Any]:
+    caches = decoder.new_caches()
+    decoder(ids, caches)
+    return caches
+
+
+def cells(state: dict[str, Any], cached: bool, part: str) -> list[list[str]]:
+    """The states of a sheet's cells: nine rows of one (q, k, v) or nine (scores)."""
+    columns = 9 if part == "score" else 1
+    expression = (
+        "Array.from({ length: 9 }, (_, i) => Array.from({ length: data.columns },"
+        " (_, j) => w.cellState(w.run(data.state, data.cached), data.part, i, j)))"
+    )
+    return widget(expression, {"state": state, "cached": cached, "part": part, "columns": columns})
+
+
+@pytest.mark.parametrize("step", range(2, 8))
+def test_with_a_cache_one_row_is_computed_and_the_rest_read(step: int):
+    n = step + 2
+    state = {"model": "one layer", "changed": 9, "step": step}
+    assert [row[0] for row in cells(state, True, "k")] == ["kept"] * (n - 1) + ["new"] + ["none"] * (9 - n)
+    assert [row[0] for row in cells(state, True, "q")] == ["none"] * (n - 1) + ["new"] + ["none"] * (9 - n)
+    scores = cells(state, True, "score")
+    assert scores[n - 1] == ["new"] * n + ["none"] * (9 - n)
+    assert {cell for i, row in enumerate(scores) if i != n - 1 for cell in row} <= {"none"}
+
+
+@pytest.mark.parametrize("step", range(2, 8))
+def test_without_a_cache_every_row_is_computed_once_more(step: int):
+    n = step + 2
+    state = {"model": "one layer", "changed": 9, "step": step}
+    for part in "qkv":
+        assert [row[0] for row in cells(state, False, part)] == ["again"] * (n - 1) + ["new"] + ["none"] * (9 - n)
+    scores = cells(state, False, "score")
+    computed = [[cell != "none" for cell in row] for row in scores]
+    assert computed == [[i < n and j < n for j in range(9)] for i in range(9)]
+    assert all((scores[i][j] == "masked") == (j > i) for i in range(n) for j in range(n))
+
+
+@pytest.mark.parametrize("changed", range(10))
+def test_a_second_prompt_computes_what_follows_the_first_difference(changed: int):
+    state = {"model": "one layer", "changed": changed, "step": 8}
+    kept = changed - 1 if changed else 8  # the last word is run in any case
+    assert [row[0] for row in cells(state, True, "k")] == ["kept"] * kept + (
+        ["new"] * (9 - kept) if changed else ["again"]
+    )
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_is_counted_is_what_is_drawn(step: int, cached: bool):
+    state = {"model": "one layer", "changed": 4, "step": step}
+    drawn = sum(cell in ("new", "again", "masked") for row in cells(state, cached, "score") for cell in row)
+    projected = sum(row[0] in ("new", "again") for row in cells(state, cached, "q"))
+    d = MODELS["one layer"]["dModel"]
+    total = widget("w.spent(data.state, w.run(data.state, data.cached))", {"state": state, "cached": cached})
+    assert total == projected * 4 * d * d + drawn * 2 * d
+
+
+def test_it_opens_where_it_makes_its_point():
+    stepper = CacheStepper()
+    assert (stepper.step, stepper.changed, stepper.model, stepper.token) == (7, 9, "one layer", 8192)
+    assert repr(CacheStepper(step=8, changed=1)).startswith("CacheStepper(step=8, changed=1")
+
+
+def test_python_knows_every_model():
+    for name in MODELS:
+        assert CacheStepper(model=name).model == name
