@@ -17,7 +17,7 @@ CELL_LINES_MAX, CELL_LINES_MEDIAN = 20, 8
 SENTENCE_WORDS_MAX, SENTENCE_WORDS_MEDIAN = 30, 16
 GAP_WORDS_MAX, GAP_WORDS_MEDIAN = 200, 100  # prose between two code cells that the reader sees
 BANNED = re.compile(r"\b(simply|obviously|just|trivially|of course)\b", re.IGNORECASE)
-TAGS = {"setup", "remove-cell", "hide-input"}
+TAGS = {"setup", "remove-cell", "hide-input", "remove-input"}
 CELL_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # capitalised inside a heading, too
 ENDING = ["Summary", "Exercises", "References"]
@@ -58,6 +58,11 @@ def is_seen(cell: NotebookNode) -> bool:
     return "remove-cell" not in tags(cell)
 
 
+def is_code_seen(cell: NotebookNode) -> bool:
+    """Whether the site shows the code itself, open or folded."""
+    return is_seen(cell) and "remove-input" not in tags(cell)
+
+
 def lines(cell: NotebookNode) -> int:
     return sum(bool(line.strip()) for line in cell.source.splitlines())
 
@@ -68,6 +73,21 @@ def calls(cell: NotebookNode) -> Iterator[ast.Call]:
     except SyntaxError:  # a magic: its own rule names it
         return
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def predict_calls(cell: NotebookNode) -> list[ast.Call]:
+    """The predictions that a code cell asks by widget: Predict(question, [(option, reason), …], answer="B")."""
+    if cell.cell_type != "code":
+        return []
+    return [call for call in calls(cell) if ast.unparse(call.func) == "Predict"]
+
+
+def prose(cell: NotebookNode) -> str:
+    """What a cell says to its reader: its Markdown, or the texts of a Predict widget."""
+    if cell.cell_type == "markdown":
+        return str(cell.source)
+    texts = [node.value for call in predict_calls(cell) for node in ast.walk(call) if isinstance(node, ast.Constant)]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and len(text) > 1)
 
 
 def headings(notebook: NotebookNode) -> Iterator[tuple[str, int, str]]:
@@ -116,7 +136,7 @@ def gaps(notebook: NotebookNode) -> Iterator[tuple[str, int]]:
 
 @rule
 def cells_are_short(notebook: NotebookNode) -> Findings:
-    counts = {cell.id: lines(cell) for cell in of_type(notebook, "code") if is_seen(cell)}
+    counts = {cell.id: lines(cell) for cell in of_type(notebook, "code") if is_code_seen(cell)}
     for cell, count in counts.items():
         if count > CELL_LINES_MAX:
             yield Finding(cell, f"{count} lines of code; at most {CELL_LINES_MAX}")
@@ -182,6 +202,8 @@ def hidden_cells_hold_numbers(notebook: NotebookNode) -> Findings:
     for cell in of_type(notebook, "code")[1:]:
         if not is_seen(cell) and "assert" not in cell.source:
             yield Finding(cell.id, "is hidden and asserts nothing")
+        if "remove-input" in tags(cell) and not predict_calls(cell):
+            yield Finding(cell.id, "hides its code, and is no Predict")
 
 
 @rule
@@ -216,8 +238,8 @@ def tags_are_known(notebook: NotebookNode) -> Findings:
 @rule
 def sentences_are_short(notebook: NotebookNode) -> Findings:
     counts = []
-    for cell in of_type(notebook, "markdown"):
-        for sentence in sentences(cell.source):
+    for cell in notebook.cells:
+        for sentence in sentences(prose(cell)):
             counts.append(words(sentence))
             if counts[-1] > SENTENCE_WORDS_MAX:
                 yield Finding(cell.id, f"{counts[-1]} words, at most {SENTENCE_WORDS_MAX}: {sentence}")
@@ -237,8 +259,8 @@ def prose_leaves_room_for_code(notebook: NotebookNode) -> Findings:
 
 @rule
 def banned_words_are_absent(notebook: NotebookNode) -> Findings:
-    for cell in of_type(notebook, "markdown"):
-        for word in BANNED.findall(plain(cell.source)):
+    for cell in notebook.cells:
+        for word in BANNED.findall(plain(prose(cell))):
             yield Finding(cell.id, f"says “{word}”")
 
 
@@ -274,25 +296,44 @@ def headings_are_in_sentence_case(notebook: NotebookNode) -> Findings:
 
 @rule
 def predictions_are_asked_and_answered(notebook: NotebookNode) -> Findings:
-    """`predict-x` offers two to four lettered options; after some code `answer-x` says what is right of each."""
-    place = {cell.id: number for number, cell in enumerate(notebook.cells)}
-    asking = [cell for cell in of_type(notebook, "markdown") if PREDICT in cell.source]
-    if not asking:
+    """`predict-x` offers two to four options, by widget or as a lettered quotation, and each gets its reason."""
+    in_text = [cell for cell in of_type(notebook, "markdown") if PREDICT in cell.source]
+    by_widget = [(cell, call) for cell in of_type(notebook, "code") for call in predict_calls(cell)]
+    if not in_text and not by_widget:
         yield Finding("the chapter", "asks for no prediction")
-    for cell in asking:
-        offered = re.findall(r"^> - \*\*([A-D])\.\*\*", cell.source, re.MULTILINE)
-        if offered not in (["A", "B"], ["A", "B", "C"], ["A", "B", "C", "D"]):
-            yield Finding(cell.id, "options are a list in the quotation, from **A.** to at most **D.**")
-        name = cell.id.removeprefix("predict-")
-        if name == cell.id or f"answer-{name}" not in place:
-            yield Finding(cell.id, "the cells of a prediction are called predict-… and answer-…")
-            continue
-        answer = notebook.cells[place[f"answer-{name}"]]
-        between = notebook.cells[place[cell.id] : place[answer.id]]
-        if not any(c.cell_type == "code" and is_seen(c) for c in between):
-            yield Finding(cell.id, "no cell between the question and its answer")
-        if offered != re.findall(r"^- \*\*([A-D])\*\*", answer.source, re.MULTILINE):
-            yield Finding(answer.id, "each option has a reason, in a list that begins with its letter: - **A** …")
+    for cell in [*in_text, *(cell for cell, _ in by_widget)]:
+        if not cell.id.startswith("predict-"):
+            yield Finding(cell.id, "the cell of a prediction is called predict-…")
+    for cell in in_text:
+        yield from answer_in_text(notebook, cell)
+    for cell, call in by_widget:
+        yield from answer_by_widget(cell, call)
+
+
+def answer_in_text(notebook: NotebookNode, question: NotebookNode) -> Findings:
+    """After the code that decides, `answer-x` says of each letter what is right or wrong about it."""
+    offered = re.findall(r"^> - \*\*([A-D])\.\*\*", question.source, re.MULTILINE)
+    if offered not in (["A", "B"], ["A", "B", "C"], ["A", "B", "C", "D"]):
+        yield Finding(question.id, "options are a list in the quotation, from **A.** to at most **D.**")
+    place = {cell.id: number for number, cell in enumerate(notebook.cells)}
+    name = question.id.replace("predict-", "answer-", 1)
+    if name not in place or name == question.id:
+        yield Finding(question.id, "is answered by no cell called answer-…")
+        return
+    between = notebook.cells[place[question.id] : place[name]]
+    if not any(cell.cell_type == "code" and is_seen(cell) for cell in between):
+        yield Finding(question.id, "no code between the question and its answer")
+    if offered != re.findall(r"^- \*\*([A-D])\*\*", notebook.cells[place[name]].source, re.MULTILINE):
+        yield Finding(name, "each option has a reason, in a list that begins with its letter: - **A** …")
+
+
+def answer_by_widget(cell: NotebookNode, call: ast.Call) -> Findings:
+    """Predict takes pairs of an option and its reason, and knows which is right."""
+    options = call.args[1].elts if len(call.args) > 1 and isinstance(call.args[1], ast.List) else []
+    if not 2 <= len(options) <= 4:
+        yield Finding(cell.id, "Predict takes a list of two to four options")
+    if any(not isinstance(option, ast.Tuple) or len(option.elts) != 2 for option in options):
+        yield Finding(cell.id, "each option of Predict is a pair: what it says, and why it is right or wrong")
 
 
 @rule

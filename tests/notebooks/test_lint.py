@@ -25,6 +25,7 @@ def test_chapter_keeps_the_style_guide(path):
 SETUP = 'if find_spec("qkv") is None:\n    raise ModuleNotFoundError("Install qkv.")'
 IMPORTS = "import torch\n\nfrom qkv.figures import show\nfrom qkv.widgets import ScalingLab\n\n_ = torch.manual_seed(0)"
 QUESTION = "> **Predict.** Which one?\n>\n> - **A.** This.\n> - **B.** That."
+PREDICT = 'Predict("Which?", [("This.", "It is wrong."), ("That.", "It is right.")], answer="B")'
 ANSWER = "It was **B**.\n\n<details>\n<summary>Why</summary>\n\n- **A** is wrong.\n- **B** is right.\n\n</details>"
 
 
@@ -87,7 +88,7 @@ BROKEN = {
         put("figure", "plt.show()"),
         put("figure", "fig, ax = plt.subplots()"),
     ],
-    "hidden_cells_hold_numbers": [put("measured-held", "y = 2")],
+    "hidden_cells_hold_numbers": [put("measured-held", "y = 2"), tag("lab", "remove-input")],
     "a_widget_is_shown": [put("lab", "lab = 1")],
     "ids_are_readable": [rename("lab", "3f2a90bc"), rename("lab", "Widget_1")],
     "tags_are_known": [tag("lab", "full-width")],
@@ -114,6 +115,9 @@ BROKEN = {
         put("answer-it", "- **A** is wrong."),
         rename("answer-it", "reply"),
         tag("measured", "remove-cell"),
+        also("lab", 'Predict("Which?", [("This.", "No.")], answer="A")'),
+        also("lab", 'Predict("Which?", [("This.", "No."), ("That.",)], answer="A")'),
+        also("measured", PREDICT),
     ],
     "the_parts_are_there": [
         put("references", "## Literature"),
@@ -126,6 +130,21 @@ CASES = [(name, number) for name, changes in BROKEN.items() for number in range(
 
 def test_a_good_chapter_is_clean():
     assert not lint(good_chapter())
+
+
+def test_a_prediction_by_widget_is_clean():
+    chapter = good_chapter()
+    cells = {cell.id: cell for cell in chapter.cells}
+    cells["answer-it"].source = "So it is."
+    cells["predict-it"].update(new_code_cell(PREDICT, id="predict-it", metadata={"tags": ["remove-input"]}))
+    assert not lint(chapter)
+
+
+def test_what_a_widget_says_is_prose():
+    chapter = good_chapter()
+    long = " ".join(["word"] * 31)
+    chapter.cells.insert(3, new_code_cell(PREDICT.replace("This.", f"It is simply {long}."), id="predict-more"))
+    assert {"banned_words_are_absent", "sentences_are_short"} <= set(lint(chapter))
 
 
 def test_every_rule_has_a_counter_example():
