@@ -1,0 +1,37 @@
+"""TemperatureLab: what a temperature makes of one row of scores (chapter 4)."""
+
+from typing import Any
+
+import traitlets
+
+from qkv.widgets.base import Widget, choice, listed, real, text
+
+_TOKENS = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
+_SCORES = [-0.8, 1.9, 0.1, -0.9, 1.5, -0.4, 0.6, -0.6, 0.9]
+
+
+class TemperatureLab(Widget):
+    """One query's scores, to be dragged, and the weights softmax(√d_k · scores / T).
+
+    At d_k = 1 the scores are used as they are. A larger d_k spreads them as far as a head of that width would, if
+    nobody divided by √d_k: then T = √d_k gives the weights of d_k = 1 back.
+
+    Traits:
+        scores       a number from −1000 to 1000 for each token
+        tokens       what the scores belong to
+        temperature  T, from 0.05 to 10
+        d_k          a power of two from 1 to 64
+    """
+
+    scores = listed(_SCORES, real(0.0, -1000, 1000))
+    tokens = listed(_TOKENS, text(""))
+    temperature = real(1.0, 0.05, 10)
+    d_k = choice(1, [2**i for i in range(7)])
+
+    def __init__(self, **values: Any) -> None:
+        if "scores" in values and "tokens" not in values:
+            values["tokens"] = [f"key {i}" for i in range(1, len(values["scores"]) + 1)]
+        super().__init__(**values)
+        if not len(self.scores) == len(self.tokens) >= 2:
+            lengths = f"{len(self.scores)} scores and {len(self.tokens)} tokens"
+            raise traitlets.TraitError(f"scores and tokens are lists of one length, at least 2; got {lengths}")
