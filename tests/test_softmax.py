@@ -161,6 +161,11 @@ def test_entropy_is_that_of_torchs_categorical(seed, shape, data):
     assert_near(entropy(p, dim), expected, atol=1e-12)
 
 
+def test_entropy_is_that_of_each_row_by_default():
+    p = torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    assert_near(entropy(p), torch.tensor([math.log(2), 0.0]), atol=1e-7)
+
+
 @pytest.mark.parametrize("n", [1, 2, 16])
 def test_entropy_goes_from_0_to_the_logarithm_of_n_in_nats(n):
     assert entropy(torch.eye(n, dtype=torch.float64)).tolist() == [0.0] * n
@@ -192,6 +197,12 @@ def test_log_sum_exp_is_torchs(seed, shape, shift, data):
     z = normal(seed, *shape) + shift
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))
     assert_near(log_sum_exp(z, dim), z.logsumexp(dim), atol=1e-11)
+
+
+def test_each_row_has_a_maximum_of_its_own():
+    z = torch.tensor([[1e4, 1e4 - 1], [-1e4, -1e4 + 2]], dtype=torch.float64)
+    assert_near(log_sum_exp(z), z.logsumexp(-1), atol=1e-11)
+    assert_near(online_softmax(z), z.softmax(-1), atol=1e-14)
 
 
 @examples
@@ -265,7 +276,7 @@ def test_tokens_are_drawn_as_often_as_their_weight_says():
 
 
 def test_temperature_0_takes_the_first_of_the_largest_logits():
-    assert sample_token(torch.tensor([0.0, 3.0, 3.0, 1.0]), 0.0) == 1
+    assert {sample_token(torch.tensor([0.0, 3.0, 3.0, 1.0]), 0.0) for _ in range(50)} == {1}
     with pytest.raises(ValueError, match="temperature above 0"):
         sample_token(torch.tensor([0.0, 3.0]), -1.0)
 
@@ -308,3 +319,7 @@ def test_top_p_keeps_the_fewest_tokens_that_reach_p(seed, vocab, p):
 def test_equal_logits_are_cut_to_k_too():
     assert keep_top_k(torch.zeros(6), 2).isfinite().sum() == 2
     assert keep_top_p(torch.zeros(4), 0.5).isfinite().sum() == 2
+
+
+def test_at_least_one_token_is_kept_whatever_p():
+    assert keep_top_p(torch.tensor([1.0, 3.0, 2.0]), 0.0).isfinite().tolist() == [False, True, False]

@@ -142,7 +142,7 @@ def sparsemax(z: Tensor, dim: int = -1) -> Tensor:
     """
     z = z.movedim(dim, -1)
     ordered = z.sort(dim=-1, descending=True).values
-    rank = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
+    rank = torch.arange(1, z.shape[-1] + 1, device=z.device)
     surplus = ordered.cumsum(-1) - 1  # what the largest `rank` scores would have to give up
     n_kept = (rank * ordered > surplus).sum(-1, keepdim=True)
     threshold = surplus.gather(-1, n_kept - 1) / n_kept
