@@ -17,6 +17,8 @@ from pybtex.database import Entry, Person
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.plain import Style as PlainStyle
 from pybtex.style.labels import BaseLabelStyle
+from pybtex.style.sorting import BaseSortingStyle
+from pybtex.style.template import Node, field, href, optional, sentence
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -49,10 +51,28 @@ class AuthorYearLabels(BaseLabelStyle):
         return (label(entry) for entry in sorted_entries)
 
 
+class ByLabel(BaseSortingStyle):
+    """Works in the order of their labels."""
+
+    def sorting_key(self, entry: Entry) -> str:
+        """What an entry is sorted by."""
+        return label(entry).lower()
+
+
 class BookStyle(PlainStyle):
-    """pybtex's plain style with these labels."""
+    """pybtex's plain style with these labels, and with the title as the link."""
 
     default_label_style = AuthorYearLabels
+    default_sorting_style = ByLabel
+
+    def format_title(self, e: Entry, which_field: str, as_sentence: bool = True) -> Node:
+        """The title as the author wrote it, leading to where it can be read."""
+        title = href[field("url", raw=True), field(which_field)] if "url" in e.fields else field(which_field)
+        return sentence[title] if as_sentence else title
+
+    def format_web_refs(self, e: Entry) -> Node:
+        """Nothing: the title is the link."""
+        return sentence[optional[field("nothing")]]
 
 
 register_plugin("pybtex.style.formatting", "qkv", BookStyle)
@@ -112,7 +132,7 @@ def lead(link: nodes.reference, anchor: str | None, missing: str) -> None:
 
 
 class CourseMap(SphinxDirective):
-    """`{course-map}` lists the chapters that exist. Each of its lines: a chapter's file, and the question it answers."""
+    """`{course-map}` lists the chapters that exist. A line of it is a chapter's file and the question it answers."""
 
     has_content = True
 

@@ -17,6 +17,7 @@ from sphinxcontrib import katex
 
 LOGGER = logging.getLogger(__name__)
 
+WORD_JOINER = "\u2060"
 ROLE = {"q": "query", "k": "key", "v": "value"}
 GLYPH = re.compile(
     r'<span class="(mord mathnormal(?: mtight)?)"((?: style="[^"]*")?)>([QKVWqkv])</span>'
@@ -40,10 +41,14 @@ def role(glyph: str, subscript: str) -> str | None:
 
 def coloured(html: str) -> str:
     """Give each glyph of KaTeX's `html` that names a query, key or value the class of its colour."""
+    owner: str | None = None  # the role of a W whose subscript comes next
 
     def glyph(match: re.Match[str]) -> str:
+        nonlocal owner
         classes, style, letter, subscript = match.groups(default="")
-        meaning = role(letter, subscript)
+        meaning, owner = owner or role(letter, subscript), None
+        if letter == "W":
+            owner = meaning
         return f'<span class="{classes} qkv-{meaning}"{style}>{letter}</span>' if meaning else match[0]
 
     return GLYPH.sub(glyph, html)
@@ -63,8 +68,10 @@ def _formula(node: nodes.Element, display: bool) -> str:
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
-    """Write an inline formula."""
-    self.body.append(f'<span class="math">{_formula(node, display=False)}</span>')
+    """Write an inline formula, and hold on to a comma that follows: a line must not begin with it."""
+    after = node.next_node(descend=False, siblings=True)
+    joiner = WORD_JOINER if isinstance(after, nodes.Text) and after.astext()[0] in ",.;:?!)" else ""
+    self.body.append(f'<span class="math">{_formula(node, display=False)}</span>{joiner}')
     raise nodes.SkipNode
 
 
