@@ -304,6 +304,7 @@ def test_a_window_shows_the_newest_tokens_and_the_sinks(n_q, n_past, window, sin
 def test_a_wide_window_is_the_causal_mask():
     assert torch.equal(window_mask(5, 5), causal_mask(5))
     assert torch.equal(window_mask(3, 7, 7), causal_mask(3, 7))
+    assert not window_mask(5, 2)[4, 0]
 
 
 def test_padding_is_hidden_from_every_head():

@@ -250,8 +250,9 @@ def test_the_temperature_that_is_found_gives_the_largest_weight_asked_for(seed, 
     assert softmax(z, find_temperature(z, target)).max().item() == pytest.approx(target, abs=1e-9)
 
 
-def test_a_temperature_can_be_found_for_float32_scores():
-    assert find_temperature(torch.tensor([1.0, 0.0]), 1 / (1 + math.exp(-4))) == pytest.approx(0.25, rel=1e-12)
+def test_the_temperature_for_float32_scores_is_as_exact():
+    z = normal(0, 6, dtype=torch.float32)
+    assert softmax(z.double(), find_temperature(z, 0.6)).max().item() == pytest.approx(0.6, abs=1e-12)
 
 
 def test_a_temperature_that_does_not_exist_is_refused():
