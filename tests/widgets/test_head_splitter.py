@@ -154,7 +154,7 @@ def test_both_examples_are_shown_where_they_meet(open_page: Callable[..., Page])
     frame(page)
     assert page.evaluate("it.model.get('wrong')") == "heads first"
     assert page.get_by_role("radio").count() == 8
-    assert "Heard where it must not be: I" in page.locator('[data-number="wrong"]').inner_text()
+    assert 'Heard where it must not be: "I"' in page.locator('[data-number="wrong"]').inner_text()
     page.get_by_role("radio", name="I", exact=True).check()
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 4

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { html, num, powersOfTwo, select, stepSlider, tables, toggle, widget } from "./base.js";
+import { html, nothing, num, powersOfTwo, select, stepSlider, tables, toggle, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -8,7 +8,10 @@ const EXAMPLES = [
 ];
 const [BATCH, TOKENS, FEATURES] = [2, 4, 8];
 const NAMES = EXAMPLES.flat();
+const SPOKEN = [...EXAMPLES[0], '"I"', '"saw" (the first)', '"a"', '"saw" (the last)'];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
+const NOTHING = 1e-9;
+const GAP = 0.09; // between heads, in widths of an entry; the style keeps room for those of eight heads
 const HEADS = html`heads, <var>H</var>`;
 
 const WRONG = [
@@ -21,13 +24,18 @@ const titleOf = (route) =>
   route === "right" ? "right: name the axes, then transpose" : WRONG.find(({ value }) => value === route).label;
 
 export default widget("HeadSplitter", {
+  own: { memo: {} },
   says: (state) => verdict(state, state.wrong),
   view: (state, set, id) => html`
     ${controls(state, set)}
-    ${input(state, set, id)}
+    <div class="qkv-top ${shown(state).length > 1 ? "qkv-both" : ""}">
+      ${input(state, set, id)}
+      <p class="qkv-note">
+        Entry 12 is feature 2 of token 1. A nudge adds 1 to every feature of one token; Δ marks an output that it moved,
+        and beside each row stands by how much. Numbers and projections are random.
+      </p>
+    </div>
     <div class="qkv-lanes">${lane(state, "right")} ${lane(state, state.wrong)}</div>
-    <p class="qkv-note">Entry 12 is feature 2 of token 1. A nudge adds 1 to every feature of one token; Δ marks an output that it moved,
-      and beside each row stands by how much. Numbers and projections are random.</p>
     ${numbers(state)}`,
 });
 
@@ -46,11 +54,7 @@ const input = (state, set, id) => html`<fieldset class="qkv-input">
   <legend class="qkv-label">the sheet of values: nudge one token</legend>
   ${sheets(
     state,
-    1,
-    (b) =>
-      range(TOKENS * FEATURES).map((place) =>
-        source(TOKENS * FEATURES * b + place, place % FEATURES, Math.floor(place / FEATURES), 0, state),
-      ),
+    (b) => range(TOKENS * FEATURES).map((place) => entry(source(TOKENS * FEATURES * b + place, state))),
     (b) => range(TOKENS).map((row) => ({ name: nudge(TOKENS * b + row, state, set, id), end: "" })),
   )}
 </fieldset>`;
@@ -60,24 +64,25 @@ const nudge = (row, { nudged }, set, id) => html`<label>
   ${NAMES[row]}
 </label>`;
 
-const shape = ({ n_heads, causal, nudged }) => ({
-  ...{ batch: BATCH, tokens: TOKENS, features: FEATURES },
-  ...{ heads: n_heads, causal, nudged },
-});
-
 const exampleOf = (row) => Math.floor(row / TOKENS);
 
-/** By how much each output row moves, beside what it should do. */
-function outputs(state, route) {
-  const moves = nudgeExperiment(route, shape(state)).map((row) => Math.max(...row));
-  return moves.map((moved, row) => ({
-    ...{ row, moved, hears: moved > 1e-9 },
-    should: exampleOf(row) === exampleOf(state.nudged) && (!state.causal || row >= state.nudged),
-  }));
+/** What a route makes of this state, computed once: its heads' entries, and by how much each output entry moves. */
+function through(route, { n_heads, causal, nudged, memo }) {
+  const key = [route, n_heads, causal, nudged].join();
+  const shape = { batch: BATCH, tokens: TOKENS, features: FEATURES, heads: n_heads, causal, nudged };
+  memo[key] ??= { entries: headEntries(route, shape), moves: nudgeExperiment(route, shape) };
+  return memo[key];
 }
 
-const nameOf = (row) => (row === 7 ? "saw (the last)" : row === 5 ? "saw (the first)" : NAMES[row]);
-const listOf = (found) => found.map(({ row }) => nameOf(row)).join(", ");
+/** By how much each output row moves, beside what it should do. */
+const outputs = (state, route) =>
+  through(route, state).moves.map((entries, row) => {
+    const moved = Math.max(...entries);
+    const should = exampleOf(row) === exampleOf(state.nudged) && (!state.causal || row >= state.nudged);
+    return { row, moved, should, hears: moved > NOTHING };
+  });
+
+const listOf = (found) => found.map(({ row }) => SPOKEN[row]).join(", ");
 
 /** What the nudge found, in a sentence. */
 function verdict(state, route) {
@@ -86,7 +91,7 @@ function verdict(state, route) {
   const leaks = found.filter(({ should, hears }) => hears && !should);
   const [due, heard] = [found.filter((o) => o.should), found.filter((o) => o.should && o.hears)];
   return [
-    `${heard.length} of ${due.length} outputs that should hear ${nameOf(state.nudged)} do.`,
+    `${heard.length} of ${due.length} outputs that should hear ${SPOKEN[state.nudged]} do.`,
     deaf.length ? `Deaf: ${listOf(deaf)}.` : "",
     leaks.length ? `Heard where it must not be: ${listOf(leaks)}.` : "",
   ].join(" ");
@@ -94,17 +99,16 @@ function verdict(state, route) {
 
 /** One way into heads and back: what the heads hold, and which outputs moved. */
 function lane(state, route) {
-  const entries = headEntries(route, shape(state));
+  const { entries } = through(route, state);
   const found = outputs(state, route);
   const wrong = found.some(({ should, hears }) => should !== hears);
   return html`<section class="qkv-lane" aria-label=${titleOf(route)}>
     <p class="qkv-lane-name">${titleOf(route)}</p>
     <p class="qkv-label">${state.n_heads === 1 ? "one head" : `${state.n_heads} heads`}: what each takes for rows 0 to 3</p>
-    ${sheets(state, state.n_heads, (b) => inHeads(entries, b, state), headRows)}
+    ${sheets(state, (b) => inHeads(entries, b, state), headRows, "qkv-heads")}
     <p class="qkv-label">merged: the outputs that moved</p>
     ${sheets(
       state,
-      1,
       (b) => merged(route, b, state),
       (b) => outputRows(found, b),
     )}
@@ -115,8 +119,8 @@ function lane(state, route) {
 /** The second example is shown where something can happen to it. */
 const shown = ({ wrong, nudged }) => (wrong === "heads first" || nudged >= TOKENS ? [0, 1] : [0]);
 
-/** Entries that glide to their places, with a label before each row and a remark after it. */
-const sheets = (state, heads, entriesOf, rowsOf) => html`<div class="qkv-sheets" style="--heads: ${heads}">
+/** Entries, row by row, with a label before each row and a remark after it. */
+const sheets = (state, entriesOf, rowsOf, kind = "") => html`<div class="qkv-sheets ${kind}">
   ${shown(state).map(
     (b) => html`<div class="qkv-sheet">
     <div class="qkv-row-names">${rowsOf(b).map(({ name }) => html`<span>${name}</span>`)}</div>
@@ -137,42 +141,49 @@ const outputRows = (found, b) =>
 /** The entries that heads of example b hold, in the order of the sheet, so that each keeps its element and glides. */
 function inHeads(entries, b, state) {
   const here = entries.filter((entry) => entry.b === b).sort((one, other) => one.from - other.from);
-  return here.map(({ h, row, column, from }) => source(from, (h * FEATURES) / state.n_heads + column, row, h, state));
+  return here.map(({ h, row, column, from }) => {
+    const x = (h * FEATURES) / state.n_heads + column + h * GAP;
+    return entry({ ...source(from, state), style: `transform: translate(${100 * x}%, ${100 * row}%)` });
+  });
 }
 
 /** An entry of the input: 100 · example + 10 · token + feature, shaded by its token. */
-function source(from, x, y, head, { nudged }) {
+function source(from, { nudged }) {
   const [row, feature] = [Math.floor(from / FEATURES), from % FEATURES];
   const token = row % TOKENS;
-  const kind = `qkv-token-${token} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`;
-  return entry(kind, x, y, head, String(100 * exampleOf(row) + 10 * token + feature).padStart(2, "0"));
+  return {
+    kind: `qkv-token-${token} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`,
+    content: String(100 * exampleOf(row) + 10 * token + feature).padStart(2, "0"),
+  };
 }
 
 function merged(route, b, state) {
-  const moves = nudgeExperiment(route, shape(state)).slice(b * TOKENS, (b + 1) * TOKENS);
-  return moves.flatMap((row, y) =>
-    row.map((moved, x) => (moved > 1e-9 ? entry("qkv-moved", x, y, 0, "Δ") : entry("qkv-still", x, y, 0, "·"))),
+  const moves = through(route, state)
+    .moves.slice(b * TOKENS, (b + 1) * TOKENS)
+    .flat();
+  return moves.map((moved) =>
+    entry(moved > NOTHING ? { kind: "qkv-moved", content: "Δ" } : { kind: "qkv-still", content: "·" }),
   );
 }
 
-const entry = (kind, x, y, head, content) =>
-  html`<span class="qkv-entry ${kind}" style="--x: ${x}; --y: ${y}; --head: ${head}">${content}</span>`;
+const entry = ({ kind, content, style = nothing }) =>
+  html`<span class="qkv-entry ${kind}" style=${style}>${content}</span>`;
 
 function numbers(state) {
   const ways = ["right", state.wrong];
   const [right, wrong] = ways.map((route) => outputs(state, route));
-  const [inRight, inWrong] = ways.map((route) => headEntries(route, shape(state)));
+  const [inRight, inWrong] = ways.map((route) => through(route, state).entries);
   const tokensIn = (entries, b, h) =>
-    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => nameOf(Math.floor(e.from / FEATURES))))].join(
+    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => SPOKEN[Math.floor(e.from / FEATURES)]))].join(
       ", ",
     );
   const heads = shown(state).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return tables([
     {
-      caption: `By how much each output moves when ${nameOf(state.nudged)} is nudged`,
+      caption: `By how much each output moves when ${SPOKEN[state.nudged]} is nudged`,
       head: ["output", "should move", "right way", "wrong way"],
       rows: right.map(({ row, moved, should }) => [
-        nameOf(row),
+        SPOKEN[row],
         should ? "yes" : "no",
         num(moved),
         num(wrong[row].moved),

@@ -63,7 +63,7 @@ function controls(state, set, id) {
     })}
     ${preset === "window" ? slider({ label: "tokens in the window", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
     ${preset === "padding" ? slider({ label: "real tokens", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
-    ${slider({ label: "queries: so many of the last tokens", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
+    ${slider({ label: "queries: the last tokens", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
     ${select({ label: "how it is applied", value: method, options: METHODS, onChange: (value) => set({ method: value }) })}
     ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
   </div>`;
