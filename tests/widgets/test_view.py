@@ -58,8 +58,9 @@ def test_jupyterlab_leaves_the_keys_to_a_focused_control(toy: Page):
 def test_own_state_stays_in_the_view(toy: Page):
     toy.evaluate("() => { window.other = show(toy, {heads: 1, kind: 'window', temperature: 2}); }")
     toy.get_by_role("switch", name="open").first.check()
+    toy.evaluate("() => other.model.set('heads', 2)")
     frame(toy)
-    assert toy.locator("#seen").all_inner_texts() == ["3 open causal 1", "1 closed window 2"]
+    assert toy.locator("#seen").all_inner_texts() == ["3 open causal 1", "2 closed window 2"]
     assert toy.evaluate("() => [it.model.get('open'), other.model.get('open')]") == [None, None]
 
 
@@ -79,8 +80,10 @@ def test_a_trait_that_is_not_there_is_named(open_page: OpenPage):
     expect(page.get_by_role("alert")).to_have_text("Toy stopped: Toy has no kind")
 
 
-def test_closing_leaves_nothing_behind(toy: Page):
-    toy.evaluate("() => { it.model.set('heads', 5); it.close(); }")
+@pytest.mark.parametrize("before_closing", ["", "it.model.set('heads', 5);"])
+def test_closing_leaves_nothing_behind(toy: Page, before_closing: str):
+    frame(toy)
+    toy.evaluate(f"() => {{ {before_closing} it.close(); }}")
     views = toy.evaluate("() => counts.views")
     toy.evaluate("() => it.model.set('heads', 6)")
     frame(toy)
