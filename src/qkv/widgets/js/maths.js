@@ -128,6 +128,15 @@ function summarise(scores, rowLength) {
   return out;
 }
 
+/** One head of self-attention on the tokens x, with every table on the way. */
+export function singleHead({ x, wQ, wK, wV, scaled }) {
+  const [q, k, v] = [wQ, wK, wV].map((w) => matmul(x, w));
+  const divisor = scaled ? Math.sqrt(q[0].length) : 1;
+  const scores = matmul(q, transpose(k)).map((row) => row.map((score) => score / divisor));
+  const weights = scores.map((row) => softmax(row));
+  return { q, k, v, scores, weights, out: matmul(weights, v) };
+}
+
 /** TemperatureLab's numbers: one row of scores as an unscaled head of width d_k has them, and what T makes of it. */
 export function temperedRow({ scores, d_k, temperature }) {
   const stretched = scores.map((score) => score * Math.sqrt(d_k));

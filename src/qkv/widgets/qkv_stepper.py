@@ -1,0 +1,32 @@
+"""QKVStepper: the worked example of the course, step by step, with numbers to edit (chapter 2)."""
+
+from qkv.widgets.base import Trait, Widget, choice, flag, listed, real, whole
+
+STEPS = ("queries", "keys", "values", "scores", "weights", "output")
+
+
+def _matrix(rows: list[list[int]]) -> Trait:
+    row = listed(rows[0], real(0.0, -1000, 1000), lengths=[len(rows[0])])
+    return listed(rows, row, lengths=[len(rows)])
+
+
+class QKVStepper(Widget):
+    """Self-attention on three tokens: X → Q, K, V → scores → weights → output, a table at a time.
+
+    Each step shows what is multiplied, on the left and on top, and the result where a row and a column meet.
+
+    Traits:
+        x, w_q, w_k, w_v  the tokens (3, 4) and the three matrices (4, 3); numbers from −1000 to 1000
+        scaled            whether scores are divided by √3
+        step              queries, keys, values, scores, weights or output
+        row, column       which entry of the result is spelled out, from 0
+    """
+
+    x = _matrix([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
+    w_q = _matrix([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]])
+    w_k = _matrix([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]])
+    w_v = _matrix([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
+    scaled = flag(False)
+    step = choice("scores", STEPS)
+    row = whole(1, 0, 2)
+    column = whole(2, 0, 2)
