@@ -44,6 +44,7 @@ def assert_near(seen, expected, atol):
 
 def test_position_1_in_four_features_is_as_on_paper():
     encoding = sinusoidal_encoding(2, 4)
+    assert pair_frequencies(4).tolist() == pytest.approx([1, 0.01], abs=1e-12)
     assert encoding.dtype == torch.float32
     assert encoding[0].tolist() == [0, 1, 0, 1]
     assert_near(encoding[1], torch.tensor([0.8415, 0.5403, 0.0100, 0.99995]), atol=5e-5)

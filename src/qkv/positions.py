@@ -144,7 +144,7 @@ def _turns(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:
             f"got positions {tuple(positions.shape)}"
         )
     # float64 until here: in float32 the angle of position 100,000 would be off by 0.004.
-    angles = torch.outer(positions.double().cpu(), pair_frequencies(x.shape[-1], base))
+    angles = torch.outer(positions.cpu(), pair_frequencies(x.shape[-1], base))
     return angles.cos().to(x), angles.sin().to(x)
 
 
