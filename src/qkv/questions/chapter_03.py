@@ -14,6 +14,8 @@ from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
 from qkv.softmax import softmax_jacobian
 
 ROOTLESS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number
+# Many take √d_k of a float32 tensor, whatever the inputs are. No mistake: an exact root costs nothing.
+EXACT = 16
 
 # ── 3.1 scaled scores ─────────────────────────────────────────────────────────────────────────────
 
@@ -44,7 +46,8 @@ def scores_variant(
 
 def draw_q_and_k(draw: Draw) -> list[Case]:
     def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
-        sizes = draw.sizes("n_q", "n_k", "d_k", **{"d_k": draw.choose(ROOTLESS)} | fixed)
+        d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
+        sizes = draw.sizes("n_q", "n_k", "d_k", **{"d_k": d_k} | fixed)
         q = draw.normal(*lead, sizes["n_q"], sizes["d_k"], dtype=dtype)
         k = draw.normal(*lead, sizes["n_k"], sizes["d_k"], dtype=dtype)
         return Case(call(q, k), name, sizes)
@@ -205,14 +208,12 @@ PRODUCTS = (
     ),
     Misconception(
         "one-batch-shape",
-        "Right for one sequence, but not for a batch. `.T` turns all axes round. Which two axes of k should "
-        "change places?",
+        "Right for one sequence, but not for a batch. Which two axes of k should change places, counted from the back?",
         knobs={"product": lambda q, k: q @ k.permute(*reversed(range(k.ndim)))},
     ),
     Misconception(
         "one-batch-shape",
-        "Right for one sequence, but not for a batch. Axes 0 and 1 are counted from the front. "
-        "Which two axes of k should change places, counted from the back?",
+        "Right for one sequence, but not for a batch. Which two axes of k should change places, counted from the back?",
         knobs={"product": lambda q, k: q @ k.transpose(0, 1)},
     ),
 )
@@ -442,7 +443,8 @@ def scaled_twice(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 def draw_qkv(draw: Draw) -> list[Case]:
     def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
-        sizes = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": draw.choose(ROOTLESS)} | fixed)
+        d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
+        sizes = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": d_k} | fixed)
         q = draw.normal(*lead, sizes["n_q"], sizes["d_k"], dtype=dtype)
         k = draw.normal(*lead, sizes["n_k"], sizes["d_k"], dtype=dtype)
         v = draw.normal(*lead, sizes["n_k"], sizes["d_v"], dtype=dtype)

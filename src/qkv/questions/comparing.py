@@ -54,8 +54,9 @@ def differences(question: Question, case: Case, seen: Observation, want: Observa
 
 
 def agree(question: Question, case: Case, seen: Observation, other: Observation) -> bool:
-    """Say whether two answers gave the same, dtypes aside, or both raised in the same step."""
-    if (seen.raised is None) != (other.raised is None) or len(seen.results) != len(other.results):
+    """Say whether two answers gave the same, dtypes aside, or both raised alike in the same step."""
+    types = [o.raised.type if o.raised else None for o in (seen, other)]
+    if types[0] != types[1] or len(seen.results) != len(other.results):
         return False
     return all(d.kind == "dtype" for d in result_differences(question, case, seen, other, compare_raised=False))
 

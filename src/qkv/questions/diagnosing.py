@@ -177,10 +177,8 @@ def _function(name: str, wrong: list[Pair]) -> str:
         if _everywhere(wrong, function):
             return f"Each number of your {name} is {label} what was expected."
     offsets = [(pair.seen.double() - pair.want.double()) for pair in wrong]
-    if all(
-        o.numel() > 1 and close(p.case, o.float(), o.float().mean().expand_as(o))
-        for o, p in zip(offsets, wrong, strict=True)
-    ):
+    level = (close(p.case, o.float(), o.float().mean().expand_as(o)) for o, p in zip(offsets, wrong, strict=True))
+    if any(o.numel() > 1 for o in offsets) and all(level):
         return (
             f"Your {name} {are(name)} off by the same amount everywhere, {number(float(offsets[0].mean()))} at first."
         )

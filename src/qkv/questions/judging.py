@@ -5,10 +5,10 @@ The trusted side: it runs the reference and the twins, never the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, repeat
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -200,14 +200,17 @@ class _Judgement:
         """Look for the twin whose results are right and that goes wrong in the same way beside them."""
         ours = [(i, d.place) for i, found in enumerate(self.found) for d in found if d.kind == kind]
         for idea in self.question.misconceptions:
-            others = observe(self.question.twin(idea), self.cases, self.question.gradients)
-            found = [
-                list(differences(self.question, *three)) for three in zip(self.cases, others, self.want, strict=True)
-            ]
-            right = not any(d.kind in WRONG_RESULT for ds in found for d in ds)
-            if right and [(i, d.place) for i, ds in enumerate(found) for d in ds if d.kind == kind] == ours:
+            twin = self.question.twin(idea)
+            if not all(self.gives_right(twin, i) for i in self.ordinary):
+                continue
+            others = observe(twin, self.cases, self.question.gradients)
+            theirs = enumerate(map(differences, repeat(self.question), self.cases, others, self.want))
+            if [(i, d.place) for i, found in theirs for d in found if d.kind == kind] == ours:
                 return idea.slug, self.say((idea,), ours[0][0]), ours[0][0]
         return None
+
+    def gives_right(self, twin: Callable[..., Any], i: int) -> bool:
+        return agree(self.question, self.cases[i], self.want[i], results_of(twin, self.cases[i]))
 
     # ── no known idea ─────────────────────────────────────────────────────────────────────────────
 
@@ -226,7 +229,9 @@ class _Judgement:
             return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
         if difference.kind == "silent":
             return "no-error-raised" if difference.place == "returned" else "wrong-error-raised"
-        place = difference.place[-1] if isinstance(difference.place, tuple) else difference.place
+        place = difference.place
+        while isinstance(place, tuple) and place:
+            place = place[-1]
         if difference.kind == "type" and self.question.gradients and place in NO_WAY_BACK:
             return "gradient-cut"
         if difference.kind in WRONG_RESULT and self.only_batches():

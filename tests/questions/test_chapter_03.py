@@ -1,0 +1,262 @@
+"""Chapter 3: right answers in many shapes, wrong ones that no twin foresaw, and what is said of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from qkv.questions import questions_of
+from tests.questions.test_twins import verdict
+
+QUESTIONS = questions_of(3)
+
+# ── right answers, written otherwise ──────────────────────────────────────────────────────────────
+
+
+def scores_by_loops(q, k):
+    lead = q.shape[:-2]
+    q, k = q.reshape(-1, *q.shape[-2:]), k.reshape(-1, *k.shape[-2:])
+    rows = [[[sum(a * b) / len(a) ** 0.5 for b in ks] for a in qs] for qs, ks in zip(q, k, strict=True)]
+    return torch.stack([torch.stack([torch.stack(row) for row in table]) for table in rows]).reshape(
+        *lead, q.shape[1], k.shape[1]
+    )
+
+
+def scores_in_place(q, k):
+    scores = torch.matmul(q, k.transpose(-1, -2))
+    scores /= torch.sqrt(torch.tensor(k.size(-1)))
+    return scores
+
+
+def scores_by_broadcasting(q, k):
+    return (q.unsqueeze(-2) * k.unsqueeze(-3)).sum(-1) * q.shape[-1] ** -0.5
+
+
+def scores_filled(q, k):
+    scores = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
+    for i in range(q.shape[-2]):
+        for j in range(k.shape[-2]):
+            scores[..., i, j] = (q[..., i, :] * k[..., j, :]).sum(-1)
+    return scores / np.sqrt(q.shape[-1])
+
+
+SCORES = [
+    scores_by_loops,
+    scores_in_place,
+    scores_by_broadcasting,
+    scores_filled,
+    lambda q, k: torch.einsum("...id,...jd->...ij", q, k) / math.sqrt(q.shape[-1]),
+    lambda q, k: (q / q.shape[-1] ** 0.25) @ (k / k.shape[-1] ** 0.25).mT,
+    lambda q, k: F.linear(q, k) / math.sqrt(q.shape[-1]) if q.ndim == 2 else q @ k.mT / k.shape[-1] ** 0.5,
+]
+
+
+def variance_by_summing(d_k, var_q, var_k):
+    return sum(var_q * var_k for _ in range(d_k))
+
+
+VARIANCES = [
+    variance_by_summing,
+    lambda d_k, var_q, var_k: math.prod((d_k, var_q, var_k)),
+    lambda d_k, var_q, var_k: torch.tensor(var_q * var_k * d_k, dtype=torch.float64),
+    lambda d_k, var_q, var_k: np.float64(d_k) * var_q * var_k,
+    lambda d_k, var_q, var_k: (math.sqrt(d_k) * math.sqrt(var_q) * math.sqrt(var_k)) ** 2,
+    lambda n, a, b, *rest: torch.full((n,), a * b, dtype=torch.float64).sum().item(),
+]
+
+
+def attention_by_hand(q, k, v):
+    scores = torch.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
+    powers = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
+    weights = powers / powers.sum(dim=-1, keepdim=True)
+    return torch.einsum("...qk,...kd->...qd", weights, v), weights
+
+
+def attention_by_rows(q, k, v):
+    outs, rows = [], []
+    for i in range(q.shape[-2]):
+        scores = (k @ q[..., i, :, None]).squeeze(-1) / q.shape[-1] ** 0.5
+        weights = F.softmax(scores, dim=-1)
+        rows.append(weights)
+        outs.append((weights.unsqueeze(-1) * v).sum(-2))
+    return torch.stack(outs, dim=-2), torch.stack(rows, dim=-2)
+
+
+def attention_as_a_list(q, k, v):
+    weights = torch.nn.Softmax(dim=-1)(q.matmul(k.transpose(-2, -1)).div(math.sqrt(k.shape[-1])))
+    return [torch.matmul(weights, v), weights]
+
+
+def attention_by_torch(q, k, v):
+    weights = F.scaled_dot_product_attention(q, k, torch.eye(k.shape[-2], dtype=q.dtype).expand(*k.shape[:-1], -1))
+    return F.scaled_dot_product_attention(q, k, v), weights
+
+
+def attention_in_place(q, k, v):
+    weights = q @ k.mT
+    weights.mul_(q.shape[-1] ** -0.5)
+    weights = weights.sub_(weights.amax(-1, keepdim=True).detach()).exp()
+    weights = weights / weights.sum(-1, keepdim=True)
+    return weights @ v, weights
+
+
+class Attends:
+    """A callable object; the names of parameters do not matter."""
+
+    def __call__(self, a, b, c):
+        return attention_by_hand(a, b, c)
+
+
+ATTENTIONS = [attention_by_hand, attention_by_rows, attention_as_a_list, attention_by_torch, attention_in_place]
+ATTENTIONS.append(Attends())
+
+
+def jacobian_by_loops(p):
+    n = len(p)
+    table = torch.zeros(n, n, dtype=p.dtype)
+    for i in range(n):
+        for j in range(n):
+            table[i, j] = p[i] * (float(i == j) - p[j])
+    return table
+
+
+JACOBIANS = [
+    jacobian_by_loops,
+    lambda p: torch.diag(p) - torch.outer(p, p),
+    lambda p: p[:, None] * (torch.eye(len(p), dtype=p.dtype) - p),
+    lambda p: torch.autograd.functional.jacobian(lambda z: z.softmax(-1), p.log()),
+    lambda p: torch.diag(p).addr_(p, p, alpha=-1),
+    lambda p: torch.einsum("i,ij->ij", p, torch.eye(p.numel()).to(p)) - torch.einsum("i,j->ij", p, p),
+]
+
+RIGHT = [
+    (question, answer)
+    for question, answers in (("3.1", SCORES), ("3.2", VARIANCES), ("3.3", ATTENTIONS), ("3.4", JACOBIANS))
+    for answer in answers
+]
+RIGHT_IDS = [f"{question}-{getattr(answer, '__name__', 'object')}-{i}" for i, (question, answer) in enumerate(RIGHT)]
+
+
+@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
+def test_a_right_answer_is_accepted(question, answer):
+    for _ in range(8):
+        found = verdict(QUESTIONS[question], answer)
+        assert found.status == "passed", found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
+def test_a_right_answer_is_accepted_over_many_seeds(question, answer):
+    for _ in range(100):
+        found = verdict(QUESTIONS[question], answer)
+        assert found.status == "passed", found
+
+
+# ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
+
+
+def scores(q, k):
+    return q @ k.mT / math.sqrt(q.shape[-1])
+
+
+def weights(q, k):
+    return scores(q, k).softmax(-1)
+
+
+def stub(*inputs):
+    raise NotImplementedError
+
+
+SAID = {
+    "raises": ("3.1", lambda q, k: 1 / 0, "error", None, ["ZeroDivisionError", "division by zero", "float32 tensor"]),
+    "exits": ("3.1", lambda q, k: exit(), "error", None, ["SystemExit"]),
+    "too few parameters": ("3.1", lambda q: q, "error", None, ["takes 1 positional argument", "called with q, k"]),
+    "stub": ("3.1", stub, "not attempted", None, ["NotImplementedError"]),
+    "nothing": ("3.3", lambda q, k, v: None, "not attempted", None, ["returned None", "`return`"]),
+    "shape": ("3.1", lambda q, k: scores(q, k).sum(-1), "failed", None, ["shape of your scores is (", "n_q, n_k)"]),
+    "one of two": ("3.3", lambda q, k, v: v, "failed", None, ["One thing came back", "two were asked for", "weights"]),
+    "three of two": ("3.3", lambda q, k, v: (v, v, v), "failed", None, ["Three things came back", "two were asked"]),
+    "two of one": ("3.1", lambda q, k: (scores(q, k), k), "failed", None, ["Two things came back", "one was: scores"]),
+    "dtype": ("3.1", lambda q, k: scores(q, k).half(), "failed", None, []),
+    "double": ("3.1", lambda q, k: scores(q, k).double(), "failed", "wrong-dtype", ["float64", "float32 was expected"]),
+    "float32 only": ("3.1", lambda q, k: scores(q, k).float(), "failed", "wrong-dtype", ["float32; float64 was"]),
+    "nan": ("3.1", lambda q, k: scores(q, k) / 0 * 0, "failed", None, ["NaN in your scores", "What was"][:1]),
+    "a list": ("3.1", lambda q, k: scores(q, k).tolist(), "failed", None, ["came back", "scores"]),
+    "a text": ("3.2", lambda *_: "d_k", "failed", None, ["the text 'd_k'", "the number"]),
+    "an array": ("3.1", lambda q, k: scores(q, k).numpy(), "failed", "gradient-cut", ["NumPy array", "tensor of"]),
+    "a round trip": (
+        "3.1", lambda q, k: torch.from_numpy(scores(q, k).numpy()), "failed", "gradient-cut", ["requires grad"],
+    ),
+    "detached": ("3.1", lambda q, k: scores(q, k).detach(), "failed", "gradient-cut", ["no gradient reaches q"]),
+    "half detached": (
+        "3.3", lambda q, k, v: (weights(q, k).detach() @ v, weights(q, k)), "failed", "gradient-cut", ["part of"],
+    ),
+    "query detached": ("3.1", lambda q, k: scores(q.detach(), k), "failed", "gradient-cut", ["reaches q"]),
+    "no graph": ("3.1", torch.no_grad()(scores), "failed", "gradient-cut", ["no gradient"]),
+    "writes": (
+        "3.1", lambda q, k: q.div_(math.sqrt(q.shape[-1])) @ k.mT, "failed", "inputs-changed", ["writes into", "q has"],
+    ),
+    "random": ("3.1", lambda q, k: scores(q, k) + torch.randn(1), "failed", "not-the-same-twice", ["twice"]),
+    "2 % off": ("3.1", lambda q, k: scores(q, k) * 1.02, "failed", None, ["1.02 times what was expected"]),
+    "ln 2": ("3.1", lambda q, k: scores(q, k) * math.log(2), "failed", None, ["ln 2 times"]),
+    "hard-coded": ("3.1", lambda q, k: q @ k.mT / 8, "failed", "hard-coded-size", ["right only if d_k is 64"]),
+    "a single sequence": ("3.1", lambda q, k: torch.mm(q, k.t()) / q.shape[1] ** 0.5, "error", "one-batch-shape", []),
+    "squeezed": ("3.1", lambda q, k: scores(q, k).squeeze(), "failed", None, ["Right for: plain", "one query"]),
+    "shifted": ("3.1", lambda q, k: scores(q, k.roll(1, -2)), "failed", None, ["shifted by one along the last axis"]),
+    "reversed": ("3.1", lambda q, k: scores(q, k).flip(-1), "failed", None, ["reverse order along the last axis"]),
+    "reshaped": (
+        "3.1", lambda q, k: scores(k, q).reshape(*q.shape[:-1], -1), "failed", None, ["that should be transposed"],
+    ),
+    "one row": (
+        "3.3", lambda q, k, v: ((w := zero_first_row(weights(q, k))) @ v, w), "failed", None, ["row 0"],
+    ),
+    "offset": ("3.4", lambda p: torch.diag(p) - torch.outer(p, p) + 0.5, "failed", None, ["off by the same amount"]),
+}  # fmt: skip
+
+
+def zero_first_row(w):
+    keep = torch.ones(w.shape[-2], 1, dtype=w.dtype)
+    keep[0] = 0
+    return w * keep
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_said_of_a_wrong_answer(name):
+    question, answer, status, slug, parts = SAID[name]
+    for _ in range(3):
+        found = verdict(QUESTIONS[question], answer)
+        assert (found.status, found.misconception) == (status, slug), found
+        for part in parts:
+            assert part in found.message, found.message
+
+
+def test_two_problems_of_different_kinds_are_both_said():
+    """A missing scale, in code that takes one sequence only."""
+
+    def answer(q, k):
+        _n_q, _d_k = q.shape
+        return q @ k.mT
+
+    found = verdict(QUESTIONS["3.1"], answer)
+    assert (found.status, found.misconception) == ("error", "no-scale")
+    assert "It also raises ValueError" in found.message
+    assert "(a batch)" in found.message
+
+
+def test_reckoning_in_float32_is_seen_in_float64():
+    coarse = 0
+    for _ in range(20):
+        found = verdict(QUESTIONS["3.1"], lambda q, k: scores(q.float(), k.float()).to(q.dtype))
+        coarse += found.status != "passed"
+    assert coarse == 20
+
+
+def test_the_inputs_are_named():
+    cases_with = verdict(QUESTIONS["3.1"], lambda q, k: q @ k.mT).tried
+    assert cases_with.startswith("q (")
+    assert ", k (" in cases_with
+    assert verdict(QUESTIONS["3.2"], lambda d_k, a, b: a * b).tried.startswith("d_k = ")
