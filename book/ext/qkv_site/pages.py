@@ -35,10 +35,10 @@ def local_name(asset: Any) -> str:
     return str(getattr(asset, "filename", asset)).split("?")[0].removeprefix("_static/")
 
 
-def needed(asset: Any, body: str, page: str) -> bool:
+def needed(asset: Any, text: str, page: str) -> bool:
     """Whether a page with this text needs a script or style."""
     name = local_name(asset)
-    return (name in SEARCH and page == "search") or (name in NEEDS and NEEDS[name] in body)
+    return (name in SEARCH and page == "search") or (name in NEEDS and NEEDS[name] in text)
 
 
 def take_state(context: dict[str, Any]) -> None:
@@ -90,16 +90,21 @@ def numbered(navigation: str, page: str) -> str:
         found = NUMBERED.search(page if link[2] == "#" else link[2])
         return f'{link[1]}<span class="qkv-number">{int(found[1])}</span>' if found else link[0]
 
-    return NAVIGATION_LINK.sub(number, navigation)
+    # A caption of the list is no heading of the page: furo gives it the role without a level.
+    return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
 
 
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Change what a page is made of, after every extension had its say."""
     context.setdefault("body", "")
     take_state(context)
+    titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
+    text = "".join((context["body"], context["furo_navigation_tree"], *titles))
     for kind in ("script_files", "css_files"):
-        context[kind][:] = [asset for asset in context[kind] if needed(asset, context["body"], page)]
-    context["body"] = OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"])
+        context[kind][:] = [asset for asset in context[kind] if needed(asset, text, page)]
+    # The role that docutils gives to a reference is deprecated, and its parent is a list.
+    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    context["body"] = OUTSIDE_LINK.sub('<a rel="noopener" ', body)
     context["qkv_wordmark"] = WORDMARK
     context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
     if doctree is not None:
