@@ -49,6 +49,23 @@ def test_the_model_moves_the_drawing_once_a_frame(toy: Page):
     expect(toy.get_by_label("power")).to_have_attribute("aria-valuetext", "128")
 
 
+def test_a_control_stands_where_the_state_says(toy: Page):
+    moved = """() => {
+      for (const input of document.querySelectorAll('input')) {
+        if (input.matches('[type=checkbox], [type=radio]')) input.checked = true;
+        else input.value = '5';
+      }
+      it.model.set('temperature', 2);
+    }"""
+    toy.evaluate(moved)
+    frame(toy)
+    expect(toy.get_by_role("slider", name="heads")).to_have_value("3")
+    expect(toy.get_by_role("slider", name="power")).to_have_value("3")
+    expect(toy.get_by_role("spinbutton")).to_have_value("3")
+    expect(toy.get_by_role("switch")).not_to_be_checked()
+    expect(toy.get_by_role("radio", name="causal")).to_be_checked()
+
+
 def test_jupyterlab_leaves_the_keys_to_a_focused_control(toy: Page):
     for control in toy.locator("input, select, button, summary").all():
         control.focus()
