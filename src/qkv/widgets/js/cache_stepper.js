@@ -1,4 +1,17 @@
-import { button, html, nothing, num, powersOfTwo, select, slider, stepSlider, tables, widget } from "./base.js";
+import {
+  button,
+  html,
+  nothing,
+  num,
+  panel,
+  powersOfTwo,
+  select,
+  slider,
+  stepSlider,
+  svg,
+  tables,
+  widget,
+} from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -172,35 +185,69 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
   return i < seen ? "again" : "new";
 }
 
+// A sheet is drawn as one path for each kind of cell: hundreds of elements would take too long on a slow phone.
+const [CELL, ROW, TOP, LEFT] = [20, 17, 60, 62];
+const WIDTH = LEFT + 12 * CELL + 6;
+const PARTS = ["q", "k", "v"];
+const columnOf = (part, j) => LEFT + (part === "score" ? 3 * CELL + 6 + j * CELL : PARTS.indexOf(part) * CELL);
+const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
+
+/** What a cell looks like, from its upper left corner: full, hatched, a ring with a dot, or four dots. */
+const LOOKS = {
+  new: (x, y) => box(x + 1, y + 1, 18, 15),
+  again: (x, y) =>
+    `${box(x + 1.5, y + 1.5, 17, 14)}M${x + 2} ${y + 9}l7 -7M${x + 3} ${y + 15}l13 -13M${x + 11} ${y + 15}l7 -7`,
+  kept: (x, y) => box(x + 1, y + 1, 18, 15) + box(x + 3, y + 3, 14, 11) + box(x + 8, y + 6.5, 4, 4),
+  masked: (x, y) => [5, 9, 13].flatMap((dx) => [4, 8, 12].map((dy) => box(x + dx, y + dy, 1.5, 1.5))).join(""),
+};
+const NOTHING = PARTS.concat("score").flatMap((part) =>
+  TEXT.flatMap((_, i) =>
+    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 17, 14)),
+  ),
+);
+
+/** The cells of one part and one kind, as a single path. */
+function cells(step, part, is) {
+  const columns = part === "score" ? TEXT.length : 1;
+  let path = "";
+  for (let i = 0; i < TEXT.length; i++) {
+    for (let j = 0; j < columns; j++) {
+      if (cellState(step, part, i, j) === is) path += LOOKS[is](columnOf(part, j), TOP + i * ROW);
+    }
+  }
+  return svg`<path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${path} />`;
+}
+
 function sheet(state, cached) {
   const step = run(state, cached);
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
-  const cell = (part, i, j = 0) =>
-    html`<span class="qkv-kv-cell" data-part=${part} data-key=${j} data-is=${cellState(step, part, i, j)}></span>`;
-  const label = `${cached ? "With" : "Without"} a cache ${rows(step.rows.length)} computed${step.start ? `, and the keys and values of ${step.start} read from the cache` : ""}.`;
-  return html`<figure class="qkv-panel">
-    <figcaption>
-      <span class="qkv-kv-name">${cached ? "with a cache" : "without"}</span>
-      <span><b data-number=${cached ? "rows-with" : "rows-without"}>${step.rows.length}</b>
-        <small>of ${step.n} ${step.n === 1 ? "row" : "rows"} computed</small></span>
-    </figcaption>
-    <div class="qkv-kv-sheet" role="img" aria-label=${label}>
-      <span class="qkv-kv-corner"></span>
-      ${["q", "k", "v"].map((part) => html`<span class="qkv-kv-head" data-part=${part}>${part}</span>`)}
-      ${words.map((word, j) => html`<span class="qkv-kv-key" data-key=${j} data-unread=${j >= step.n}>${word}</span>`)}
+  const read = step.start ? `, and the keys and values of ${step.start} read from the cache` : "";
+  const label = `${cached ? "With" : "Without"} a cache ${rows(step.rows.length)} computed${read}.`;
+  const middle = (part, j = 0) => columnOf(part, j) + CELL / 2;
+  return panel({
+    title: html`<span class="qkv-kv-name">${cached ? "with a cache" : "without"}</span>`,
+    reading: html`<b data-number=${cached ? "rows-with" : "rows-without"}>${step.rows.length}</b>
+      <small>of ${step.n} ${step.n === 1 ? "row" : "rows"} computed</small>`,
+    drawing: html`<svg class="qkv-kv-sheet" viewBox="0 0 ${WIDTH} ${TOP + TEXT.length * ROW}" role="img" aria-label=${label}>
+      <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
+      ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${middle(part)} y=${TOP - 5}>${part}</text>`)}
       ${words.map(
-        (word, i) => html`<span class="qkv-kv-query" data-unread=${i >= step.n}>${word}</span>
-          ${["q", "k", "v"].map((part) => cell(part, i))} ${words.map((_, j) => cell("score", i, j))}`,
+        (word, j) => svg`
+          <text class="qkv-kv-key" data-unread=${j >= step.n} transform="translate(${middle("score", j) + 4} ${TOP - 4}) rotate(-90)">${word}</text>
+          <text class="qkv-kv-query" data-unread=${j >= step.n} x=${LEFT - 5} y=${TOP + j * ROW + 13}>${word}</text>`,
       )}
-    </div>
-  </figure>`;
+      ${[...PARTS, "score"].map((part) => Object.keys(LOOKS).map((is) => cells(step, part, is)))}
+    </svg>`,
+  });
 }
 
-const swatch = (is, text) => html`<li><span class="qkv-kv-cell" data-part="k" data-is=${is}></span>${text}</li>`;
+const swatch = (part, is, text) => html`<li>
+  <svg viewBox="0 0 20 17" aria-hidden="true"><path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
+</li>`;
 
 const legend = html`<ul class="qkv-kv-legend">
-  ${swatch("new", "computed now")} ${swatch("again", "computed once more")} ${swatch("kept", "read from the cache")}
-  <li><span class="qkv-kv-cell" data-part="score" data-is="masked"></span>computed, then masked</li>
+  ${swatch("k", "new", "computed now")} ${swatch("k", "again", "computed once more")}
+  ${swatch("k", "kept", "read from the cache")} ${swatch("score", "masked", "computed, then masked")}
 </ul>`;
 
 const counterTable = (caption, body) => html`<div class="qkv-scroll"><table class="qkv-kv-counters">
