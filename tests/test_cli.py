@@ -1,0 +1,73 @@
+"""The command `qkv`: what it says, and how it ends."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from qkv.cli import main
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch) -> Path:
+    """A folder with one solution in it."""
+    (tmp_path / "solutions").mkdir()
+    metadata = {"nbgrader": {"grade": False, "grade_id": "f", "locked": False, "solution": True, "task": False}}
+    metadata["nbgrader"]["schema_version"] = 3
+    notebook = new_notebook(cells=[new_code_cell("x = 1", id="f", metadata=metadata)])
+    notebook.nbformat_minor = 5
+    nbformat.write(notebook, tmp_path / "solutions" / "03_a.ipynb")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_release_writes_and_says_so(course, capsys):
+    assert main(["release"]) == 0
+    assert "wrote exercises/03_a.ipynb" in capsys.readouterr().out
+    assert "NotImplementedError" in (course / "exercises" / "03_a.ipynb").read_text()
+
+
+def test_check_names_what_is_out_of_sync_and_the_command_that_mends_it(course, capsys):
+    assert main(["release", "--check"]) == 1
+    assert "exercises/03_a.ipynb is missing. Mend it with: qkv release" in capsys.readouterr().out
+    assert not (course / "exercises").exists()
+    main(["release"])
+    assert main(["release", "--check"]) == 0
+
+
+def test_outside_the_course_it_says_where_to_go(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["release"]) == 2
+    assert "no folder solutions here" in capsys.readouterr().err
+
+
+def test_without_nbgrader_it_says_what_to_install(course, monkeypatch, capsys):
+    real = builtins.__import__
+
+    def without(name, *rest, **options):
+        if name.startswith("nbgrader"):
+            raise ImportError("No module named 'nbgrader'")
+        return real(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert main(["release"]) == 2
+    assert "extra `grade`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["relase"], ["release", "--chek"]])
+def test_bad_usage_ends_in_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(("arguments", "word"), [(["--help"], "release"), (["release", "--help"], "--check")])
+def test_help_names_what_there_is(arguments, word, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 0
+    assert word in capsys.readouterr().out
