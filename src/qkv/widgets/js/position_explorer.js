@@ -11,6 +11,7 @@ import {
   num,
   panel,
   plot,
+  readings,
   remember,
   rule,
   slider,
@@ -343,16 +344,13 @@ function fourTerms(state, places) {
   const content = dot(...pair);
   const itAndPlace = dot(pair[0], key(state.key)) - content;
   const catAndPlace = dot(query(state.query), pair[1]) - content;
-  const terms = [
-    ["it · cat", content],
-    ["it · key's place", itAndPlace],
-    ["query's place · cat", catAndPlace],
-    ["place · place", places],
-  ];
-  return html`<dl class="qkv-readings">
-    ${terms.map(([term, value]) => html`<div><dt>${term}</dt><dd>${fixed(value)}</dd></div>`)}
-    <div><dt>together</dt><dd>${fixed(score(state.query, state.key))}</dd></div>
-  </dl>`;
+  return readings([
+    ["it · cat", fixed(content)],
+    ["it · key's place", fixed(itAndPlace)],
+    ["query's place · cat", fixed(catAndPlace)],
+    ["place · place", fixed(places)],
+    ["together", fixed(score(state.query, state.key))],
+  ]);
 }
 
 function headsPanel(state) {
