@@ -13,15 +13,15 @@ import http.server
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +98,8 @@ def bundle() -> str:
 
 def notebooks() -> list[Path]:
     """The notebooks that the table of contents names."""
-    from sphinx_external_toc.parsing import parse_toc_yaml
-
-    documents = parse_toc_yaml(ROOT / "_toc.yml")
-    paths = [ROOT / f"{name}.ipynb" for name in documents]
-    return [path for path in paths if path.exists()]
+    names = re.findall(r"^[ -]*(?:file|root): *(\S+) *$", (ROOT / "_toc.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    return [path for name in names if (path := ROOT / f"{name}.ipynb").exists()]
 
 
 def refresh_cache() -> None:
@@ -166,25 +163,28 @@ def execute() -> str:
 
     refresh_cache()
     cache = get_cache(str(CACHE))
-    todo = []
-    for path in notebooks():
-        try:
-            cache.match_cache_notebook(nbformat.read(path, as_version=4))
-        except KeyError:
-            todo.append(str(path))
-    if not todo:
-        return "nothing to run"
-    cores = min(os.cpu_count() or 1, len(todo))
+    known = {record.hashkey for record in cache.list_cache_records()}
+    files = [(path, nbformat.read(path, as_version=4)) for path in notebooks()]
+    todo = [str(path) for path, notebook in files if cache.create_hashed_notebook(notebook)[1] not in known]
+    for path, notebook, seconds, error in run_all(todo):
+        name = Path(path).relative_to(ROOT)
+        if error:
+            raise StoppedError(f"{name} failed in {error}")
+        executed = CacheBundleIn(notebook, path, data={"execution_seconds": seconds})
+        cache.cache_notebook_bundle(executed, check_validity=False, overwrite=True)
+        print(f"\n      {name} {seconds:.1f} s", end="", flush=True)
+    return f"{len(todo)} of {len(files)} run"
+
+
+def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
+    """Run notebooks, a process for each core; yield each as it ends. The first error cancels those not yet begun."""
+    cores = max(1, min(os.cpu_count() or 1, len(paths)))
     with ProcessPoolExecutor(cores, initializer=os.environ.update, initargs=(kernel_environment(),)) as pool:
-        for ran, notebook, seconds, error in pool.map(run_notebook, todo):
-            name = Path(ran).relative_to(ROOT)
-            if error:
-                pool.shutdown(cancel_futures=True)
-                raise StoppedError(f"{name} failed in {error}")
-            executed = CacheBundleIn(notebook, ran, data={"execution_seconds": seconds})
-            cache.cache_notebook_bundle(executed, check_validity=False, overwrite=True)
-            print(f"      {name} {seconds:.1f} s", flush=True)
-    return f"{len(todo)} run"
+        try:
+            for done in as_completed([pool.submit(run_notebook, path) for path in paths]):
+                yield done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def write_pages() -> str:
@@ -202,14 +202,12 @@ def write_pages() -> str:
     return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: built without an address (GITHUB_REPOSITORY)"
 
 
-@contextmanager
-def step(label: str) -> Iterator[list[str]]:
-    """Print a step, what it did, and the time that it took."""
-    said: list[str] = []
+def timed(number: int, name: str, step: Callable[[], str]) -> None:
+    """Do a step, and print what it did and the time that it took."""
+    print(f"[{number}/3] {name} …", end="", flush=True)
     start = time.perf_counter()
-    print(f"{label} …", flush=True)
-    yield said
-    print(f"{label} {time.perf_counter() - start:.1f} s{''.join(f'  ({text})' for text in said if text)}", flush=True)
+    said = step()
+    print(f" {time.perf_counter() - start:.1f} s{f'  ({said})' if said else ''}", flush=True)
 
 
 def build() -> None:
@@ -219,13 +217,10 @@ def build() -> None:
         print(f"nothing changed since the last build ({time.perf_counter() - start:.1f} s)")
         return
     stamp.unlink(missing_ok=True)
-    with step("[1/3] widgets") as said:
-        said.append(bundle())
+    timed(1, "widgets", bundle)
     current = fingerprint()  # before the pages are made: what is edited meanwhile belongs to the next build
-    with step("[2/3] notebooks") as said:
-        said.append(execute())
-    with step("[3/3] pages") as said:
-        said.append(write_pages())
+    timed(2, "notebooks", execute)
+    timed(3, "pages", write_pages)
     stamp.write_text(current, encoding="utf-8")
     print(f"built in {time.perf_counter() - start:.1f} s: {HTML.relative_to(ROOT)}/index.html")
 
@@ -283,11 +278,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         build() if chosen.command == "build" else serve(chosen.port)
-    except StoppedError as stopped:
-        print(f"\nStopped: {stopped}", file=sys.stderr)
-        return 1
-    except OSError as problem:
-        print(f"\nStopped: {problem}", file=sys.stderr)
+    except (StoppedError, OSError) as problem:
+        print(f"\n\nStopped: {problem}", file=sys.stderr)
         return 1
     return 0
 

@@ -46,7 +46,7 @@ def bring(app: Sphinx, config: Config) -> None:
         file
         for folder in (ROOT / "book", assets)
         for file in folder.rglob("*")
-        if file.suffix in {".py", ".html", ".css", ".js", ".svg"}
+        if file.suffix in {".py", ".html", ".css", ".js", ".mjs", ".svg"}
     ]
     config.qkv_skin = digest(skin)
     stamp = Path(config.nb_execution_cache_path or "") / "stamp"

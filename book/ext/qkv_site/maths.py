@@ -6,15 +6,20 @@ spans; the ones that name a query, a key or a value get a class, and `qkv.css` g
 
 from __future__ import annotations
 
+import json
 import re
-from functools import cache
+import subprocess
+from html import escape
+from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
-from sphinxcontrib import katex
 
+SCRIPT = Path(__file__).with_name("katex.mjs")
 LOGGER = logging.getLogger(__name__)
 
 WORD_JOINER = "\u2060"
@@ -54,24 +59,51 @@ def coloured(html: str) -> str:
     return GLYPH.sub(glyph, html)
 
 
-@cache
-def rendered(latex: str, display: bool) -> str:
-    """KaTeX's HTML and MathML of a formula, coloured."""
-    return coloured(katex.render_latex(latex, {"displayMode": display}))
+class Renderer:
+    """KaTeX in a process of its own, started with the first formula and ended with this process."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+        self.known: dict[tuple[str, bool], str] = {}
+
+    def __call__(self, latex: str, display: bool) -> str:
+        """HTML and MathML of a formula, coloured; ValueError with KaTeX's reason where it cannot be read."""
+        if (latex, display) not in self.known:
+            self.known[latex, display] = coloured(self.ask({"latex": latex, "display": display}))
+        return self.known[latex, display]
+
+    def ask(self, formula: dict[str, Any]) -> str:
+        """One line to KaTeX, and one line back."""
+        if self.process is None:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen(["node", str(SCRIPT)], stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(formula) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline() or '{"error": "node ended before it answered"}')
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return str(answer["html"])
 
 
-def _formula(node: nodes.Element, display: bool) -> str:
-    html = rendered(node.astext(), display)
-    if "katex-error" in html:
-        LOGGER.warning("KaTeX cannot read the formula %s", node.astext(), location=node)
-    return html
+rendered = Renderer()
+
+
+def formula(node: nodes.Element, display: bool) -> str:
+    """The HTML of a formula's node; one that KaTeX cannot read is a warning, which fails the build."""
+    try:
+        return rendered(node.astext(), display)
+    except ValueError as reason:
+        LOGGER.warning("a formula that cannot be read: %s", reason, location=node)
+        return f"<code>{escape(node.astext())}</code>"
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
     """Write an inline formula, and hold on to a comma that follows: a line must not begin with it."""
     after = node.next_node(descend=False, siblings=True)
     joiner = WORD_JOINER if isinstance(after, nodes.Text) and after.astext()[0] in ",.;:?!)" else ""
-    self.body.append(f'<span class="math">{_formula(node, display=False)}</span>{joiner}')
+    self.body.append(f'<span class="math">{formula(node, display=False)}</span>{joiner}')
     raise nodes.SkipNode
 
 
@@ -79,15 +111,14 @@ def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on lines of its own, with its number where it has one."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
     if node["number"]:
-        self.body.append(f'<span class="eqno">({katex.get_node_equation_number(self, node)})')
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
         self.add_permalink_ref(node, "Link to this equation")
         self.body.append("</span>")
-    self.body.append(_formula(node, display=True) + "</div>")
+    self.body.append(formula(node, display=True) + "</div>")
     raise nodes.SkipNode
 
 
 def setup(app: Sphinx) -> None:
     """Register the renderer under the name that `html_math_renderer` asks for."""
-    # A busy machine may need longer than the five seconds that are the default.
-    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 120.0
     app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))
+    app.add_css_file("katex/katex.css")

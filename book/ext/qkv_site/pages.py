@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docutils import nodes
@@ -23,6 +23,9 @@ NEEDS = {
     "qkv-site.js": widgets.VIEW,
 }
 SEARCH = {"documentation_options.js", "doctools.js", "sphinx_highlight.js"}
+SHARED = {*NEEDS, *SEARCH, "searchtools.js", "language_data.js", "favicon.svg", "qkv-site-licenses.txt"}
+FOLDERS = ("book", "chapters", "exercises", "solutions")
+NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
 NAVIGATION_LINK = re.compile(r'(<a class="[^"]*" href="([^"]*)">)')
 NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
@@ -109,9 +112,35 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
     if doctree is not None:
         context["qkv_description"] = described(doctree)
-        if page.startswith(("chapters/", "exercises/", "solutions/")):
+        if page.startswith(NOTEBOOKS):
             line = app.builder.templates.render("partials/ties.html", ties(app, page, context))
             context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
+
+
+FIRST_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>QKV: self-attention you can touch</title>
+<meta http-equiv="refresh" content="0; url={first}"><link rel="canonical" href="{first}"></head>
+<body><p><a href="{first}">QKV: self-attention you can touch</a></p></body></html>
+"""
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Lead from the folder to the first page, and leave nothing behind that no page of the book has or loads."""
+    if exception is not None:
+        return
+    site = Path(app.outdir)
+    (site / "index.html").write_text(FIRST_PAGE.format(first=f"{app.config.root_doc}.html"), encoding="utf-8")
+    for file in (site / "_static").rglob("*"):
+        if (
+            file.is_file()
+            and file.relative_to(site / "_static").as_posix() not in SHARED
+            and file.parent.name != "fonts"
+        ):
+            file.unlink()
+    for folder in (site, site / "_sources"):
+        for file in (file for part in FOLDERS for file in (folder / part).glob("*")):
+            if file.relative_to(folder).with_suffix("").as_posix() not in app.env.found_docs:
+                file.unlink()
 
 
 def setup(app: Sphinx) -> None:
@@ -121,3 +150,4 @@ def setup(app: Sphinx) -> None:
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
     app.connect("html-page-context", compose, priority=900)
+    app.connect("build-finished", finish, priority=900)
