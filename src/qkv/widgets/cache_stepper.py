@@ -6,8 +6,8 @@ from qkv.widgets.base import Widget, choice, whole
 class CacheStepper(Widget):
     """A model reads a prompt, writes six words, and reads a second prompt: with a cache, and without one.
 
-    The text is "the cat chased the mouse because it was hungry". Step 1 runs the first three words at once, steps 2 to 7
-    one word each, and step 8 runs the second prompt, in which one word differs.
+    The text is "the cat chased the mouse because it was hungry". Step 1 runs the first three words at once, steps 2 to
+    7 run one word each, and step 8 runs the second prompt, in which one word differs.
 
     Traits:
         step     1 to 8
