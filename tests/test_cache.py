@@ -118,6 +118,8 @@ def test_a_preallocated_cache_overflows_with_a_word_and_keeps_what_it_has():
         cache.append(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 2, 4))
     assert len(cache) == 2
     assert (cache.read()[0] == 1).all()
+    cache.append(torch.zeros(1, 1, 1, 4), torch.zeros(1, 1, 1, 4))
+    assert len(cache) == 3
 
 
 @examples
@@ -142,6 +144,13 @@ def test_a_sliding_cache_holds_the_sinks_and_the_window_and_no_more():
     for t in range(9):
         k, _ = cache.append(torch.full((1, 1, 1, 1), float(t)), torch.zeros(1, 1, 1, 1))
     assert k.flatten().tolist() == [0, 1, 6, 7, 8]
+
+
+def test_a_sliding_cache_has_no_sinks_unless_asked():
+    cache = SlidingKVCache(window=2)
+    for t in range(4):
+        k, _ = cache.append(torch.full((1, 1, 1, 1), float(t)), torch.zeros(1, 1, 1, 1))
+    assert k.flatten().tolist() == [2, 3]
 
 
 # ── one step ──────────────────────────────────────────────────────────────────────────────────────
