@@ -128,6 +128,46 @@ function summarise(scores, rowLength) {
   return out;
 }
 
+/** A tone whose pitch climbs and whose loudness swells, `seconds` long: samples from −1 to 1. */
+export const climbingTone = (seconds, rate) =>
+  Array.from({ length: Math.round(seconds * rate) }, (_, i) => {
+    const time = i / rate;
+    return (0.6 + 0.4 * Math.sin(2 * Math.PI * 4 * time)) * Math.sin(2 * Math.PI * (300 + 2500 * time) * time);
+  });
+
+/** Overlapping windows of a signal, one every `hop` samples; a window that the signal does not fill is left out. */
+export const frameSignal = (signal, window, hop) =>
+  Array.from({ length: 1 + Math.floor((signal.length - window) / hop) }, (_, i) =>
+    signal.slice(i * hop, i * hop + window),
+  );
+
+/** How loud each of `bands` equal bands of frequency is, from 0 to 1: the root of the share of the loudest. */
+export function bandEnergies(frame, bands) {
+  const n = frame.length;
+  const wave = Array.from({ length: n }, (_, i) => [Math.cos((2 * Math.PI * i) / n), Math.sin((2 * Math.PI * i) / n)]);
+  const energies = Array(bands).fill(0);
+  for (let k = 0; k < n / 2; k++) {
+    let [re, im] = [0, 0];
+    for (let i = 0; i < n; i++) {
+      const [cos, sin] = wave[(k * i) % n];
+      re += frame[i] * cos;
+      im -= frame[i] * sin;
+    }
+    energies[Math.floor((k * bands) / (n / 2))] += re * re + im * im;
+  }
+  const loudest = Math.max(...energies) || 1;
+  return energies.map((energy) => Math.sqrt(energy / loudest));
+}
+
+/** Square patches of an image (rows of pixels of colours), row by row: each the list of its pixels' colours. */
+export function imagePatches(image, side) {
+  const across = image[0].length / side;
+  return Array.from({ length: (image.length / side) * across }, (_, patch) => {
+    const [top, left] = [Math.floor(patch / across) * side, (patch % across) * side];
+    return image.slice(top, top + side).flatMap((line) => line.slice(left, left + side).flat());
+  });
+}
+
 /** One head of self-attention on the tokens x, with every table on the way. */
 export function singleHead({ x, wQ, wK, wV, scaled }) {
   const [q, k, v] = [wQ, wK, wV].map((w) => matmul(x, w));

@@ -1,0 +1,345 @@
+import {
+  choices,
+  html,
+  nothing,
+  num,
+  remember,
+  select,
+  slider,
+  stepSlider,
+  svg,
+  tables,
+  toggle,
+  widget,
+} from "./base.js";
+import { bandEnergies, climbingTone, frameSignal, imagePatches } from "./maths.js";
+
+const SENTENCES = [
+  { tokens: ["I", "saw", "a", "saw"], gloss: "" },
+  { tokens: ["中和", "有", "一個", "永和路"], gloss: "in Zhonghe | there is | a | Yonghe Road" },
+  { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"], gloss: "" },
+];
+const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
+const FEATURES = ["alive", "action", "place", "small talk"];
+// Made up: how alive, how much of an action, of a place and of small talk each token is.
+const EMBEDDING = {
+  I: [0.9, 0, 0, 0.1],
+  saw: [0, 0.8, 0, 0],
+  a: [0, 0, 0, 1],
+  中和: [0.1, 0, 0.9, 0],
+  有: [0, 0.3, 0, 0.6],
+  一個: [0, 0, 0, 0.9],
+  永和路: [0, 0, 1, 0],
+  the: [0, 0, 0, 0.9],
+  cat: [1, 0.1, 0, 0],
+  chased: [0.1, 1, 0.1, 0],
+  mouse: [0.9, 0.1, 0, 0],
+  because: [0, 0.1, 0, 0.7],
+  it: [0.4, 0, 0, 0.6],
+  was: [0, 0.4, 0, 0.7],
+  hungry: [0.7, 0.2, 0, 0],
+};
+
+const ATOMS = ["H", "C", "O"];
+// Where the atoms are drawn, in a picture 12 wide and 6 high, and which are bound.
+const MOLECULES = {
+  water: {
+    atoms: "O H H",
+    at: [
+      [6, 2.2],
+      [4.2, 4],
+      [7.8, 4],
+    ],
+    bonds: [
+      [0, 1],
+      [0, 2],
+    ],
+  },
+  ethanol: {
+    atoms: "C C O H H H H H H",
+    at: [
+      [4, 3],
+      [6.4, 3],
+      [8.8, 3],
+      [4, 1],
+      [4, 5],
+      [1.8, 3],
+      [6.4, 1],
+      [6.4, 5],
+      [10.8, 3],
+    ],
+    bonds: [
+      [0, 1],
+      [1, 2],
+      [0, 3],
+      [0, 4],
+      [0, 5],
+      [1, 6],
+      [1, 7],
+      [2, 8],
+    ],
+  },
+  "acetic acid": {
+    atoms: "C C O O H H H H",
+    at: [
+      [4, 3.4],
+      [6.4, 3.4],
+      [7.6, 1.3],
+      [8.4, 4.8],
+      [4, 1.3],
+      [4, 5.4],
+      [1.8, 3.4],
+      [10.4, 4.8],
+    ],
+    bonds: [
+      [0, 1],
+      [1, 2],
+      [1, 3],
+      [0, 4],
+      [0, 5],
+      [0, 6],
+      [3, 7],
+    ],
+  },
+};
+
+const RATE = 8000;
+const BANDS = 20;
+const SIDE = 16;
+
+const onehot = (index, length) => Array.from({ length }, (_, i) => Number(i === index));
+
+/** What each kind of object is: its rows, what a row and a column are called, how it is drawn and what can be set. */
+const KINDS = {
+  text: {
+    unit: "token",
+    from: ({ sentence, embedded }) => {
+      const { tokens } = SENTENCES[sentence];
+      const rows = tokens.map((t) => (embedded ? EMBEDDING[t] : onehot(VOCABULARY.indexOf(t), VOCABULARY.length)));
+      return { rows, names: tokens };
+    },
+    columns: ({ embedded }) => (embedded ? FEATURES.join(", ") : `one for each of ${VOCABULARY.length} words`),
+    drawn: ({ sentence }, row) => html`<p class="qkv-sentence">
+        ${SENTENCES[sentence].tokens.map((token, i) => html`<span class=${i === row ? "qkv-piece" : ""}>${token}</span> `)}
+      </p>
+      ${SENTENCES[sentence].gloss ? html`<p class="qkv-note">${SENTENCES[sentence].gloss}</p>` : nothing}`,
+    settings: ({ sentence, embedded }, set) => html`
+      ${select({
+        label: "sentence",
+        value: sentence,
+        options: SENTENCES.map(({ tokens }, value) => ({ value, label: tokens.join(value === 1 ? "" : " ") })),
+        onChange: (value) => set({ sentence: value }),
+      })}
+      ${toggle({ label: "embedded", checked: embedded, onChange: (value) => set({ embedded: value }) })}`,
+  },
+  speech: {
+    unit: "window",
+    from: ({ tenths }) => {
+      const rows = spectrum(tenths);
+      return { rows, names: rows.map((_, i) => `${i * 10}–${i * 10 + 25} ms`) };
+    },
+    columns: () => `loudness in ${BANDS} bands, from low to high`,
+    drawn: drawSound,
+    settings: ({ tenths }, set) =>
+      slider({
+        label: "length",
+        value: tenths,
+        min: 1,
+        max: 5,
+        text: `${num(tenths / 10, { places: 1 })} s`,
+        onInput: (value) => set({ tenths: value }),
+      }),
+  },
+  graph: {
+    unit: "atom",
+    from: ({ molecule }) => {
+      const names = MOLECULES[molecule].atoms.split(" ");
+      return { rows: names.map((atom) => onehot(ATOMS.indexOf(atom), 3)), names };
+    },
+    columns: () => `one for each kind: ${ATOMS.join(", ")}`,
+    drawn: drawMolecule,
+    settings: ({ molecule }, set) =>
+      select({
+        label: "molecule",
+        value: molecule,
+        options: Object.keys(MOLECULES).map((name) => ({ value: name, label: name })),
+        onChange: (value) => set({ molecule: value }),
+      }),
+  },
+  image: {
+    unit: "patch",
+    from: ({ patch }) => {
+      const rows = patches(patch);
+      const across = SIDE / patch;
+      return { rows, names: rows.map((_, i) => `down ${Math.floor(i / across) + 1}, across ${(i % across) + 1}`) };
+    },
+    columns: ({ patch }) => `red, green, blue of ${patch * patch} pixel${patch > 1 ? "s" : ""}`,
+    drawn: drawImage,
+    settings: ({ patch }, set) =>
+      stepSlider({
+        label: "side of a patch",
+        value: patch,
+        values: [1, 2, 4, 8],
+        text: `${patch} pixel${patch > 1 ? "s" : ""}`,
+        onInput: (value) => set({ patch: value }),
+      }),
+  },
+};
+
+// The longest sound is worked out once, and cut: the windows of a shorter one are the first of its windows.
+const longest = remember(() => climbingTone(0.5, RATE));
+const windows = remember(() =>
+  frameSignal(longest(), 0.025 * RATE, 0.01 * RATE).map((frame) => bandEnergies(frame, BANDS)),
+);
+const sound = (tenths) => longest().slice(0, (tenths * RATE) / 10);
+const spectrum = (tenths) => windows().slice(0, 10 * tenths - 2);
+const patches = remember((side) => imagePatches(PICTURE, side));
+
+export default widget("SequenceExplorer", {
+  says: (state) => {
+    const { rows, names, row } = look(state);
+    return `${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${KINDS[state.kind].unit} ${names[row]}.`;
+  },
+  view: (state, set, id) => {
+    const seen = look(state);
+    const kind = KINDS[state.kind];
+    return html`<div class="qkv-controls">
+        ${choices({
+          label: "what is the input?",
+          name: `${id}-kind`,
+          value: state.kind,
+          options: Object.keys(KINDS).map((value) => ({ value, label: value })),
+          onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
+        })}
+        ${kind.settings(state, set)}
+      </div>
+      <div class="qkv-two-forms">
+        <div class="qkv-object">${kind.drawn(state, seen.row)}</div>
+        ${asMatrix(state, seen, set)}
+      </div>
+      ${walker(state, seen, set)} ${numbers(state, seen)}`;
+  },
+});
+
+/** The object's matrix, and the row that is looked at. */
+function look(state) {
+  const { rows, names } = KINDS[state.kind].from(state);
+  return { rows, names, row: Math.min(state.row, rows.length - 1) };
+}
+
+/** The matrix as strips of colour: dark is large. A click on a strip looks at it; the slider does so by keyboard. */
+function asMatrix(state, { rows, row }, set) {
+  const [n, d] = [rows.length, rows[0].length];
+  const label = `X: ${n} rows of ${d} numbers, shaded from 0, light, to 1, dark.`;
+  return html`<div class="qkv-x">
+    <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n × d${state.kind === "image" ? `, ${n * d} numbers` : ""}</small></p>
+    <div class="qkv-strips" role="img" aria-label=${label}>
+      ${rows.map(
+        (
+          entries,
+          i,
+        ) => html`<div class=${i === row ? "qkv-strip qkv-looked-at" : "qkv-strip"} style="background: ${strip(entries)}"
+          @click=${() => set({ row: i })}></div>`,
+      )}
+    </div>
+    <p class="qkv-note">columns: ${KINDS[state.kind].columns(state)}</p>
+  </div>`;
+}
+
+const shades = remember((entries) => {
+  const edge = (i) => `${num((100 * i) / entries.length, { places: 2 })}%`;
+  const stops = entries.map((x, i) => `var(--qkv-shade-${Math.round(x * 10)}) ${edge(i)} ${edge(i + 1)}`);
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
+}, 1024);
+const strip = (entries) => shades(entries);
+
+function walker(state, { rows, names, row }, set) {
+  const { unit } = KINDS[state.kind];
+  const entries = rows[row].slice(0, 12).map((x) => num(x, { places: Number.isInteger(x) ? 0 : 2 }));
+  const more = rows[row].length > 12 ? ` … (${rows[row].length} numbers)` : "";
+  return html`<div class="qkv-walker">
+    ${slider({
+      label: "row",
+      value: row + 1,
+      min: 1,
+      max: rows.length,
+      text: `${row + 1} of ${rows.length}: ${unit} ${names[row]}`,
+      onInput: (value) => set({ row: value - 1 }),
+    })}
+    <p class="qkv-row-numbers">[${entries.join(", ")}${more}]</p>
+    ${twin({ rows, row, unit })}
+  </div>`;
+}
+
+/** A row that stands in the matrix twice is worth a word: nothing tells the two apart. */
+function twin({ rows, row, unit }) {
+  const same = rows.findIndex((other, i) => i !== row && other.every((x, j) => x === rows[row][j]));
+  const text =
+    same < 0
+      ? "No other row has these numbers."
+      : `Row ${same + 1} has the same numbers: as a row, this ${unit} is that one.`;
+  return html`<p class="qkv-note">${text}</p>`;
+}
+
+function drawSound({ tenths }, row) {
+  const samples = sound(tenths);
+  const width = samples.length / RATE;
+  const points = Array.from({ length: 400 }, (_, i) => {
+    const sample = samples[Math.floor((i * samples.length) / 400)];
+    return `${(i / 400) * 120},${30 - 26 * sample}`;
+  });
+  return svg`<svg viewBox="0 0 120 60" role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
+    <polyline class="qkv-wave" points=${points.join(" ")} />
+    <rect class="qkv-frame" x=${(row * 1.2) / width} width=${3 / width} y="1" height="58" />
+  </svg>`;
+}
+
+function drawMolecule({ molecule }, row) {
+  const { atoms, at, bonds } = MOLECULES[molecule];
+  const letters = atoms.split(" ");
+  return svg`<svg viewBox="0 0 12 6.4" role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
+    ${bonds.map(([a, b]) => svg`<line class="qkv-bond" x1=${at[a][0]} y1=${at[a][1]} x2=${at[b][0]} y2=${at[b][1]} />`)}
+    ${letters.map(
+      (
+        letter,
+        i,
+      ) => svg`<circle class=${i === row ? "qkv-atom qkv-ringed" : "qkv-atom"} cx=${at[i][0]} cy=${at[i][1]} r="0.75" />
+        <text class="qkv-letter" x=${at[i][0]} y=${at[i][1] + 0.27} text-anchor="middle">${letter}</text>`,
+    )}
+  </svg>`;
+}
+
+function drawImage({ patch }, row) {
+  const across = SIDE / patch;
+  const [x, y] = [(row % across) * patch, Math.floor(row / across) * patch];
+  return svg`<svg viewBox="-0.2 -0.2 16.4 16.4" role="img" aria-label="A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.">
+    ${PIXELS}
+    <rect class="qkv-patch-edge" x=${x} y=${y} width=${patch} height=${patch} />
+    <rect class="qkv-patch" x=${x} y=${y} width=${patch} height=${patch} />
+  </svg>`;
+}
+
+/** A sun over two hills: SIDE × SIDE pixels of [red, green, blue], 0 to 1. */
+const PICTURE = Array.from({ length: SIDE }, (_, y) =>
+  Array.from({ length: SIDE }, (_, x) => {
+    if (y > 10 + 2 * Math.sin(x / 2.2)) return [0.2, 0.5, 0.2];
+    if (y > 8 - 2 * Math.cos(x / 3)) return [0.4, 0.7, 0.3];
+    if (Math.hypot(x - 11.5, y - 3.5) < 2.6) return [1, 0.8, 0.2];
+    return [0.5 + y / 30, 0.7 + y / 40, 1];
+  }),
+);
+const PIXELS = PICTURE.flatMap((line, y) =>
+  line.map((pixel, x) => {
+    const colour = pixel.map((share) => Math.round(255 * share)).join(" ");
+    return svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill="rgb(${colour})" />`;
+  }),
+);
+
+const numbers = (state, { rows, names }) =>
+  tables([
+    {
+      caption: `X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
+      head: [KINDS[state.kind].unit, ...rows[0].slice(0, 8).map((_, j) => j + 1)],
+      rows: rows.slice(0, 16).map((row, i) => [`${i + 1}: ${names[i]}`, ...row.slice(0, 8).map((x) => num(x))]),
+    },
+  ]);

@@ -1,0 +1,60 @@
+"""SequenceExplorer cuts sound and images as the reference and torch do."""
+
+import pytest
+import torch
+from traitlets import TraitError
+
+from qkv.sequences import frame_signal
+from qkv.widgets import SequenceExplorer
+
+from .node import node
+
+DOUBLE = torch.float64
+
+
+@pytest.mark.parametrize(("samples", "window", "hop"), [(2400, 200, 80), (203, 200, 80), (17, 5, 5), (9, 9, 1)])
+def test_windows_are_those_of_the_reference(samples: int, window: int, hop: int):
+    signal = torch.randn(samples, dtype=DOUBLE)
+    body = "({ signal, window, hop }) => maths.frameSignal(signal, window, hop)"
+    seen = node(body, {"signal": signal.tolist(), "window": window, "hop": hop})
+    torch.testing.assert_close(torch.tensor(seen, dtype=DOUBLE), frame_signal(signal, window, hop))
+
+
+def test_bands_are_those_of_a_fourier_transform():
+    frame = torch.randn(200, dtype=DOUBLE)
+    power = torch.fft.rfft(frame)[:100].abs() ** 2
+    bands = power.reshape(20, 5).sum(dim=-1)
+    seen = torch.tensor(node("(frame) => maths.bandEnergies(frame, 20)", frame.tolist()), dtype=DOUBLE)
+    torch.testing.assert_close(seen, (bands / bands.max()).sqrt(), rtol=1e-9, atol=1e-12)
+
+
+def test_silence_has_no_loud_band():
+    assert node("(frame) => maths.bandEnergies(frame, 4)", [0.0] * 16) == [0] * 4
+
+
+@pytest.mark.parametrize("side", [1, 2, 4, 8])
+def test_patches_are_those_of_unfold(side: int):
+    image = torch.rand(16, 16, 3, dtype=DOUBLE)
+    seen = torch.tensor(node("([image, side]) => maths.imagePatches(image, side)", [image.tolist(), side]), dtype=DOUBLE)
+    patches = image.unfold(0, side, side).unfold(1, side, side).permute(0, 1, 3, 4, 2)
+    torch.testing.assert_close(seen, patches.reshape(-1, side * side * 3))
+
+
+def test_a_second_of_sound_is_about_a_hundred_windows():
+    body = "() => maths.frameSignal(maths.climbingTone(1, 8000), 200, 80).length"
+    assert node(body) == 98
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("kind", "video", "kind is one of 'text', 'speech', 'graph', 'image'; got 'video'"),
+        ("patch", 3, "patch is one of 1, 2, 4, 8; got 3"),
+        ("row", -1, "row is a whole number from 0 to 255; got -1"),
+        ("embedded", 1, "embedded is True or False; got 1"),
+    ],
+)
+def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wanted: str):
+    with pytest.raises(TraitError) as error:
+        setattr(SequenceExplorer(), name, value)
+    assert wanted in str(error.value)
