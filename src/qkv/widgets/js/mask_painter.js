@@ -113,22 +113,28 @@ function rowEnd({ total, growth }, { method }) {
 }
 
 /** What is wrong with the weights; where nothing is, what the mask does to "it". */
-function summary(rows, { tokens }) {
-  const n = tokens.length;
+function summary(rows, { tokens, method, preset, queries }) {
   const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
   const empty = rows.filter(({ mask }) => !mask.includes(true));
   const leaking = rows.filter(({ mask, weights }) => weights.some((weight, key) => weight > 0 && !mask[key]));
   const short = rows.filter(({ total }) => Math.abs(total - 1) > 1e-9);
   const shown = [
+    preset === "top-left" ? `The first of the ${queries} queries counts as token 0.` : "",
     empty.length ? `Sees nothing: ${names(empty)}.` : "",
     leaking.length ? `Gives weight to hidden keys: ${names(leaking)}.` : "",
     short.length ? `Does not sum to 1: ${names(short)}.` : "",
-  ].filter(Boolean);
-  if (shown.length) return shown.join(" ");
+  ];
+  if (!empty.length && !leaking.length && !short.length) shown.push(inOrder(rows, tokens, method));
+  return shown.filter(Boolean).join(" ");
+}
+
+function inOrder(rows, tokens, method) {
   const it = rows.find(({ query }) => query === IT) ?? rows.at(-1);
   const top = it.weights.indexOf(Math.max(...it.weights));
   const seen = it.mask.filter((may) => may).length;
-  return `Every row sums to 1, and hidden keys get nothing. ${spoken(tokens[it.query])} sees ${seen} of ${n} keys, and looks most at ${spoken(tokens[top])}: ${num(it.weights[top], { places: 2 })}.`;
+  const share = num(it.weights[top], { places: 2 });
+  return `With ${method === "after" ? "0 after the softmax" : method}, hidden keys get nothing and every row sums to 1.
+    ${spoken(tokens[it.query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${share}.`;
 }
 
 /** Arrow keys go from cell to cell. */
