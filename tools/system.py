@@ -60,10 +60,10 @@ def install(names: list[str]) -> None:
     prefix = _may_install()
     if shutil.which("apt-get") and prefix is not None:
         print(f"System: installing {', '.join(names)} with apt", flush=True)
-        quiet = {"stdout": subprocess.DEVNULL}
-        subprocess.run([*prefix, "apt-get", "update", "-qq"], check=False, **quiet)
+        subprocess.run([*prefix, "apt-get", "update", "-qq"], check=False, stdout=subprocess.DEVNULL)
         apt = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *names]
-        subprocess.run(apt, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, **quiet)
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(apt, check=False, env=environment, stdout=subprocess.DEVNULL)
     elif "chromium" in names and not shutil.which("apt-get"):
         print("System: downloading Playwright's Chromium", flush=True)
         subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)

@@ -23,7 +23,7 @@ STEMS = sorted(path.stem for path in FOLDER.glob("*.css") if path.stem != "base"
 @pytest.mark.parametrize(("one", "other"), list(combinations(STEMS, 2)))
 def test_two_widgets_share_no_class_of_their_own(one: str, other: str):
     shared = (classes(one) & classes(other)) - classes("base")
-    assert not shared, f"{one}.css and {other}.css both style {', '.join(sorted(shared))}: rename one, or move it to base"
+    assert not shared, f"both {one}.css and {other}.css style {', '.join(sorted(shared))}: rename one, or use base.css"
 
 
 @pytest.mark.parametrize("stem", STEMS)
