@@ -89,7 +89,7 @@ class Seen:
     """What a message may quote: the case in which the wrong idea shows, and what came back there."""
 
     case: Case
-    value: Any  # plain data: a tensor, a number, or a tuple of them
+    value: Any  # of the last step; plain data: a tensor, a number, or a tuple of them, and None where it raised
 
     def __getitem__(self, size: str) -> int:
         """The size of this name in that case."""

@@ -186,10 +186,10 @@ class _Judgement:
             return raised.type == other.raised.type and raised.text == other.raised.text
         return not agree(self.question, self.cases[i], self.want[i], other)
 
-    def say(self, ideas: tuple[Misconception, ...], i: int) -> str:
+    def say(self, ideas: Ideas, i: int) -> str:
         results = self.seen[i].results
         seen = Seen(self.cases[i], results[-1] if results else None)
-        said = [idea.says if isinstance(idea.says, str) else idea.says(seen) for idea in ideas]
+        said = [_said(idea, seen) for idea in ideas]
         return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
 
     def also_raised(self) -> str:
@@ -272,6 +272,14 @@ class _Judgement:
                 if isinstance(s, Tensor) and isinstance(w, Tensor) and s.shape == w.shape and s.numel():
                     laid.append(Pair(self.cases[i], s, w))
         return laid
+
+
+def _said(idea: Misconception, seen: Seen) -> str:
+    """Ask a misconception for its message; one that cannot be had must not make a check raise."""
+    try:
+        return idea.says if isinstance(idea.says, str) else idea.says(seen)
+    except Exception:
+        return f"This looks like: {idea.slug.replace('-', ' ')}."
 
 
 def _can_occur_together(a: Misconception, b: Misconception) -> bool:
