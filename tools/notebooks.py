@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -98,12 +99,16 @@ def written(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n"
 
 
-def read(text: str) -> NotebookNode:
-    """A notebook of any 4.x form as it is: nbformat's own reader would repair it, and hide what is wrong."""
-    notebook = nbformat.v4.reads(text)
-    if notebook.get("nbformat") != 4:
-        raise SystemExit("only notebooks of format 4 can be read here; open and save it in JupyterLab")
-    return notebook
+def read(path: Path) -> tuple[str, NotebookNode]:
+    """A file's text, and its notebook as it is: nbformat's own reader would repair it, and hide what is wrong."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        version = json.loads(text)["nbformat"]
+    except (ValueError, KeyError, TypeError) as problem:
+        raise SystemExit(f"{shown(path)} is not a notebook: {problem}") from None
+    if version != 4:
+        raise SystemExit(f"{shown(path)} has format {version}; open it in JupyterLab and save it in format 4")
+    return text, nbformat.v4.reads(text)
 
 
 def cell_findings(cell: NotebookNode, clean: NotebookNode) -> Iterator[str]:
@@ -122,8 +127,7 @@ def cell_findings(cell: NotebookNode, clean: NotebookNode) -> Iterator[str]:
 
 def findings(path: Path) -> list[Finding]:
     """Everything about a notebook file that is not in its one form."""
-    text = path.read_text(encoding="utf-8")
-    notebook = read(text)
+    text, notebook = read(path)
     clean = normal(notebook, keeps_outputs(path))
     found = [
         Finding(f"cell {number} (id {clean_cell.id})", what)
@@ -167,8 +171,8 @@ def check(paths: list[Path]) -> int:
 def normalise(paths: list[Path]) -> int:
     """Rewrite what is not in its one form."""
     for path in paths:
-        text = path.read_text(encoding="utf-8")
-        clean = written(normal(read(text), keeps_outputs(path)))
+        text, notebook = read(path)
+        clean = written(normal(notebook, keeps_outputs(path)))
         if clean != text:
             path.write_text(clean, encoding="utf-8", newline="\n")
             print(f"normalised {shown(path)}")

@@ -195,7 +195,7 @@ def write_pages() -> str:
     with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=said, check=False)
         said.seek(0)
-        problems = said.read()
+        problems = re.sub(r"\x1b\[[\d;]*m", "", said.read())
     if done.returncode:
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)  # or the next build would not warn of the same again
         raise StoppedError(f"jupyter-book build found problems:\n{problems}")

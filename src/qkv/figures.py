@@ -285,9 +285,9 @@ def _slim(svg: str, alt: str) -> str:
 def _own_identifiers(svg: str) -> str:
     """Drop identifiers that nothing refers to, and make the others this figure's own: a page has many figures."""
     own = hashlib.sha256(svg.encode()).hexdigest()[:6]
-    used = set(re.findall(r'(?:url\(|href=")#([\w-]+)', svg))
-    svg = re.sub(r' id="([\w-]+)"', lambda m: f' id="{m[1]}-{own}"' if m[1] in used else "", svg)
-    return re.sub(r'(url\(|href=")#([\w-]+)', rf"\1#\2-{own}", svg)
+    used = set(re.findall(r'(?:url\(|href=")#([\w.-]+)', svg))
+    svg = re.sub(r' id="([\w.-]+)"', lambda m: f' id="{m[1]}-{own}"' if m[1] in used else "", svg)
+    return re.sub(r'(url\(|href=")#([\w.-]+)', rf"\1#\2-{own}", svg)
 
 
 def _opening(svg: str, alt: str) -> str:

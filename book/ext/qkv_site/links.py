@@ -43,6 +43,16 @@ def label(entry: Entry) -> str:
     return f"{who}, {entry.fields['year']}"
 
 
+def address(entry: Entry) -> str:
+    """Where a work can be read: its url, or what its number on arXiv or its doi lead to."""
+    fields = entry.fields
+    if "url" in fields:
+        return str(fields["url"])
+    if "eprint" in fields:
+        return f"https://arxiv.org/abs/{fields['eprint']}"
+    return f"https://doi.org/{fields['doi']}" if "doi" in fields else ""
+
+
 class AuthorYearLabels(BaseLabelStyle):
     """Labels that say who and when, as the chapters cite."""
 
@@ -67,8 +77,9 @@ class BookStyle(PlainStyle):
 
     def format_title(self, e: Entry, which_field: str, as_sentence: bool = True) -> Node:
         """The title as the author wrote it, leading to where it can be read."""
-        title = href[field("url", raw=True), field(which_field)] if "url" in e.fields else field(which_field)
-        return sentence[title] if as_sentence else title
+        title, where = field(which_field), address(e)
+        linked = href[where, title] if where else title
+        return sentence[linked] if as_sentence else linked
 
     def format_web_refs(self, e: Entry) -> Node:
         """Nothing: the title is the link."""

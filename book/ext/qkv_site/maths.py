@@ -86,6 +86,12 @@ class Renderer:
             raise ValueError(answer["error"])
         return str(answer["html"])
 
+    def close(self) -> None:
+        """End the process; the next formula would start another."""
+        if self.process is not None:
+            self.process.communicate()
+            self.process = None
+
 
 rendered = Renderer()
 
@@ -122,3 +128,4 @@ def setup(app: Sphinx) -> None:
     """Register the renderer under the name that `html_math_renderer` asks for."""
     app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))
     app.add_css_file("katex/katex.css")
+    app.connect("build-finished", lambda app, exception: rendered.close())

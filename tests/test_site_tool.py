@@ -1,0 +1,298 @@
+"""The site's three steps, on a small book of the real parts: nothing stale, nothing silent, nothing from elsewhere."""
+
+import http.client
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tools import site
+
+ROOT = Path(__file__).resolve().parents[1]
+TOC = """format: jb-book
+root: book/index
+chapters:
+  - file: book/references
+  - file: book/glossary
+  - file: book/notation
+  - file: chapters/01_small
+"""
+REQUEST = re.compile(r"""(?:\bsrc|<link[^>]*\bhref|url|@import|import)\s*[=(]?\s*["'(]?\s*((?:https?:)?//[^"')\s>]+)""")
+
+
+def notebook(*cells: str) -> str:
+    """The text of a notebook; cells that begin with `#` are prose."""
+    made = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    for number, source in enumerate(cells):
+        new = nbformat.v4.new_markdown_cell if source.startswith("#") else nbformat.v4.new_code_cell
+        made.cells.append(new(source, id=f"cell-{number}"))
+    return nbformat.writes(made)
+
+
+class Book:
+    """A copy of what builds the site, with one small chapter."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name in ("book", "tools", "src"):
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, root / name, ignore=ignored)
+        for name in ("_config.yml", "package.json", "package-lock.json"):
+            shutil.copy(ROOT / name, root / name)
+        (root / "node_modules").symlink_to(ROOT / "node_modules")
+        (root / "_toc.yml").write_text(TOC, encoding="utf-8")
+        (root / "book" / "index.ipynb").unlink()
+        (root / "book" / "index.md").write_text("# Index\n\nProse alone, and no formula.\n", encoding="utf-8")
+        (root / "chapters").mkdir()
+
+    def chapter(self, *cells: str) -> None:
+        (self.root / "chapters" / "01_small.ipynb").write_text(notebook(*cells), encoding="utf-8")
+
+    def build(self) -> subprocess.CompletedProcess[str]:
+        env = {name: value for name, value in os.environ.items() if name != "GITHUB_REPOSITORY"}
+        command = [sys.executable, str(self.root / "tools" / "site.py"), "build"]
+        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
+
+    def page(self, name: str) -> str:
+        return (self.root / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    made = Book(tmp_path_factory.mktemp("course"))
+    (made.root / "src" / "qkv" / "answer.py").write_text("ANSWER = 'forty-one'\n", encoding="utf-8")
+    made.chapter(
+        "# A small chapter\n\nIt has $Q K^\\top$, a [score](../book/glossary.md) and one outside "
+        "[link](https://arxiv.org/abs/1706.03762), as [Vaswani et al., 2017](../book/references.md) have.",
+        "from qkv.answer import ANSWER\n\nprint('the answer is', ANSWER)",
+        "import matplotlib.pyplot as plt\n\nfrom qkv.figures import show\n\nfig, ax = plt.subplots()\n"
+        "ax.plot([1, 2])\nshow(fig, alt='A line that rises.')",
+        "from qkv.widgets import ScalingLab\n\nScalingLab(d_k=64)",
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def built(book: Book) -> Book:
+    done = book.build()
+    assert done.returncode == 0, done.stderr
+    assert "[2/3] notebooks" in done.stdout
+    assert "no Colab links: built without an address" in done.stdout
+    return book
+
+
+# --- what a page is made of -----------------------------------------------------------------------------------------
+
+
+def test_no_page_asks_another_host_for_anything(built: Book):
+    files = [path for path in (built.root / "_build" / "html").rglob("*") if path.suffix in {".html", ".css", ".js"}]
+    assert len(files) > 8
+    asked = {(path.name, found) for path in files for found in REQUEST.findall(path.read_text(encoding="utf-8"))}
+    assert {(name, url) for name, url in asked if "www.w3.org" not in url} == set()
+
+
+def test_the_pattern_for_requests_finds_them():
+    assert REQUEST.findall('<script src="https://cdn.example/x.js">') == ["https://cdn.example/x.js"]
+    assert REQUEST.findall("<link rel='stylesheet' href='//fonts.example/y.css'>") == ["//fonts.example/y.css"]
+    assert REQUEST.findall("src:url(https://fonts.example/z.woff2)") == ["https://fonts.example/z.woff2"]
+    assert REQUEST.findall('<a href="https://arxiv.org/abs/1706.03762">') == []
+
+
+def test_pages_load_what_they_need_and_no_more(built: Book):
+    chapter, index = built.page("chapters/01_small"), built.page("book/index")
+    for needed in ("qkv-site.js", "qkv-site.css", "katex/katex.css", "qkv.css", "tokens.css", "page.js"):
+        assert f"_static/{needed}" in chapter
+    for spared in ("qkv-site.js", "qkv-site.css", "katex"):
+        assert spared not in index
+    scripts = re.findall(r'<script[^>]*\bsrc="([^"?]+)', chapter)
+    assert {Path(script).name for script in scripts} == {"page.js", "qkv-site.js"}
+    assert "defer" in chapter
+    assert 'type="module"' not in chapter, "a module cannot be loaded from a file"
+
+
+def test_what_a_page_loads_is_there(built: Book):
+    site_folder = built.root / "_build" / "html"
+    for page in site_folder.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for asset in re.findall(r'(?:<script[^>]*\bsrc|<link rel="stylesheet"[^>]*\bhref)="([^"?#]+)', text):
+            assert (page.parent / asset).exists(), f"{page.name} asks for {asset}"
+
+
+def test_widget_state_carries_no_code(built: Book):
+    chapter = built.page("chapters/01_small")
+    state = re.search(r'<script type="application/vnd.jupyter.widget-state\+json">(.*?)</script>', chapter, re.DOTALL)
+    assert state is not None
+    assert '"_name":"ScalingLab"' in state[1]
+    assert '"d_k":64' in state[1]
+    assert "_esm" not in chapter
+    assert "<" not in state[1]
+    assert len(state[1]) < 2000
+    assert 'class="qkv-slot" data-for="ScalingLab"' in chapter
+
+
+def test_figure_uses_the_palette_of_the_page(built: Book):
+    chapter = built.page("chapters/01_small")
+    assert 'aria-label="A line that rises."' in chapter
+    assert "data-qkv-tokens" not in chapter
+
+
+def test_links_lead_to_entries(built: Book):
+    chapter = built.page("chapters/01_small")
+    assert re.search(r'href="../book/references.html#vaswani2017attention"><span[^>]*>Vaswani et al., 2017<', chapter)
+    assert 'id="vaswani2017attention"' in built.page("book/references")
+    assert 'href="../book/glossary.html#term-score"' in chapter
+    assert '<a rel="noopener" class="reference external" href="https://arxiv.org' in chapter
+
+
+def test_page_says_what_it_is(built: Book):
+    chapter = built.page("chapters/01_small")
+    assert '<meta name="description" content="It has' in chapter
+    assert "Chapter 1" in chapter
+    assert re.search(r"about \d+ minutes", chapter)
+    assert 'download="01_small.ipynb"' in chapter
+    assert "colab" not in chapter.lower()
+
+
+# --- nothing stale --------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_does_nothing(built: Book):
+    assert built.build().stdout.startswith("nothing changed since the last build")
+
+
+def test_an_edit_of_the_package_runs_notebooks_again(built: Book):
+    assert "the answer is forty-one" in built.page("chapters/01_small")
+    (built.root / "src" / "qkv" / "answer.py").write_text("ANSWER = 'forty-two'\n", encoding="utf-8")
+    done = built.build()
+    assert done.returncode == 0, done.stderr
+    assert "the answer is forty-two" in built.page("chapters/01_small")
+
+
+def test_an_edit_of_the_skin_alone_runs_no_notebook(built: Book):
+    before = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
+    with (built.root / "book" / "static" / "qkv.css").open("a", encoding="utf-8") as css:
+        css.write("\n.qkv-new { color: inherit; }\n")
+    done = built.build()
+    assert done.returncode == 0, done.stderr
+    assert "(0 of 1 run)" in done.stdout
+    after = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
+    assert before is not None
+    assert after is not None
+    assert before[1] != after[1], "the page would show an old skin that the browser kept"
+
+
+# --- nothing silent (these come last: they leave the book broken) ---------------------------------------------------
+
+
+def test_a_failing_cell_stops_the_build_and_is_named(built: Book):
+    built.chapter("# A small chapter", "before = 1", "raise RuntimeError('the cause')", "after = 2")
+    done = built.build()
+    assert done.returncode == 1
+    for expected in ("chapters/01_small.ipynb failed in cell 3 (id cell-2)", "RuntimeError", "the cause"):
+        assert expected in done.stderr
+    assert "[3/3]" not in done.stdout
+
+
+def test_what_a_reader_would_miss_fails_the_build_each_time(built: Book):
+    built.chapter(
+        "# A small chapter\n\n$\\nonsense$ as [Nobody et al., 1999](../book/references.md) wrote, see "
+        "[unheard-of](../book/glossary.md).",
+        "import matplotlib.pyplot as plt\n\n_ = plt.plot([1, 2])",
+    )
+    for _ in range(2):  # Sphinx warns while it reads a page: a second run must not be green because it reads no more
+        done = built.build()
+        assert done.returncode == 1
+        for expected in (
+            "without alt text",
+            "no entry in book/references.bib for: Nobody et al., 1999",
+            "no term in book/glossary.md for: unheard-of",
+            "a formula that cannot be read",
+        ):
+            assert expected in done.stderr
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+def test_missing_things_are_named_with_the_command_that_gets_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(site.shutil, "which", lambda name: None)
+    with pytest.raises(site.StoppedError, match=r"Node\.js is missing\. Get it with: .*nodejs"):
+        site.bundle()
+
+
+def test_missing_modules_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    with pytest.raises(site.StoppedError, match=r"node_modules is missing\. Get it with: npm ci"):
+        site.bundle()
+
+
+def test_toc_is_read_as_jupyter_book_reads_it():
+    from sphinx_external_toc.parsing import parse_toc_yaml
+
+    documents = [ROOT / f"{name}.ipynb" for name in parse_toc_yaml(ROOT / "_toc.yml")]
+    assert sorted(site.notebooks()) == sorted(path for path in documents if path.exists())
+
+
+def test_package_fingerprint_sees_code_and_look_but_not_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    package = tmp_path / "src" / "qkv"
+    (package / "__pycache__").mkdir(parents=True)
+    (package / "a.py").write_text("x = 1", encoding="utf-8")
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    seen = [site.package_fingerprint()]
+    for name, changes in (
+        ("a.py", True),
+        ("b.css", True),
+        ("book.mplstyle", True),
+        ("w.js", True),
+        ("note.txt", False),
+    ):
+        (package / name).write_text("x = 2", encoding="utf-8")
+        seen.append(site.package_fingerprint())
+        assert (seen[-1] != seen[-2]) == changes, name
+    (package / "__pycache__" / "a.py").write_text("x", encoding="utf-8")
+    assert site.package_fingerprint() == seen[-1]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    folder = tmp_path_factory.mktemp("served")
+    for name in ("a.js", "a.css", "a.svg", "a.woff2", "a.html", "a.ipynb"):
+        (folder / name).write_text("x", encoding="utf-8")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(site.Handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield "127.0.0.1", server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.js", "text/javascript; charset=utf-8"),
+        ("a.css", "text/css; charset=utf-8"),
+        ("a.svg", "image/svg+xml"),
+        ("a.woff2", "font/woff2"),
+        ("a.html", "text/html; charset=utf-8"),
+        ("a.ipynb", "application/x-ipynb+json"),
+    ],
+)
+def test_server_sends_types_and_keeps_nothing(served: tuple[str, int], name: str, kind: str):
+    connection = http.client.HTTPConnection(*served)
+    connection.request("GET", f"/{name}")
+    answer = connection.getresponse()
+    assert answer.getheader("Content-Type") == kind
+    assert answer.getheader("Cache-Control") == "no-store"
+    connection.close()
+
+
+def test_a_taken_port_is_passed_over(served: tuple[str, int]):
+    assert site.free_port(served[1]) > served[1]
