@@ -15,10 +15,10 @@ const GAP = 0.09; // between heads, in widths of an entry; the style keeps room 
 const HEADS = html`heads, <var>H</var>`;
 
 const WRONG = [
-  { value: "reshape both ways", label: "A: reshape in and out" },
-  { value: "reshape in", label: "B: reshape in, right way out" },
-  { value: "reshape out", label: "C: right way in, reshape out" },
-  { value: "heads first", label: "D: reshape to (H, B, n, d_head)" },
+  { value: "reshape both ways", label: "both: reshape in, reshape out" },
+  { value: "reshape in", label: "in: reshape in, right way out" },
+  { value: "reshape out", label: "out: right way in, reshape out" },
+  { value: "heads first", label: "first: reshape to (H, B, n, d_head)" },
 ];
 const titleOf = (route) =>
   route === "right" ? "right: name the axes, then transpose" : WRONG.find(({ value }) => value === route).label;
