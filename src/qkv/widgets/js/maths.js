@@ -385,7 +385,7 @@ export function placedScores({ scheme, d, base, head, words }) {
   const hands = perPosition((t) => sinusoidalEncoding(t, frequencies));
   const alone = scheme === "rope" ? hands(0) : new Float64Array(d);
   const place = {
-    sinusoidal: (word, t) => hands(t).map((hand, c) => hand + word[c]),
+    sinusoidal: (word, t) => added(word, hands(t)),
     rope: (word, t) => applyRope(word, hands(t)),
     alibi: (word) => word,
   }[scheme];
@@ -397,6 +397,12 @@ export function placedScores({ scheme, d, base, head, words }) {
     return scheme === "alibi" ? product / Math.sqrt(d) + alibiBias(head, 8, t - s) : product;
   };
   return { query, key, score, frequencies };
+}
+
+function added(a, b) {
+  const total = new Float64Array(a.length);
+  for (let c = 0; c < a.length; c++) total[c] = a[c] + b[c];
+  return total;
 }
 
 /** A function of a whole number that works out each value once. */

@@ -35,6 +35,7 @@ const SCHEMES = [
 ];
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
+const PLACES = range(0, LAST);
 const fixed = (x) => num(x, { places: 2 });
 
 export default widget("PositionExplorer", {
@@ -165,14 +166,14 @@ const handle = (state, set, name) => html`<div class="qkv-control qkv-pos-handle
 /* ---- the map: a row for every position, or ALiBi's factor for every query and key */
 
 function mapPanel(state, set) {
-  const { title, rows, columns, legend } = pictured(state);
+  const { title, rows, most, columns, legend } = pictured(state);
   const scores = state.scheme === "alibi";
   const label = `${title}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
   return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
     <figcaption><span class="qkv-label">${title}</span></figcaption>
     ${handle(state, set, "query")}
     <div class="qkv-pos-map-area">
-      <canvas role="img" aria-label=${label} width=${columns} height=${LAST + 1} ${ref(painter(state, rows))}></canvas>
+      <canvas role="img" aria-label=${label} width=${columns} height=${LAST + 1} ${ref(painter(state, rows, most))}></canvas>
       ${mark("query", state.query)} ${mark("key", state.key)}
       ${state.together && !scores ? kept(state) : nothing}
     </div>
@@ -191,47 +192,62 @@ const kept = ({ query, key }) => html`<div class="qkv-pos-kept"
 function pictured(state) {
   const { query, pair } = world(state);
   if (state.scheme === "alibi") {
-    const row = (t) => range(0, LAST).map((s) => Math.exp(alibiBias(state.head, 8, t - s)));
-    return { title: `head ${state.head} multiplies a weight by`, rows: row, columns: LAST + 1, legend: ["0", "1"] };
+    const factors = PLACES.map((distance) => Math.exp(alibiBias(state.head, 8, distance)));
+    const rows = (t) => PLACES.map((s) => factors[Math.abs(t - s)]);
+    return { title: `head ${state.head} multiplies a weight by`, rows, most: 1, columns: LAST + 1, legend: ["0", "1"] };
   }
   const what = {
     sinusoidal: pair ? "it + the code" : "the code",
     rope: pair ? "it, turned" : "hands at twelve, turned",
   };
   const most = pair ? 3 : 1;
-  const row = (t) => query(t).map((feature) => feature / most);
   return {
     title: `${what[state.scheme]}, at each position`,
-    rows: row,
+    rows: query,
+    most,
     columns: state.d,
     legend: [`−${most}`, `${most}`],
   };
 }
 
 /** Paints a canvas when what it shows, or a colour of the page, has changed. lit hands it over before it is in the page. */
-const painter = (state, rows) => (canvas) => {
+const painter = (state, rows, most) => (canvas) => {
   const wanted = `${world(state).setting} ${state.repainted}`;
   if (!canvas || canvas.dataset.painted === wanted) return;
   canvas.dataset.painted = wanted;
-  queueMicrotask(() => canvas.isConnected && paint(canvas, rows));
+  const when = `${state.scheme} ${state.repainted}`;
+  queueMicrotask(() => canvas.isConnected && paint(canvas, rows, most, shadesOf(canvas, when)));
 };
 
-function paint(canvas, rows) {
-  const style = getComputedStyle(canvas); // position_explorer.css says there what −1, 0 and 1 look like
-  const colours = [style.outlineColor, style.backgroundColor, style.color];
-  const [minus, paper, plus] = colours.map((colour) => colour.match(/[\d.]+/g).map(Number));
+function paint(canvas, rows, most, shades) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
-  let byte = 0;
+  const pixels = new Uint32Array(image.data.buffer);
+  let pixel = 0;
   for (let t = 0; t < canvas.height; t++) {
-    for (const value of rows(t)) {
-      const full = value < 0 ? minus : plus;
-      const share = Math.min(1, Math.abs(value));
-      for (let c = 0; c < 3; c++) image.data[byte++] = paper[c] + share * (full[c] - paper[c]);
-      image.data[byte++] = 255;
-    }
+    for (const value of rows(t)) pixels[pixel++] = shades[Math.round(100 + 100 * clamp(value / most, -1, 1))];
   }
   context.putImageData(image, 0, 0);
+}
+
+const knownShades = new WeakMap();
+
+/** The pixels of −1, −0.99, … 1 on this canvas: asking for its style is slow, so they are kept while `when` stays. */
+function shadesOf(canvas, when) {
+  if (knownShades.get(canvas)?.when !== when) {
+    const style = getComputedStyle(canvas); // position_explorer.css says there what −1, 0 and 1 look like
+    knownShades.set(canvas, { when, pixels: mixtures([style.outlineColor, style.backgroundColor, style.color]) });
+  }
+  return knownShades.get(canvas).pixels;
+}
+
+function mixtures(colours) {
+  const [minus, paper, plus] = colours.map((colour) => colour.match(/[\d.]+/g).map(Number));
+  const bytes = range(-100, 100).flatMap((percent) => {
+    const full = percent < 0 ? minus : plus;
+    return [0, 1, 2].map((c) => paper[c] + (Math.abs(percent) / 100) * (full[c] - paper[c])).concat(255);
+  });
+  return new Uint32Array(Uint8ClampedArray.from(bytes).buffer);
 }
 
 /** Calls back when the page turns light or dark; returns what ends that. */
