@@ -24,6 +24,8 @@ FOLDERS = ("chapters", "exercises", "solutions", "book")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 # What a cell may carry: tags say how the site shows it, nbgrader marks what is graded, the rest locks it.
 CELL_METADATA = ("deletable", "editable", "nbgrader", "tags")
+# The source of a prediction gives its answer away. The site leaves it out by its tag; these fold it in JupyterLab and Colab.
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -68,6 +70,8 @@ def normal_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
     nbval compares the outputs of cells that have one, and no others.
     """
     metadata = {key: cell.metadata[key] for key in CELL_METADATA if cell.metadata.get(key) not in (None, [])}
+    if "remove-input" in metadata.get("tags", []):
+        metadata |= FOLDED
     fields: dict[str, Any] = {
         "cell_type": cell.cell_type,
         "id": cell.get("id", ""),

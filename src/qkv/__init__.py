@@ -1,4 +1,4 @@
-"""QKV: self-attention you can touch. `from qkv import check` in an exercise, `from qkv.widgets import …` in a chapter."""
+"""QKV: self-attention you can touch. `from qkv import check` in exercises, `from qkv.widgets import …` in chapters."""
 
 from importlib import import_module
 from typing import Any
