@@ -162,6 +162,44 @@ def test_a_drag_back_to_its_start_is_no_press(open_page: Callable[..., Page]):
     assert sorted(page.evaluate("it.model.get('flipped')")) == [35, 36]
 
 
+def test_two_moves_in_one_frame_paint_once(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    page.evaluate(
+        """() => {
+          const at = (cell) => document.querySelector(`[data-cell="${cell}"]`).getBoundingClientRect();
+          const send = (type, cell, shift) => document.querySelector(`[data-cell="${cell}"]`).dispatchEvent(
+            new PointerEvent(type, { bubbles: true, buttons: 1, clientX: at(cell).x + shift, clientY: at(cell).y + 5 }));
+          send("pointerdown", 35, 5);
+          for (const shift of [5, 8, 11]) send("pointermove", 36, shift);
+        }"""
+    )
+    frame(page)
+    assert sorted(page.evaluate("it.model.get('flipped')")) == [35, 36]
+
+
+def test_the_space_bar_paints_after_a_drag(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    start, end = (page.locator(f'[data-cell="{cell}"]').bounding_box() for cell in (35, 36))
+    assert start is not None
+    assert end is not None
+    page.mouse.move(start["x"] + 5, start["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 5, end["y"] + 5, steps=2)
+    frame(page)
+    page.mouse.up()
+    page.locator('[data-cell="38"] input').focus()
+    page.keyboard.press("Space")
+    frame(page)
+    assert sorted(page.evaluate("it.model.get('flipped')")) == [35, 36, 38]
+
+
+def test_a_finger_taps_a_cell(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390, has_touch=True))
+    page.locator('[data-cell="35"]').tap()
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == [35]
+
+
 def test_arrow_keys_walk_and_the_space_bar_paints(open_page: Callable[..., Page]):
     page = opened(open_page())
     page.locator('[data-cell="28"] input').focus()

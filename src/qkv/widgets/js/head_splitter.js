@@ -1,3 +1,4 @@
+import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
 import { html, nothing, num, powersOfTwo, select, stepSlider, tables, toggle, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
@@ -29,7 +30,7 @@ export default widget("HeadSplitter", {
   view: (state, set, id) => html`
     ${controls(state, set)}
     <div class="qkv-top ${shown(state).length > 1 ? "qkv-both" : ""}">
-      ${input(state, set, id)}
+      ${guard([state.nudged, shown(state).length], () => input(state, set, id))}
       <p class="qkv-note">
         Entry 12 is feature 2 of token 1. A nudge adds 1 to every feature of one token; Δ marks an output that it moved,
         and beside each row stands by how much. Numbers and projections are random.

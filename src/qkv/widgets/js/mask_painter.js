@@ -70,7 +70,8 @@ function controls(state, set, id) {
 }
 
 const grid = (rows, state, set) => html`<table class="qkv-mask"
-  @keydown=${walk} @pointermove=${(event) => drag(event, state, set)} @click=${(event) => endOfDrag(event, state)}>
+  @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
+  @click=${(event) => endOfStroke(event, state)}>
   <colgroup><col class="qkv-names"></colgroup>
   <thead><tr>
     <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
@@ -147,25 +148,27 @@ function walk(event) {
   row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input")?.focus();
 }
 
-/** Dragging paints every cell on the way as the first one was painted. */
+/** A press on a cell begins a stroke; the stroke paints every cell on its way as that press would paint the first. */
+function begin(event, { stroke }) {
+  const start = event.target.closest("[data-cell]");
+  stroke.paint = start && { start, shown: !start.querySelector("input").checked, moved: false, met: new Set() };
+}
+
 function drag(event, state, set) {
-  const { stroke } = state;
-  if (event.buttons !== 1) {
-    stroke.paint = null;
-    return;
-  }
+  const { paint } = state.stroke;
+  if (!paint || event.buttons !== 1) return;
   const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-cell]");
-  if (!under || !event.currentTarget.contains(under)) return;
-  const from = event.target.closest("[data-cell]");
-  stroke.paint ??= { start: from ?? under, shown: !(from ?? under).querySelector("input").checked, moved: false };
-  if (under === stroke.paint.start && !stroke.paint.moved) return;
-  stroke.paint.moved = true;
-  const cells = [stroke.paint.start, under].filter((one) => one.querySelector("input").checked !== stroke.paint.shown);
-  const flipped = cells.reduce((list, one) => toggled(list, Number(one.dataset.cell)), state.flipped);
+  if (!under || !event.currentTarget.contains(under) || (under === paint.start && !paint.moved)) return;
+  paint.moved = true;
+  // A cell is asked once a stroke: what it shows may be older than what was painted.
+  const fresh = [...new Set([paint.start, under])].filter((cell) => !paint.met.has(cell));
+  const cells = fresh.filter((cell) => cell.querySelector("input").checked !== paint.shown);
+  for (const cell of fresh) paint.met.add(cell);
+  const flipped = cells.reduce((list, cell) => toggled(list, Number(cell.dataset.cell)), state.flipped);
   if (cells.length) set({ flipped });
 }
 
-/** A drag that ends where it began is no press. */
-function endOfDrag(event, { stroke }) {
-  if (stroke.paint?.moved && event.target.closest("[data-cell]")) event.preventDefault();
+/** A stroke that ends where it began is no press; a click without a press is the keyboard's. */
+function endOfStroke(event, { stroke }) {
+  if (stroke.paint?.moved && event.detail > 0 && event.target.closest("[data-cell]")) event.preventDefault();
 }
