@@ -180,6 +180,14 @@ def test_the_multiply_adds_counted_are_those_that_torch_runs(name, n_new, n_held
     assert 2 * sum(multiply_adds(model.shape, n_new, n_held)) == counter.get_total_flops()
 
 
+@every_shape
+def test_each_weight_of_a_matrix_costs_a_token_one_multiply_add(name):
+    parameters = dict(decoder(name).named_parameters())
+    matrices = [p for key, p in parameters.items() if p.ndim == 2 and key != "embedding.weight"]
+    assert multiply_adds(SHAPES[name], 1).projections == sum(p.numel() for p in matrices)
+    assert not [key for key in parameters if "bias" in key and ("attention" in key or "unembedding" in key)]
+
+
 def test_the_cost_of_a_token_grows_as_the_book_says():
     shape = SHAPES["grouped"]
     cached = [multiply_adds(shape, 1, n - 1) for n in (10, 20, 30)]
