@@ -168,7 +168,8 @@ def test_two_moves_in_one_frame_paint_once(open_page: Callable[..., Page]):
         """() => {
           const at = (cell) => document.querySelector(`[data-cell="${cell}"]`).getBoundingClientRect();
           const send = (type, cell, shift) => document.querySelector(`[data-cell="${cell}"]`).dispatchEvent(
-            new PointerEvent(type, { bubbles: true, buttons: 1, clientX: at(cell).x + shift, clientY: at(cell).y + 5 }));
+            new PointerEvent(type, { bubbles: true, buttons: 1, clientX: at(cell).x + shift, clientY: at(cell).y + 5 }),
+          );
           send("pointerdown", 35, 5);
           for (const shift of [5, 8, 11]) send("pointermove", 36, shift);
         }"""
