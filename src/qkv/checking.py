@@ -206,7 +206,7 @@ def _refers_to(value: Any) -> Iterator[Any]:
     elif isinstance(value, types.MethodType):
         yield value.__func__
     elif isinstance(value, type):
-        yield from vars(value).values()
+        yield from (member for member in vars(value).values() if not isinstance(member, str))
     elif isinstance(value, types.FunctionType):
         yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))
         yield from _names_in(value.__code__, value.__globals__)

@@ -108,7 +108,9 @@ LAST_ONE = "Ids below 0 are refused, and so are large ones. What is the largest 
 NEGATIVE = (
     "Ids that are too large are refused, and −1 gets a row. What does Python take index −1 for? Is that a word's id?"
 )
-TORCHS_ERROR = "Ids outside raise an error, but another one: {0}. Which exception does the question ask for, and who raises it?"
+TORCHS_ERROR = (
+    "Ids outside raise an error, but another one: {0}. Which exception does the question ask for, and who raises it?"
+)
 NOT_FLOATS = (
     "The ones stand in the right places, but they are {0}. This row will be multiplied with a table. Which kind of "
     "numbers is asked for?"
@@ -145,9 +147,7 @@ ONE_HOT = Question(
             "exception is asked for?",
             knobs={"check": guard(lambda ids, size: ids < 0), "rows": looked_up},
         ),
-        Misconception(
-            "id-off-by-one", LAST_ONE, knobs={"check": guard(lambda ids, size: (ids < 0) | (ids > size))}
-        ),
+        Misconception("id-off-by-one", LAST_ONE, knobs={"check": guard(lambda ids, size: (ids < 0) | (ids > size))}),
         Misconception(
             "id-off-by-one",
             LAST_ONE,
@@ -650,12 +650,16 @@ PAD_BATCH = Question(
         ),
         Misconception(
             "mask-off-by-one",
-            lambda seen: f"{says_real(seen)}One row of padding passes for real. Rows are counted from 0: which is last?",
+            lambda seen: (
+                f"{says_real(seen)}One row of padding passes for real. Rows are counted from 0: which is last?"
+            ),
             knobs={"real": shifted_mask(1)},
         ),
         Misconception(
             "mask-off-by-one",
-            lambda seen: f"{says_real(seen)}The last real row passes for padding. Rows are counted from 0: which is it?",
+            lambda seen: (
+                f"{says_real(seen)}The last real row passes for padding. Rows are counted from 0: which is it?"
+            ),
             knobs={"real": shifted_mask(-1)},
         ),
         Misconception(
@@ -670,17 +674,23 @@ PAD_BATCH = Question(
         ),
         Misconception(
             "one-length-for-all",
-            lambda seen: f"{says_real(seen)}Every sequence has the first one's length there. Where does each row get its own?",
+            lambda seen: (
+                f"{says_real(seen)}Every sequence has the first one's length there. Where does each row get its own?"
+            ),
             knobs={"real": lambda b, mask, lengths: first_places([lengths[0]] * len(lengths))(b, mask, lengths)},
         ),
         Misconception(
             "one-length-for-all",
-            lambda seen: f"{says_real(seen)}Every sequence has the last one's length there. Where does each row get its own?",
+            lambda seen: (
+                f"{says_real(seen)}Every sequence has the last one's length there. Where does each row get its own?"
+            ),
             knobs={"real": lambda b, mask, lengths: first_places([lengths[-1]] * len(lengths))(b, mask, lengths)},
         ),
         Misconception(
             "one-length-for-all",
-            lambda seen: f"{says_real(seen)}Every sequence has the shortest one's length there. Where does each get its own?",
+            lambda seen: (
+                f"{says_real(seen)}Every sequence has the shortest one's length there. Where does each get its own?"
+            ),
             knobs={"real": lambda b, mask, lengths: first_places([min(lengths)] * len(lengths))(b, mask, lengths)},
         ),
         Misconception(

@@ -923,9 +923,7 @@ WEIGHTED_SUM = Question(
             "You divided by what each column sums to. Who shares out a weight of 1, a query or a key?",
             knobs={"share": lambda weights: weights / weights.sum(-2, keepdim=True)},
         ),
-        Misconception(
-            "averaged-over-keys", average, knobs={"mix": lambda weights, v: weights @ v / weights.shape[-1]}
-        ),
+        Misconception("averaged-over-keys", average, knobs={"mix": lambda weights, v: weights @ v / weights.shape[-1]}),
         Misconception(
             "scaled-though-not-asked",
             "Your output is divided by √d_v. In attention a root divides the scores, before the softmax. Does it "
