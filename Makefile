@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book site lab test test-all test-the-tests build format release clean
+.PHONY: help book site lab grade test test-all test-the-tests build format release clean
 
 help: ## Say what each command does
 	@echo "QKV: self-attention you can touch"
@@ -31,6 +31,9 @@ test-all: $(VENV)/ready node_modules/ready ## Run the gate and the long sweeps
 test-the-tests: $(VENV)/ready node_modules/ready ## Break each guarded thing in a copy: which tests go red?
 	@$(BIN)/python tools/system.py chromium
 	@$(BIN)/python tools/breakages.py
+
+grade: $(VENV)/ready ## Grade your own exercises/, here (NOTEBOOKS=… for others)
+	@$(BIN)/qkv grade $(or $(NOTEBOOKS),$(wildcard exercises/*.ipynb))
 
 build: $(VENV)/ready node_modules/ready ## Bundle the widgets' JavaScript (commit what it writes)
 	@node tools/bundle.mjs

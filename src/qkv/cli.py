@@ -20,8 +20,43 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="qkv", description="Self-attention you can touch: the course's commands.")
     parser.add_argument("--version", action="version", version=f"qkv {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_grade(commands)
     _add_release(commands)
     return parser
+
+
+def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "grade",
+        help="grade your own notebook, here",
+        description="Run a notebook in a fresh Python and check its answers, as its own check cells do.",
+        epilog="Nothing protects this machine from the notebook, nor the points: for your own work, not for credit.",
+    )
+    parser.add_argument(
+        "notebooks", nargs="+", type=Path, metavar="NOTEBOOK", help="such as exercises/03_scaling.ipynb"
+    )
+    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="seconds for each; default: 120")
+    parser.set_defaults(run=_grade)
+
+
+def _grade(asked: argparse.Namespace) -> int:
+    from qkv.grading.own import UnreadableError, grade
+
+    total = full = 0.0
+    worst = 0
+    for notebook in asked.notebooks:
+        print(f"{notebook}\n", flush=True)
+        try:
+            result = grade(notebook, asked.timeout)
+        except UnreadableError as why:
+            print(f"qkv grade: {notebook} was not graded: {why}", file=sys.stderr)
+            worst = 1
+            continue
+        total += sum(result.points.values())
+        full += sum(result.max_points.values())
+    if full:
+        print(f"\n{total:g} of {full:g} points. This was your own machine: it is not for credit.")
+    return worst
 
 
 def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

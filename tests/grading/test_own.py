@@ -1,0 +1,81 @@
+"""`qkv grade` on notebooks of a learner: solved, unanswered, broken, and none at all."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from qkv.cli import main
+from qkv.grading.own import UnreadableError, answers, grade
+from qkv.questions import chapters, questions_of
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTION = ROOT / "solutions" / "03_scaling.ipynb"
+
+
+def notebook(folder: Path, *cells: str) -> Path:
+    path = folder / "mine.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells]), path)
+    return path
+
+
+@pytest.mark.parametrize("solution", sorted(ROOT.glob("solutions/*.ipynb")), ids=lambda path: path.stem)
+def test_a_solution_gets_full_marks(solution: Path, capsys: pytest.CaptureFixture[str]):
+    result = grade(solution, timeout=120)
+    assert result.full, capsys.readouterr().out
+    chapter = int(solution.stem[:2])
+    assert chapter in chapters()
+    assert result.max_points == {q.id: q.points for q in questions_of(chapter).values()}
+
+
+def test_an_exercise_gets_nothing_and_no_blame(capsys: pytest.CaptureFixture[str]):
+    result = grade(ROOT / "exercises" / "03_scaling.ipynb", timeout=120)
+    assert set(result.points.values()) == {0}
+    shown = capsys.readouterr().out
+    assert shown.count("not attempted") >= len(result.points)
+    assert "raised" not in shown
+
+
+def test_a_cell_that_fails_costs_only_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = notebook(
+        tmp_path,
+        "%matplotlib inline\nimport torch\nfrom qkv import check",
+        "import sys\nsys.exit(3)",
+        "def score_variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k",
+        "undefined_name",
+        'check("3.2", score_variance).points',
+    )
+    result = grade(path, timeout=120)
+    shown = capsys.readouterr().out
+    assert result.points["3.2"] == result.max_points["3.2"]
+    assert result.points["3.1"] == 0
+    assert "Code cell 2 raised SystemExit: 3" in shown
+    assert "Code cell 4 raised NameError" in shown
+
+
+def test_feedback_names_the_idea(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = notebook(tmp_path, "def scores(q, k):\n    return q @ k.mT", 'check("3.1", scores).points')
+    assert grade(path, timeout=120).points["3.1"] == 0
+    assert "no-scale" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [("", "not a notebook"), ("[]", "not a notebook"), ('{"cells": []}', "no check of this course")],
+)
+def test_what_is_no_notebook_is_said(tmp_path: Path, content: str, why: str, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "x.ipynb"
+    path.write_text(content)
+    assert main(["grade", str(path)]) == 1
+    assert why in capsys.readouterr().err
+
+
+def test_an_endless_loop_ends(tmp_path: Path):
+    path = notebook(tmp_path, "while True: pass", 'check("3.1", f)')
+    with pytest.raises(UnreadableError, match="more than 8 seconds"):
+        grade(path, timeout=8)
+
+
+def test_checks_are_found_however_they_are_spaced():
+    cells = ['check( "3.1" ,\n scaled )', "check('4.1', softmax).points", "# check(3, f)"]
+    assert answers(cells) == {"3.1": "scaled", "4.1": "softmax"}
