@@ -56,7 +56,7 @@ def test_a_cell_that_fails_costs_only_itself(tmp_path: Path, capsys: pytest.Capt
 def test_feedback_names_the_idea(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = notebook(tmp_path, "def scores(q, k):\n    return q @ k.mT", 'check("3.1", scores).points')
     assert grade(path, timeout=120).points["3.1"] == 0
-    assert "no-scale" in capsys.readouterr().out
+    assert "no scale" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
