@@ -97,6 +97,16 @@ def numbered(navigation: str, page: str) -> str:
     return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
 
 
+def accessible(body: str) -> str:
+    """The text of a page with what docutils writes mended for screen readers.
+
+    The role of a reference is deprecated, and its parent is a list. The corner of a table that names rows and columns
+    is empty, and so no header of anything.
+    """
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    return re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
+
+
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Change what a page is made of, after every extension had its say."""
     context.setdefault("body", "")
@@ -105,9 +115,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     text = "".join((context["body"], context["furo_navigation_tree"], *titles))
     for kind in ("script_files", "css_files"):
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text, page)]
-    # The role that docutils gives to a reference is deprecated, and its parent is a list.
-    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
-    context["body"] = OUTSIDE_LINK.sub('<a rel="noopener" ', body)
+    context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     context["qkv_wordmark"] = WORDMARK
     context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
     if doctree is not None:
