@@ -39,6 +39,9 @@ def is_outside(ids: Tensor, vocab_size: int) -> Tensor:
     return (ids < 0) | (ids >= vocab_size)
 
 
+in_range = guard(is_outside)
+
+
 def unguarded(ids: Tensor, vocab_size: int) -> None:
     pass
 
@@ -51,9 +54,7 @@ def looked_up(ids: Tensor, vocab_size: int) -> Tensor:
     return torch.eye(vocab_size)[ids]
 
 
-def one_hot_variant(
-    check: Guard = guard(is_outside), rows: Callable[[Tensor, int], Tensor] = compared
-) -> Callable[..., Tensor]:
+def one_hot_variant(check: Guard = in_range, rows: Callable[[Tensor, int], Tensor] = compared) -> Callable[..., Tensor]:
     """Give an answer to 1.1 that tests ids, or makes rows, in another way."""
 
     def variant(ids: Tensor, vocab_size: int) -> Tensor:
@@ -605,7 +606,10 @@ def says_real(seen: Seen) -> str:
     return f"Your mask takes {mask.bool().sum(-1).tolist()} rows for real. "
 
 
-READ_OFF = "Your mask was read off the numbers. A silent window is {0}, and real. Who knows how many rows are real, before any zero is added?"
+READ_OFF = (
+    "Your mask was read off the numbers. A silent window is {0}, and real. Who knows how many rows are real, before "
+    "any zero is added?"
+)
 
 PAD_BATCH = Question(
     id="1.3",
@@ -719,7 +723,8 @@ PAD_BATCH = Question(
         ),
         Misconception(
             "mask-for-every-number",
-            "Your mask has an entry for each number of the batch. Can one feature of a row be real and another padding?",
+            "Your mask has an entry for each number of the batch. Can one feature of a row be real and another "
+            "padding?",
             knobs={"real": lambda batch, mask, lengths: mask[..., None].expand_as(batch)},
         ),
         Misconception(

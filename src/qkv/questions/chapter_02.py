@@ -106,12 +106,14 @@ PROJECT_QKV = Question(
         ),
         Misconception(
             "entry-by-entry",
-            "Entries were multiplied one by one, and not summed. That runs only for some sizes. Is `*` a matrix product?",
+            "Entries were multiplied one by one, and not summed. That runs only for some sizes. Is `*` a matrix "
+            "product?",
             knobs={"project": lambda x, w: x * w},
         ),
         Misconception(
             "scaled-already",
-            "Your results are divided by √d_k. The formula divides the scores, later on. What do projections divide by?",
+            "Your results are divided by √d_k. The formula divides the scores, later on. What do projections "
+            "divide by?",
             knobs={"project": lambda x, w: x @ w / math.sqrt(w.shape[-1])},
         ),
         Misconception(
@@ -368,7 +370,8 @@ ATTENTION_SCORES = Question(
         ),
         Misconception(
             "squared-distance",
-            "Your scores are squared distances, with the sign turned or not. A dot product is one part of those. Which?",
+            "Your scores are squared distances, with the sign turned or not. A dot product is one part of those. "
+            "Which?",
             knobs={"product": lambda q, k: -(torch.cdist(q, k) ** 2)},
         ),
         Misconception(
@@ -411,7 +414,8 @@ ATTENTION_SCORES = Question(
         ),
         Misconception(
             "features-compared",
-            "Your table compares features with features, over all tokens. Which two things does a score bring together?",
+            "Your table compares features with features, over all tokens. Which two things does a score bring "
+            "together?",
             knobs={"product": lambda q, k: q.mT @ k},
         ),
         Misconception(
@@ -706,7 +710,7 @@ ADDITIVE_SCORES = Question(
             "scaled-though-not-asked",
             "Your hidden units are divided by √d_k before the tanh. The formula of this score has no root. Which one "
             "has?",
-            twin=lambda q, k, w_q, w_k, v: additive_scores(*(t / math.sqrt(q.shape[-1]) for t in (q, k)), w_q, w_k, v),
+            knobs={"project": lambda x, w: x @ w / math.sqrt(x.shape[-1])},
         ),
         Misconception(
             "dot-product-after-all",
@@ -965,7 +969,8 @@ WEIGHTED_SUM = Question(
         ),
         Misconception(
             "masked-though-not-asked",
-            "Later tokens have no part in your outputs. A causal mask comes in chapter 5. Did this question ask for one?",
+            "Later tokens have no part in your outputs. A causal mask comes in chapter 5. Did this question ask "
+            "for one?",
             knobs={"share": lambda weights: weights.tril()},
         ),
         Misconception(
@@ -1201,7 +1206,8 @@ SINGLE_HEAD = Question(
         ),
         Misconception(
             "query-and-key-swapped",
-            "Your rows belong to keys, or your queries are made by w_k and your keys by w_q. Who asks, and who is asked?",
+            "Your rows belong to keys, or your queries are made by w_k and your keys by w_q. Who asks, and who "
+            "is asked?",
             knobs={"roles": lambda layers, x: (layers.w_k(x), layers.w_q(x), layers.w_v(x))},
         ),
         Misconception(
