@@ -1,0 +1,1325 @@
+"""Chapter 6, where am I: what is asked, and what people get wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.positions import alibi_bias, apply_rope, shift_matrix, sinusoidal_encoding
+from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+
+WIDTHS = (6, 10, 12, 14)  # even; 8 is left out, because a width of 8 hides some mistakes
+WIDE = 20  # its second pair turns fast and shows a slightly different base, far from position 0
+# Many compute angles in float32. No mistake: far from 0 that costs 1e-4, and a base of 10,001 shows by 4e-3.
+FAR = 1e-3
+
+# ── the frequencies, which 6.1 to 6.3 have in common ──────────────────────────────────────────────
+
+Speeds = Callable[[int, float], Tensor]  # of d and the base: one frequency for each pair (d/2,)
+
+
+def right_speeds(d: int, base: float) -> Tensor:
+    return speeds_by(lambda i, d: 2 * i / d)(d, base)
+
+
+def speeds_by(exponent: Callable[[Tensor, int], Tensor]) -> Speeds:
+    """Give frequencies base^(−exponent), where the exponent depends on the pair's number i and on d."""
+    return lambda d, base: base ** -exponent(torch.arange(d // 2, dtype=torch.float64), d)
+
+
+def same_speed(d: int, base: float) -> Tensor:
+    return torch.ones(d // 2, dtype=torch.float64)
+
+
+SPEEDS = (
+    Misconception(
+        "two-forgotten",
+        lambda seen: (
+            f"Your pairs slow down half as fast as they should: the last of {pairs_of(seen)} is far from 1/10000. "
+            "What is the exponent for pair i, and how many pairs share d features?"
+        ),
+        knobs={"speeds": speeds_by(lambda i, d: i / d)},
+    ),
+    Misconception(
+        "two-counted-twice",
+        "Your pairs slow down twice as fast as they should. If you step through 0, 2, 4, …, is that i, or 2i already?",
+        knobs={"speeds": speeds_by(lambda i, d: 4 * i / d)},
+    ),
+    Misconception(
+        "all-pairs-alike",
+        "All your pairs turn at the same speed. What does a clock with one hand only say after a full turn? "
+        "Is your exponent rounded, or left out?",
+        knobs={"speeds": same_speed},
+    ),
+    Misconception(
+        "pairs-numbered-from-one",
+        "Your first pair is slowed down already. How fast should it turn, in radians a step, and so what is the first "
+        "i?",
+        knobs={"speeds": speeds_by(lambda i, d: 2 * (i + 1) / d)},
+    ),
+    Misconception(
+        "slowed-to-the-very-base",
+        "Your last pair turns at exactly 1/base: the exponent runs up to 1. By what does the formula divide 2i?",
+        knobs={"speeds": speeds_by(lambda i, d: 2 * i / max(d - 2, 1))},
+    ),
+    Misconception(
+        "speeds-reversed",
+        "Your slow pairs come first and the fast ones last. Which pair turns by a whole radian a step?",
+        knobs={"speeds": lambda d, base: right_speeds(d, base).flip(0)},
+    ),
+    Misconception(
+        "speeds-in-a-line",
+        "Your speeds fall in equal steps. Should each be a fixed amount below the one before, or a fixed fraction?",
+        knobs={"speeds": lambda d, base: 1 - torch.arange(0, d, 2, dtype=torch.float64) / d},
+    ),
+    Misconception(
+        "base-for-power",
+        "Your speeds are 1/(base · 2i/d) or alike: the base is multiplied. Which operation joins 10000 and 2i/d?",
+        knobs={
+            "speeds": lambda d, base: 1 / (base * torch.arange(0, d, 2, dtype=torch.float64) / d).clamp(min=1),
+        },
+    ),
+    Misconception(
+        "e-for-the-base",
+        "Your speeds are powers of e. What must the exponent be multiplied with, so that they become powers of the "
+        "base?",
+        knobs={"speeds": lambda d, base: right_speeds(d, math.e)},
+    ),
+    Misconception(
+        "full-turns",
+        "Your angles are 2π times what was expected. Does a frequency of 1 mean one turn a step here, or one radian?",
+        knobs={"speeds": lambda d, base: 2 * math.pi * right_speeds(d, base)},
+    ),
+    Misconception(
+        "degrees",
+        "Your angles are π/180 times what was expected. Are they in degrees anywhere? What do `sin` and `cos` take?",
+        knobs={"speeds": lambda d, base: math.pi / 180 * right_speeds(d, base)},
+    ),
+    Misconception(
+        "speeds-grow",
+        "Your pairs turn faster and faster. Which sign does the exponent have, if each hand is slower than the one "
+        "before?",
+        knobs={"speeds": speeds_by(lambda i, d: -2 * i / d)},
+    ),
+)
+
+
+def other_base(base: float) -> Misconception:
+    return Misconception(
+        "another-base",
+        f"Your frequencies have the base {base:,.0f}. Which base does the chapter's formula have, and which was asked "
+        "for?",
+        knobs={"speeds": lambda d, _: right_speeds(d, base)},
+    )
+
+
+def pairs_of(seen: Seen) -> str:
+    """Say how many pairs there are in a case."""
+    width = seen.case.sizes.get("d_model") or seen.case.sizes.get("d", 2)
+    return f"{width // 2} pairs" if width > 2 else "all pairs"
+
+
+# ── 6.1 the sinusoidal encoding ───────────────────────────────────────────────────────────────────
+
+Lay = Callable[[Tensor, Tensor], Tensor]  # of sines and cosines (n, d/2): the table
+
+
+def alternating(sines: Tensor, cosines: Tensor) -> Tensor:
+    return torch.stack([sines, cosines], dim=-1).flatten(-2)
+
+
+def encoding_variant(
+    speeds: Speeds = right_speeds,
+    times: Callable[[int, int], Tensor] = lambda n, d: torch.arange(n, dtype=torch.float64),
+    lay: Lay = alternating,
+    after: Callable[[Tensor], Tensor] = lambda table: table,
+) -> Callable[..., Tensor]:
+    """Give an answer to 6.1 that has other frequencies, positions, columns, or goes on in another way."""
+
+    def variant(n: int, d_model: int) -> Tensor:
+        angles = torch.outer(times(n, d_model), speeds(d_model, 10000.0))
+        return after(lay(angles.sin(), angles.cos()).float())
+
+    return variant
+
+
+def encoding_by_columns(exponent: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """Give an answer to 6.1 with a frequency for each column, in place of each pair."""
+
+    def variant(n: int, d_model: int) -> Tensor:
+        j = torch.arange(d_model, dtype=torch.float64)
+        angles = torch.outer(torch.arange(n, dtype=torch.float64), 10000.0 ** -exponent(j, d_model))
+        return torch.where(j % 2 == 0, angles.sin(), angles.cos()).float()
+
+    return variant
+
+
+def growing_in_float32(n: int, d_model: int) -> Tensor:
+    angles = torch.arange(n)[:, None] * 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return alternating(angles.sin(), angles.cos())
+
+
+def frequency_outside(n: int, d_model: int) -> Tensor:
+    hands = torch.arange(n, dtype=torch.float64)[:, None]
+    speeds = right_speeds(d_model, 10000.0)
+    return alternating(hands.sin() * speeds, hands.cos() * speeds).float()
+
+
+def draw_sizes(draw: Draw) -> list[Case]:
+    def case(name: str, tolerance: float | None = None, **fixed: int) -> Case:
+        s = draw.sizes("n", "d_model", **{"d_model": draw.choose(WIDTHS)} | fixed)
+        return Case(call(s["n"], s["d_model"]), name, s, tolerance=tolerance)
+
+    same = draw.choose(WIDTHS)
+    return [
+        case("plain", d_model=6),
+        case("plain"),
+        case("more features than positions", n=draw.whole(3, 7), d_model=draw.choose((32, 48, 64))),
+        case("as many positions as features", n=same, d_model=same),
+        case("n = 1", n=1),
+        case("one pair", d_model=2),
+        case("a long text", n=draw.whole(900, 1000), d_model=WIDE, tolerance=FAR),
+    ]
+
+
+SINUSOIDAL = Question(
+    id="6.1",
+    points=4,
+    title="A clock for every position",
+    inputs=("n", "d_model"),
+    outputs=("encoding (n, d_model)",),
+    draw=draw_sizes,
+    reference=sinusoidal_encoding,
+    variant=encoding_variant,
+    about="Positions go down, features across, in float32.",
+    misconceptions=(
+        Misconception(
+            "sin-and-cos-swapped",
+            "At position 0 your rows begin with 1, 0. There every hand points to twelve. What is the sine of 0, and "
+            "which of the two stands at the even places?",
+            knobs={"lay": lambda sines, cosines: alternating(cosines, sines)},
+        ),
+        Misconception(
+            "concatenated",
+            "All your sines come first, then all your cosines. Where do the two features of one hand stand in the "
+            "formula?",
+            knobs={"lay": lambda sines, cosines: torch.cat([sines, cosines], dim=-1)},
+        ),
+        Misconception(
+            "concatenated",
+            "All your cosines come first, then all your sines. Where do the two features of one hand stand, and which "
+            "of them is first?",
+            knobs={"lay": lambda sines, cosines: torch.cat([cosines, sines], dim=-1)},
+        ),
+        Misconception(
+            "only-sines",
+            "Every column is a sine. At which angles does the sine alone not tell where a hand points?",
+            knobs={"lay": lambda sines, cosines: alternating(sines, sines)},
+        ),
+        Misconception(
+            "only-cosines",
+            "Every column is a cosine. Does a cosine tell a hand that is before twelve from one that is past it?",
+            knobs={"lay": lambda sines, cosines: alternating(cosines, cosines)},
+        ),
+        Misconception(
+            "frequencies-by-index",
+            "Your odd columns turn more slowly than the even ones beside them. Do a sine and its cosine belong to one "
+            "hand, or to two?",
+            twin=encoding_by_columns(lambda j, d: j / d),
+        ),
+        Misconception(
+            "frequencies-by-index",
+            "Each of your columns has a frequency of its own, from 2·(column)/d. How many hands are there, and what "
+            "is i the number of?",
+            twin=encoding_by_columns(lambda j, d: 2 * j / d),
+        ),
+        Misconception(
+            "frequencies-by-index",
+            "Your odd columns turn faster or slower than their even neighbours. Which i do columns 2 and 3 share?",
+            twin=encoding_by_columns(lambda j, d: 2 * ((j + 1) // 2) / d),
+        ),
+        *SPEEDS,
+        other_base(1000.0),
+        other_base(100000.0),
+        Misconception(
+            "speeds-grow",
+            "Your hands turn faster and faster. Is the position divided by 10000 to the power 2i/d, or multiplied?",
+            twin=growing_in_float32,
+        ),
+        Misconception(
+            "frequency-outside-the-sine",
+            "Your columns get smaller, not slower: the frequency stands outside the sine. How long is every hand?",
+            twin=frequency_outside,
+        ),
+        Misconception(
+            "positions-from-one",
+            "Your first row is that of position 1. Where should every hand point at the first token?",
+            knobs={"times": lambda n, d: torch.arange(1, n + 1, dtype=torch.float64)},
+        ),
+        Misconception(
+            "positions-as-fractions",
+            "Your positions run from 0 to 1, whatever n is. Has position 3 the same code in a short text and in a "
+            "long one?",
+            knobs={"times": lambda n, d: torch.arange(n, dtype=torch.float64) / n},
+        ),
+        Misconception(
+            "positions-as-fractions",
+            "Your last row is always at the same angle. Has position 3 the same code in a short text and in a long "
+            "one?",
+            knobs={"times": lambda n, d: torch.arange(n, dtype=torch.float64) / max(n - 1, 1)},
+        ),
+        Misconception(
+            "positions-backwards",
+            "Your last row has position 0. At which end does the text begin?",
+            knobs={"times": lambda n, d: torch.arange(n - 1, -1, -1, dtype=torch.float64)},
+        ),
+        Misconception(
+            "turned-backwards",
+            "Your sines have the wrong sign. Which way does a hand turn when the position grows?",
+            knobs={"lay": lambda sines, cosines: alternating(-sines, cosines)},
+        ),
+        Misconception(
+            "cosines-negative",
+            "Your cosines have the wrong sign. What is the cosine of 0, where every hand begins?",
+            knobs={"lay": lambda sines, cosines: alternating(sines, -cosines)},
+        ),
+        Misconception(
+            "transposed",
+            "Your positions go across and your features down. What is a row in this course?",
+            knobs={"after": lambda table: table.mT},
+        ),
+        Misconception(
+            "batch-axis-added",
+            "Your table has one axis too many in front. How many axes does (n, d_model) have?",
+            knobs={"after": lambda table: table.unsqueeze(0)},
+        ),
+        Misconception(
+            "scaled",
+            lambda seen: (
+                f"Your table is √{seen['d_model']} times what was expected. A sine never goes past 1: how far does "
+                "yours go?"
+            ),
+            knobs={"after": lambda table: table * math.sqrt(table.shape[-1])},
+        ),
+        Misconception(
+            "scaled",
+            "Your table was divided by √d_model. A hand of a clock has length 1: how long is yours?",
+            knobs={"after": lambda table: table / math.sqrt(table.shape[-1])},
+        ),
+        Misconception(
+            "scaled",
+            "Each of your rows has length 1. Each single hand should have. How long is a row of d/2 hands?",
+            knobs={"after": lambda table: table / table.norm(dim=-1, keepdim=True)},
+        ),
+        Misconception(
+            "angles-returned",
+            "Your table holds angles, or positions, and they grow without bound. What turns an angle into two numbers "
+            "between −1 and 1?",
+            twin=lambda n, d_model: torch.outer(
+                torch.arange(n, dtype=torch.float64), right_speeds(d_model, 10000.0)
+            ).float(),
+        ),
+        Misconception(
+            "one-row-only",
+            "One row came back, that of the last position. How many positions are asked for?",
+            twin=lambda n, d_model: sinusoidal_encoding(n, d_model)[-1],
+        ),
+        Misconception(
+            "one-row-only",
+            "One row came back, that of position n. Which positions are asked for, and how many?",
+            twin=lambda n, d_model: sinusoidal_encoding(n + 1, d_model)[-1],
+        ),
+        Misconception(
+            "one-position-too-many",
+            "Your table has a row for position n. It counts from 0: which is the last of n positions?",
+            twin=lambda n, d_model: sinusoidal_encoding(n + 1, d_model),
+        ),
+    ),
+)
+
+# ── 6.2 a shift is a rotation ─────────────────────────────────────────────────────────────────────
+
+Block = Callable[[Tensor, Tensor], tuple[Tensor, ...]]  # of cosines and sines (d/2,): four entries, row by row
+Place = Callable[[Tensor], Tensor]  # of blocks (d/2, 2, 2): the matrix
+
+
+def forward_turn(cos: Tensor, sin: Tensor) -> tuple[Tensor, ...]:
+    return cos, sin, -sin, cos
+
+
+def along_the_diagonal(blocks: Tensor) -> Tensor:
+    return torch.block_diag(*blocks)
+
+
+def in_halves(blocks: Tensor) -> Tensor:
+    return torch.cat([torch.cat([torch.diag(blocks[:, i, j]) for j in (0, 1)], dim=1) for i in (0, 1)])
+
+
+def against_the_diagonal(blocks: Tensor) -> Tensor:
+    return torch.block_diag(*blocks.flip(0)).flip(0).unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+
+
+def shift_variant(
+    speeds: Speeds = right_speeds,
+    steps: Callable[[int, int], int] = lambda k, d: k,
+    block: Block = forward_turn,
+    place: Place = along_the_diagonal,
+) -> Callable[..., Tensor]:
+    """Give an answer to 6.2 that turns by other angles, in other blocks, or lays them out in another way."""
+
+    def variant(k: int, d_model: int) -> Tensor:
+        angles = steps(k, d_model) * speeds(d_model, 10000.0)
+        entries = torch.stack(torch.broadcast_tensors(*block(angles.cos(), angles.sin())), dim=-1)
+        return place(entries.unflatten(-1, (2, 2))).float()
+
+    return variant
+
+
+def first_pair_only(blocks: Tensor) -> Tensor:
+    size = 2 * len(blocks)
+    return torch.block_diag(blocks[0], torch.eye(size - 2, dtype=blocks.dtype))
+
+
+def first_pair_and_zeros(blocks: Tensor) -> Tensor:
+    size = 2 * len(blocks)
+    return torch.block_diag(blocks[0], torch.zeros(size - 2, size - 2, dtype=blocks.dtype))
+
+
+def draw_shifts(draw: Draw) -> list[Case]:
+    def case(name: str, k: int, tolerance: float | None = None, d_model: int | None = None) -> Case:
+        d = draw.choose([width for width in WIDTHS if width != k]) if d_model is None else d_model
+        return Case(call(k, d), name, {"k": k, "d_model": d}, tolerance=tolerance)
+
+    return [
+        case("plain", draw.whole(2, 5), d_model=6),
+        case("plain", draw.choose((7, 9, 11))),
+        case("k = 1", 1),
+        case("k = 0", 0),
+        case("one pair", draw.whole(3, 9), d_model=2),
+        case("k is as large as d_model", 10, d_model=10),
+        case("many features", draw.whole(12, 19), d_model=draw.choose((32, 48))),
+        case("a long way", draw.whole(900, 1000), FAR, WIDE),
+    ]
+
+
+SHIFT = Question(
+    id="6.2",
+    points=4,
+    title="A shift is a rotation",
+    inputs=("k", "d_model"),
+    outputs=("matrix (d_model, d_model)",),
+    draw=draw_shifts,
+    reference=shift_matrix,
+    variant=shift_variant,
+    any_float=True,
+    misconceptions=(
+        Misconception(
+            "shifted-backwards",
+            "Your matrix takes PE[t] to PE[t − k]: it stands transposed, or its signs are on the other sine. Work out "
+            "sin((t + k)ω) with the formula for sin(a + b). Which sign has its second term?",
+            knobs={"block": lambda cos, sin: (cos, -sin, sin, cos)},
+        ),
+        Misconception(
+            "both-signs-plus",
+            "Both your sines have a plus. Does this matrix keep a hand's length? Work out cos(a + b) once more.",
+            knobs={"block": lambda cos, sin: (cos, sin, sin, cos)},
+        ),
+        Misconception(
+            "both-signs-minus",
+            "Both your sines have a minus. Does this matrix keep a hand's length? Work out sin(a + b) once more.",
+            knobs={"block": lambda cos, sin: (cos, -sin, -sin, cos)},
+        ),
+        Misconception(
+            "mirrored",
+            "Your blocks mirror a hand in place of turning it: their determinant is −1. What should k = 0 give?",
+            knobs={"block": lambda cos, sin: (cos, sin, sin, -cos)},
+        ),
+        Misconception(
+            "mirrored",
+            "Your blocks mirror a hand in place of turning it: their determinant is −1. What should k = 0 give?",
+            knobs={"block": lambda cos, sin: (-cos, sin, sin, cos)},
+        ),
+        Misconception(
+            "mirrored",
+            "Your blocks mirror a hand: for k = 0 they exchange sine and cosine. What should k = 0 give?",
+            knobs={"block": lambda cos, sin: (sin, cos, cos, -sin)},
+        ),
+        Misconception(
+            "sin-and-cos-swapped",
+            "For k = 0 your matrix is not the identity: the sines stand on the diagonal. What is sin 0?",
+            knobs={"block": lambda cos, sin: (sin, cos, -cos, sin)},
+        ),
+        Misconception(
+            "sin-and-cos-swapped",
+            "For k = 0 your matrix is not the identity: the sines stand on the diagonal. What is sin 0?",
+            knobs={"block": lambda cos, sin: (sin, -cos, cos, sin)},
+        ),
+        Misconception(
+            "sin-and-cos-swapped",
+            "For k = 0 your matrix exchanges sine and cosine. Should a shift by nothing change anything?",
+            knobs={"block": lambda cos, sin: (sin, cos, cos, sin)},
+        ),
+        Misconception(
+            "signs-turned-round",
+            "For k = 0 your matrix is minus the identity: every hand is turned by half a turn too much. Which signs "
+            "are wrong?",
+            knobs={"block": lambda cos, sin: (-cos, -sin, sin, -cos)},
+        ),
+        Misconception(
+            "diagonal-only",
+            "Your matrix is zero off the diagonal. Can the new sine be had from the old sine alone?",
+            knobs={"block": lambda cos, sin: (cos, 0 * cos, 0 * cos, cos)},
+        ),
+        Misconception(
+            "diagonal-only",
+            "Your matrix is zero off the diagonal. Can the new sine be had from the old sine alone?",
+            knobs={"block": lambda cos, sin: (sin, 0 * cos, 0 * cos, cos)},
+        ),
+        Misconception(
+            "in-halves",
+            "Your matrix fits a code with all sines first and then all cosines. Where do the sine and the cosine of "
+            "one hand stand in our encoding?",
+            knobs={"place": in_halves},
+        ),
+        Misconception(
+            "along-the-other-diagonal",
+            "Your blocks run from the top right to the bottom left. Which features should the first pair be made of?",
+            knobs={"place": against_the_diagonal},
+        ),
+        Misconception(
+            "first-pair-only",
+            "Only your first pair turns, and the others stay. Do the other hands stand still when the text goes on?",
+            knobs={"place": first_pair_only},
+        ),
+        Misconception(
+            "first-pair-only",
+            "All but your first block is zero. What happened to the other hands?",
+            knobs={"place": first_pair_and_zeros},
+        ),
+        Misconception(
+            "blocks-not-laid-out",
+            "Your blocks came back as they are, one 2 × 2 table for each pair. Where do they stand in one large "
+            "matrix, and what stands around them?",
+            knobs={"place": lambda blocks: blocks},
+        ),
+        Misconception(
+            "blocks-not-laid-out",
+            "Your blocks came back below each other. Where do they stand in one large matrix?",
+            knobs={"place": lambda blocks: blocks.flatten(0, 1)},
+        ),
+        Misconception(
+            "blocks-everywhere",
+            "Your matrix has no zeros: the blocks fill whole rows. Does one hand take anything from another hand?",
+            knobs={"place": lambda blocks: blocks.flatten(0, 1).repeat(1, len(blocks))},
+        ),
+        *SPEEDS,
+        other_base(1000.0),
+        other_base(100000.0),
+        Misconception(
+            "frequency-of-its-own-row",
+            "Within a block your two rows turn by different angles. Do a sine and its cosine belong to one hand, or "
+            "to two?",
+            twin=lambda k, d_model: by_rows(k, d_model, lambda j: j / d_model),
+        ),
+        Misconception(
+            "frequency-of-its-own-row",
+            "Within a block your two rows turn by different angles. What is i the number of: rows, or pairs?",
+            twin=lambda k, d_model: by_rows(k, d_model, lambda j: 2 * j / d_model),
+        ),
+        Misconception(
+            "one-step-only",
+            "Your matrix is that of one step, whatever k is. Where does k come in?",
+            knobs={"steps": lambda k, d: 1},
+        ),
+        Misconception(
+            "one-step-too-many",
+            "Your matrix goes k + 1 steps. What should k = 0 give?",
+            knobs={"steps": lambda k, d: k + 1},
+        ),
+        Misconception(
+            "one-step-too-few",
+            "Your matrix goes k − 1 steps. What should k = 0 give?",
+            knobs={"steps": lambda k, d: k - 1},
+        ),
+        Misconception(
+            "step-as-a-fraction",
+            "Your angle shrinks as d_model grows: k was divided by it. How far does the fast hand turn in k steps?",
+            knobs={"steps": lambda k, d: k / d},
+        ),
+        Misconception(
+            "features-shifted",
+            "Your matrix moves every feature k places along the row. A shift of the *text* does what to a hand?",
+            twin=lambda k, d_model: torch.eye(d_model).roll(k, dims=0),
+        ),
+        Misconception(
+            "features-shifted",
+            "Your matrix moves every feature k places along the row. A shift of the *text* does what to a hand?",
+            twin=lambda k, d_model: torch.eye(d_model).roll(k, dims=1),
+        ),
+        Misconception(
+            "features-shifted",
+            "Your matrix has ones along an off-diagonal: it moves features. A shift of the *text* does what to a hand?",
+            twin=lambda k, d_model: torch.ones(d_model, d_model).triu(k).tril(k),
+        ),
+        Misconception(
+            "features-shifted",
+            "Your matrix has ones along an off-diagonal: it moves features. A shift of the *text* does what to a hand?",
+            twin=lambda k, d_model: torch.ones(d_model, d_model).triu(-k).tril(-k),
+        ),
+        Misconception(
+            "from-position-0-only",
+            "Your matrix takes PE[0] to PE[k], and no other position where it should. Which matrix works for every t?",
+            twin=lambda k, d_model: (
+                torch.outer(sinusoidal_encoding(k + 1, d_model)[k], sinusoidal_encoding(1, d_model)[0]) * 2 / d_model
+            ),
+        ),
+        Misconception(
+            "codes-for-a-matrix",
+            "Your rows are codes of positions: PE[0], PE[1], … Which matrix, times one code, gives the code k places "
+            "on?",
+            twin=lambda k, d_model: sinusoidal_encoding(d_model, d_model),
+        ),
+        Misconception(
+            "codes-for-a-matrix",
+            "Your rows are codes of positions: PE[k], PE[k + 1], … Which matrix, times one code, gives the code k "
+            "places on?",
+            twin=lambda k, d_model: sinusoidal_encoding(d_model + k, d_model)[k:],
+        ),
+        Misconception(
+            "nothing-moves",
+            "Your matrix is the identity. It leaves every code where it was. What do the hands do in k steps?",
+            twin=lambda k, d_model: torch.eye(d_model),
+        ),
+    ),
+)
+
+
+def by_rows(k: int, d_model: int, exponent: Callable[[Tensor], Tensor]) -> Tensor:
+    """Give a shift whose rows, in place of its pairs, have a frequency each."""
+    j = torch.arange(d_model, dtype=torch.float64)
+    angles = k * 10000.0 ** -exponent(j)
+    even = j % 2 == 0
+    partner = torch.diag(torch.where(even, angles.sin(), -angles.sin()))
+    swapped = partner.unflatten(1, (-1, 2)).flip(-1).flatten(1)
+    return (torch.diag(angles.cos()) + swapped).float()
+
+
+# ── 6.3 RoPE ──────────────────────────────────────────────────────────────────────────────────────
+
+Turn = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # of a pair's two, cos and sin
+Split = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def neighbours(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x[..., 0::2], x[..., 1::2]
+
+
+def halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    first, second = x.chunk(2, dim=-1)
+    return first, second
+
+
+def side_by_side(a: Tensor, b: Tensor) -> Tensor:
+    return torch.cat([a, b], dim=-1)
+
+
+def turned(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    return a * cos - b * sin, a * sin + b * cos
+
+
+def turned_too_early(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    a = a * cos - b * sin
+    return a, a * sin + b * cos
+
+
+def turned_too_early_second_first(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    b = a * sin + b * cos
+    return a * cos - b * sin, b
+
+
+def rope_variant(
+    speeds: Speeds = right_speeds,
+    times: Callable[[Tensor, Tensor], Tensor] = lambda positions, x: positions,
+    split: Split = neighbours,
+    join: Callable[[Tensor, Tensor], Tensor] = alternating,
+    turn: Turn = turned,
+    chosen: Callable[[float], float] = lambda base: base,
+) -> Callable[..., Tensor]:
+    """Give an answer to 6.3 that pairs, turns or counts in another way."""
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        angles = times(positions, x).double()[:, None] * speeds(x.shape[-1], chosen(base))
+        a, b = split(x)
+        return join(*turn(a, b, angles.cos().to(x), angles.sin().to(x)))
+
+    return variant
+
+
+def turned_along(axis: int) -> Callable[..., Tensor]:
+    """Give an answer to 6.3 that takes another axis for the tokens' one."""
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        return apply_rope(x.movedim(axis, -2), positions, base).movedim(-2, axis)
+
+    return variant
+
+
+def draw_rows(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        lead: tuple[int, ...] = (),
+        dtype: torch.dtype = torch.float32,
+        positions: Tensor | None = None,
+        base: float | None = None,
+        tolerance: float | None = None,
+        **fixed: int,
+    ) -> Case:
+        s = draw.sizes("n", "d", **{"d": draw.choose(WIDTHS)} | fixed)
+        coarse = dtype == torch.float64 and positions is None  # float32 angles are right enough
+        given = scattered(draw, s["n"]) if positions is None else positions
+        options = {} if base is None else {"base": base}
+        return Case(
+            call(draw.normal(*lead, s["n"], s["d"], dtype=dtype), given, **options),
+            name,
+            s,
+            gradients=tolerance is None and not coarse,
+            tolerance=1e-5 if coarse else tolerance,
+        )
+
+    same = draw.choose((5, 7, 9))
+    n = draw.choose((5, 7, 9))
+    return [
+        case("plain", positions=torch.arange(n), n=n, d=6),
+        *draw.situations(case)[1:],
+        case("positions that start late", positions=torch.arange(n) + draw.whole(3, 11), n=n),
+        case("one token", n=1),
+        case("one pair", d=2),
+        case("every token at position 0", dtype=torch.float64, positions=torch.zeros(n, dtype=torch.int64), n=n),
+        case("another base", base=float(draw.choose((20, 50, 100)))),
+        case("a large base, as for long texts", base=500000.0),
+        case("as many heads as tokens", lead=(same,), n=same),
+        case("as many examples as tokens", lead=(same, 2), n=same),
+        case("all sizes equal", lead=(6, 6), n=6, d=6),
+        case("far into a text", positions=draw.ids(30, below=124) + 900, tolerance=2 * FAR, n=30, d=WIDE),
+    ]
+
+
+def scattered(draw: Draw, n: int) -> Tensor:
+    """Draw n different positions below 20, in no order."""
+    return torch.randperm(19, generator=draw.generator)[:n] + 1
+
+
+def at_position_0(seen: Seen) -> str:
+    positions = seen.case.script[0].args[1]
+    return "" if int(positions[0]) else "The first token stands at position 0, where nothing should turn. "
+
+
+ROPE = Question(
+    id="6.3",
+    points=4,
+    title="Turn queries and keys",
+    inputs=("x", "positions", "base"),
+    outputs=("turned (..., n, d)",),
+    draw=draw_rows,
+    reference=apply_rope,
+    variant=rope_variant,
+    gradients=True,
+    misconceptions=(
+        Misconception(
+            "rotated-the-wrong-way",
+            "You turn backwards: by −θ. In the formula, which of the two new features has the minus, and on which "
+            "product?",
+            knobs={"turn": lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)},
+        ),
+        Misconception(
+            "half-split",
+            "You pair feature i with feature i + d/2: that is the half-split layout. Which two features make a pair in "
+            "this formula?",
+            twin=lambda x, positions, base=10000.0: rope_variant(split=halves, join=side_by_side)(x, positions, base),
+        ),
+        Misconception(
+            "half-split",
+            "You pair feature i with feature i + d/2, and turn them backwards. Which two features make a pair here, "
+            "and which product has the minus?",
+            twin=lambda x, positions, base=10000.0: rope_variant(
+                split=halves,
+                join=side_by_side,
+                turn=lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin),
+            )(x, positions, base),
+        ),
+        Misconception(
+            "concatenated",
+            "You turn the right pairs, but lay all first features before all second ones. Where do the two features of "
+            "a pair stand afterwards?",
+            knobs={"join": side_by_side},
+        ),
+        Misconception(
+            "halves-then-interleaved",
+            "You take pairs from the two halves, and lay them down side by side. Do pairs go back to where they came "
+            "from? And which features make a pair?",
+            knobs={"split": halves},
+        ),
+        Misconception(
+            "half-split-angles",
+            lambda seen: (
+                f"The right features are paired, but their two angles differ: you repeat a list of {seen['d'] // 2} "
+                "frequencies as a whole. Which two columns must have the same one?"
+            ),
+            twin=lambda x, positions, base=10000.0: mixed_layouts(x, positions, base),
+        ),
+        Misconception(
+            "half-split-angles",
+            "Your frequencies stand in pairs, but you pair feature i with feature i + d/2. Which two must fit: the "
+            "features that are paired, and the frequencies?",
+            twin=lambda x, positions, base=10000.0: mixed_layouts_the_other_way(x, positions, base),
+        ),
+        Misconception(
+            "pair-exchanged",
+            "Both features are right, but each stands where its partner should. Which of the two comes first?",
+            knobs={"join": lambda a, b: alternating(b, a)},
+        ),
+        Misconception(
+            "minus-forgotten",
+            "Both your features have a plus. Does this keep a pair's length, as turning does?",
+            knobs={"turn": lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)},
+        ),
+        Misconception(
+            "minus-in-both",
+            "Both your features have a minus. Does this keep a pair's length, as turning does?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
+        ),
+        Misconception(
+            "mirrored",
+            "Your pairs are mirrored, not turned: at position 0 the second feature changes its sign. Which sign is "
+            "wrong?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos - b * sin, -a * sin - b * cos)),
+        ),
+        Misconception(
+            "mirrored",
+            "Your pairs are mirrored, not turned: at position 0 the second feature changes its sign. Which sign is "
+            "wrong?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
+        ),
+        Misconception(
+            "sin-and-cos-swapped",
+            lambda seen: (
+                f"{at_position_0(seen)}Which of sine and cosine is 1 at the angle 0, and what does it multiply?"
+            ),
+            knobs={"turn": lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)},
+        ),
+        Misconception(
+            "sin-and-cos-swapped",
+            lambda seen: (
+                f"{at_position_0(seen)}Which of sine and cosine is 1 at the angle 0, and what does it multiply?"
+            ),
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * sin + b * cos, b * sin - a * cos)),
+        ),
+        Misconception(
+            "updated-too-early",
+            "Your second feature is made from the first one after it was turned. Which value should it see, the old "
+            "or the new?",
+            knobs={"turn": turned_too_early},
+        ),
+        Misconception(
+            "updated-too-early",
+            "Your first feature is made from the second one after it was turned. Which value should it see, the old "
+            "or the new?",
+            twin=rope_variant(turn=turned_too_early_second_first),
+        ),
+        Misconception(
+            "partner-forgotten",
+            "Each of your features is made from itself alone. A hand that turns: does its new height depend on its "
+            "old height only?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos, b * sin)),
+        ),
+        Misconception(
+            "partner-forgotten",
+            "Each of your features is made from itself alone. A hand that turns: does its new height depend on its "
+            "old height only?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos, b * cos)),
+        ),
+        Misconception(
+            "partner-for-itself",
+            "Your sine multiplies a feature itself, not its partner. Which of the two belongs to each product?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos - a * sin, b * sin + b * cos)),
+        ),
+        Misconception(
+            "second-unturned",
+            "Only the first feature of each pair has changed. What becomes of the second when a hand turns?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a * cos - b * sin, b + 0 * a)),
+        ),
+        Misconception(
+            "first-unturned",
+            "Only the second feature of each pair has changed. What becomes of the first when a hand turns?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (a + 0 * b, a * sin + b * cos)),
+        ),
+        *SPEEDS,
+        Misconception(
+            "base-ignored",
+            "Right for the base 10,000, wrong for any other. Where does the argument `base` come in?",
+            knobs={"chosen": lambda base: 10000.0},
+        ),
+        Misconception(
+            "another-base",
+            "Your frequencies have the base 1,000 where none is given. What should it be by default?",
+            twin=rope_variant(chosen=lambda base: 1000.0 if base == 10000.0 else base),
+        ),
+        Misconception(
+            "frequencies-by-index",
+            "Within a pair your two features turn by different angles. Do they belong to one hand, or to two?",
+            twin=lambda x, positions, base=10000.0: turned_by_columns(x, positions, base, lambda j, d: j / d),
+        ),
+        Misconception(
+            "frequencies-by-index",
+            "Within a pair your two features turn by different angles. What is i the number of: features, or pairs?",
+            twin=lambda x, positions, base=10000.0: turned_by_columns(x, positions, base, lambda j, d: 2 * j / d),
+        ),
+        Misconception(
+            "positions-ignored",
+            "You count rows 0, 1, 2, …, and leave `positions` aside. In a cache, which position has the only row of a "
+            "new token?",
+            knobs={"times": lambda positions, x: torch.arange(x.shape[-2])},
+        ),
+        Misconception(
+            "positions-ignored",
+            "You count rows 1, 2, 3, …, and leave `positions` aside. In a cache, which position has the only row of a "
+            "new token?",
+            twin=rope_variant(times=lambda positions, x: torch.arange(x.shape[-2]) + 1),
+        ),
+        Misconception(
+            "positions-restarted",
+            "Your angles count from the first of the given positions. A token that comes later from a cache: from "
+            "where should its position count?",
+            knobs={"times": lambda positions, x: positions - positions[0]},
+        ),
+        Misconception(
+            "positions-restarted",
+            "You count on from the first given position, one at a time. Need the others follow on it?",
+            twin=rope_variant(times=lambda positions, x: positions[0] + torch.arange(x.shape[-2])),
+        ),
+        Misconception(
+            "positions-sorted",
+            "Your positions were put in order. Row i has the position that stands at place i, whatever its size. Is "
+            "that so in yours?",
+            twin=rope_variant(times=lambda positions, x: positions.sort()[0]),
+        ),
+        Misconception(
+            "positions-off-by-one",
+            lambda seen: f"{at_position_0(seen)}Your positions are too large by one. From which number do they count?",
+            knobs={"times": lambda positions, x: positions + 1},
+        ),
+        Misconception(
+            "positions-off-by-one",
+            "Your positions are too small by one. From which number do they count?",
+            twin=rope_variant(times=lambda positions, x: positions - 1),
+        ),
+        Misconception(
+            "position-forgotten",
+            "Every row is turned by the same angles, whatever its position. Which two things make an angle?",
+            twin=rope_variant(times=lambda positions, x: torch.ones(x.shape[-2])),
+        ),
+        Misconception(
+            "one-position-for-all",
+            "Every row is turned as if it stood at the first position. Which angle belongs to row 1?",
+            twin=rope_variant(times=lambda positions, x: positions[:1].expand(x.shape[-2])),
+        ),
+        Misconception(
+            "positions-as-fractions",
+            "Your positions were divided by their number. Does the fast hand still turn by one radian a step?",
+            twin=rope_variant(times=lambda positions, x: positions / x.shape[-2]),
+        ),
+        Misconception(
+            "one-batch-shape",
+            "Right for one sequence, but not for a batch: the positions run along axis 0. Along which axis do tokens "
+            "lie, counted from the back?",
+            twin=turned_along(0),
+        ),
+        Misconception(
+            "one-batch-shape",
+            "Right for one shape, wrong for others: the positions run along axis 1. Along which axis do tokens lie, "
+            "counted from the back?",
+            twin=lambda x, positions, base=10000.0: (
+                apply_rope(x, positions, base) if x.ndim == 2 else turned_along(1)(x, positions, base)
+            ),
+        ),
+        Misconception(
+            "added",
+            "You add a code to x. RoPE adds nothing: what does it do to a pair, and what stays as long as it was?",
+            twin=lambda x, positions, base=10000.0: x + codes(x, positions, base),
+        ),
+        Misconception(
+            "multiplied-by-a-code",
+            "You multiply x by a code, feature by feature. Does a pair keep its length then? What does a turn mix?",
+            twin=lambda x, positions, base=10000.0: x * codes(x, positions, base),
+        ),
+        Misconception(
+            "turned-twice",
+            "Every pair is turned by twice its angle. How often is the turn applied?",
+            twin=rope_variant(times=lambda positions, x: 2 * positions),
+        ),
+        Misconception(
+            "nothing-turned",
+            "What came back is x as it was. Where do the angles come in?",
+            twin=lambda x, positions, base=10000.0: x.clone(),
+        ),
+        Misconception(
+            "first-pair-only",
+            "Only the first two features have turned. What do the other pairs do?",
+            twin=lambda x, positions, base=10000.0: torch.cat(
+                [apply_rope(x, positions, base)[..., :2], x[..., 2:]], dim=-1
+            ),
+        ),
+        Misconception(
+            "angles-returned",
+            "The cosines and sines came back. What are they to be applied to?",
+            twin=lambda x, positions, base=10000.0: cosines_and_sines(x, positions, base),
+        ),
+    ),
+)
+
+
+def columns_of(positions: Tensor, speeds: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Give cosines and sines for every column, (n, d), where `speeds` has one for each."""
+    angles = positions.double()[:, None] * speeds
+    return angles.cos().to(x), angles.sin().to(x)
+
+
+def partners(x: Tensor) -> Tensor:
+    """Put −x₂ᵢ₊₁ at 2i and x₂ᵢ at 2i + 1: what the sine multiplies."""
+    return alternating(-x[..., 1::2], x[..., 0::2])
+
+
+def partners_in_halves(x: Tensor) -> Tensor:
+    first, second = halves(x)
+    return torch.cat([-second, first], dim=-1)
+
+
+def mixed_layouts(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    cos, sin = columns_of(positions, right_speeds(x.shape[-1], base).repeat(2), x)
+    return x * cos + partners(x) * sin
+
+
+def mixed_layouts_the_other_way(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    cos, sin = columns_of(positions, right_speeds(x.shape[-1], base).repeat_interleave(2), x)
+    return x * cos + partners_in_halves(x) * sin
+
+
+def turned_by_columns(x: Tensor, positions: Tensor, base: float, exponent: Callable[[Tensor, int], Tensor]) -> Tensor:
+    d = x.shape[-1]
+    cos, sin = columns_of(positions, base ** -exponent(torch.arange(d, dtype=torch.float64), d), x)
+    return x * cos + partners(x) * sin
+
+
+def codes(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    angles = positions.double()[:, None] * right_speeds(x.shape[-1], base)
+    return alternating(angles.sin(), angles.cos()).to(x)
+
+
+def cosines_and_sines(x: Tensor, positions: Tensor, base: float) -> Any:
+    return columns_of(positions, right_speeds(x.shape[-1], base), x)
+
+
+# ── 6.4 ALiBi ─────────────────────────────────────────────────────────────────────────────────────
+
+Slopes = Callable[[int], Tensor]  # of the number of heads: one slope a head
+
+
+def right_slopes(n_heads: int) -> Tensor:
+    return slopes_by(lambda h, n_heads: 8 * h / n_heads)(n_heads)
+
+
+def slopes_by(exponent: Callable[[Tensor, int], Tensor]) -> Slopes:
+    """Give slopes 2^(−exponent), where the exponent depends on the head's number h = 1 … H and on H."""
+    return lambda n_heads: 2.0 ** -exponent(torch.arange(1, n_heads + 1, dtype=torch.float64), n_heads)
+
+
+def published_slopes(n_heads: int) -> Tensor:
+    """The recipe of ALiBi's own code: a power of two is filled first, and then every second slope of the next."""
+    power = 2 ** math.floor(math.log2(n_heads))
+    return torch.cat([right_slopes(power), right_slopes(2 * power)[0::2]])[:n_heads]
+
+
+def spaced_slopes(n_heads: int) -> Tensor:
+    return torch.logspace(-1, -8, n_heads, base=2.0, dtype=torch.float64)
+
+
+def alibi_variant(
+    slopes: Slopes = right_slopes,
+    distance: Callable[[Tensor, Tensor], Tensor] = lambda i, j: (i - j).abs(),
+    sign: float = -1.0,
+    after: Callable[[Tensor], Tensor] = lambda bias: bias,
+) -> Callable[..., Tensor]:
+    """Give an answer to 6.4 with other slopes, distances or signs, or that goes on in another way."""
+
+    def variant(n_heads: int, n: int) -> Tensor:
+        places = torch.arange(n, dtype=torch.float64)
+        apart = distance(places[:, None], places[None, :]).expand(n, n)
+        return after(sign * slopes(n_heads)[:, None, None] * apart).float()
+
+    return variant
+
+
+def draw_heads(draw: Draw) -> list[Case]:
+    def case(name: str, **fixed: int) -> Case:
+        s = draw.sizes("n_heads", "n", **fixed)
+        return Case(call(s["n_heads"], s["n"]), name, s)
+
+    same = draw.choose((3, 5, 7))
+    return [
+        case("plain", n_heads=draw.choose((3, 5, 6))),
+        case("plain", n_heads=draw.choose((2, 4))),
+        case("many heads", n_heads=draw.choose((12, 20, 25))),
+        case("8 heads", n_heads=8),
+        case("one head", n_heads=1),
+        case("as many heads as tokens", n_heads=same, n=same),
+        case("n = 1", n_heads=draw.whole(3, 7), n=1),
+        case("a longer text", n_heads=draw.whole(3, 7), n=draw.whole(40, 60)),
+    ]
+
+
+def causal(bias: Tensor) -> Tensor:
+    return bias.masked_fill(~torch.ones_like(bias, dtype=torch.bool).tril(), -torch.inf)
+
+
+def slopes_along(axis: int) -> Callable[..., Tensor]:
+    """Give an answer to 6.4 whose slopes change along another axis than the heads'; it runs where H is n."""
+
+    def variant(n_heads: int, n: int) -> Tensor:
+        slopes = right_slopes(n_heads).float()
+        lying = slopes if axis == -1 else slopes[:, None]
+        return (-lying * alibi_variant(slopes=torch.ones, sign=1.0)(1, n)).expand(n_heads, n, n)
+
+    return variant
+
+
+ALIBI = Question(
+    id="6.4",
+    points=2,
+    title="Further means less",
+    inputs=("n_heads", "n"),
+    outputs=("bias (H, n, n)",),
+    draw=draw_heads,
+    reference=alibi_bias,
+    variant=alibi_variant,
+    any_float=True,
+    misconceptions=(
+        Misconception(
+            "positive-alibi",
+            "Your bias grows with the distance, so far tokens get more weight. Should a score rise or fall when the "
+            "key is further away?",
+            knobs={"sign": 1.0},
+        ),
+        Misconception(
+            "distance-signed",
+            "Your bias is positive on one side of the diagonal. How far apart are 2 and 5, and how far 5 and 2?",
+            knobs={"distance": lambda i, j: i - j},
+        ),
+        Misconception(
+            "distance-signed",
+            "Your bias is positive on one side of the diagonal. How far apart are 2 and 5, and how far 5 and 2?",
+            knobs={"distance": lambda i, j: j - i},
+        ),
+        Misconception(
+            "one-side-only",
+            "Keys after the query get no bias in your table. The formula has |i − j|: what does it give for them?",
+            knobs={"distance": lambda i, j: (i - j).clamp(min=0)},
+        ),
+        Misconception(
+            "one-side-only",
+            "Keys before the query get no bias in your table. The formula has |i − j|: what does it give for them?",
+            knobs={"distance": lambda i, j: (j - i).clamp(min=0)},
+        ),
+        Misconception(
+            "masked-though-not-asked",
+            "Your table is −∞ after the query: that is a causal mask besides. Did this question ask for one?",
+            knobs={"after": causal},
+        ),
+        Misconception(
+            "position-for-distance",
+            "Your bias depends on the key's place alone. What should it depend on, so that it stays the same further "
+            "on in the text?",
+            knobs={"distance": lambda i, j: j},
+        ),
+        Misconception(
+            "position-for-distance",
+            "Your bias depends on the query's place alone, so a softmax over the keys does not see it. What should it "
+            "depend on?",
+            knobs={"distance": lambda i, j: i},
+        ),
+        Misconception(
+            "places-added",
+            "Your bias has i + j in it. What is the distance of a token from itself?",
+            knobs={"distance": lambda i, j: i + j},
+        ),
+        Misconception(
+            "distance-squared",
+            "Your bias falls with the square of the distance. The L in ALiBi is for *linear*: what does that say?",
+            knobs={"distance": lambda i, j: (i - j) ** 2},
+        ),
+        Misconception(
+            "distance-rooted",
+            "Your bias falls with the root of the distance. The L in ALiBi is for *linear*: what does that say?",
+            knobs={"distance": lambda i, j: (i - j).abs().sqrt()},
+        ),
+        Misconception(
+            "distance-counted-from-one",
+            "Your diagonal is not zero. How far is a token from itself?",
+            knobs={"distance": lambda i, j: (i - j).abs() + 1},
+        ),
+        Misconception(
+            "distance-as-a-fraction",
+            "Your distances were divided by n. Should one step cost the same in a short text and in a long one?",
+            knobs={"distance": lambda i, j: (i - j).abs() / len(i)},
+        ),
+        Misconception(
+            "heads-numbered-from-zero",
+            "Your first head has the slope 1. With h = 1 … H, which slope does the first head get?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: 8 * (h - 1) / n_heads)},
+        ),
+        Misconception(
+            "heads-numbered-from-two",
+            "Your first head has the slope that the second should have. With which h does the first head begin?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: 8 * (h + 1) / n_heads)},
+        ),
+        Misconception(
+            "number-of-heads-ignored",
+            "Right for 8 heads only: your slopes are ½, ¼, ⅛, … for any number of heads. Where does H come in?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: h)},
+        ),
+        Misconception(
+            "eight-forgotten",
+            "Your last head has the slope ½. What is the exponent of the last head, h = H, in the formula?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: h / n_heads)},
+        ),
+        Misconception(
+            "fraction-turned-round",
+            "Your exponent divides by h. Which of h and H stands below the line, and what is 8h/H for h = H?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: 8 * n_heads / h)},
+        ),
+        Misconception(
+            "fraction-turned-round",
+            "Your exponent is 8/h. Which of h and H stands below the line, and what is 8h/H for h = H?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: 8 / h)},
+        ),
+        Misconception(
+            "exponent-rounded",
+            "Your exponents are whole numbers. What is 8h/H for H = 3, and what does `//` make of it?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: (8 * h / n_heads).floor())},
+        ),
+        Misconception(
+            "exponent-rounded",
+            "Your exponents are multiples of a whole number: 8/H was rounded. What is 8/H for H = 3?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: h * (8 // n_heads))},
+        ),
+        Misconception(
+            "sign-of-the-exponent",
+            "Your slopes are larger than 1 and grow from head to head. Which sign has the exponent?",
+            knobs={"slopes": slopes_by(lambda h, n_heads: -8 * h / n_heads)},
+        ),
+        Misconception(
+            "slopes-in-a-line",
+            "Your slopes are multiples of one number. Should each be a fixed amount or a fixed *fraction* of the one "
+            "before?",
+            knobs={"slopes": lambda n_heads: torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads},
+        ),
+        Misconception(
+            "slopes-in-a-line",
+            "Your slopes are 8h/H itself, or its reciprocal. What is 2 raised to?",
+            knobs={"slopes": lambda n_heads: 8 * torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads},
+        ),
+        Misconception(
+            "slopes-in-a-line",
+            "Your slopes are 1, ½, ⅓, … Does each of the formula's slopes stand in the same ratio to the next?",
+            knobs={"slopes": lambda n_heads: 1 / torch.arange(1, n_heads + 1, dtype=torch.float64)},
+        ),
+        Misconception(
+            "published-slopes",
+            "Right where the number of heads is a power of two. ALiBi's first program had a recipe of its own for "
+            "other numbers. Which formula is asked for here, for every H?",
+            knobs={"slopes": published_slopes},
+        ),
+        Misconception(
+            "first-slope-fixed",
+            "Your slopes run from ½ to 1/256, whatever H is. That fits 8 heads. What is 2^(−8h/H) for h = 1?",
+            knobs={"slopes": spaced_slopes},
+        ),
+        Misconception(
+            "e-for-two",
+            "Your slopes are powers of e. Of which number should they be powers?",
+            knobs={"slopes": lambda n_heads: right_slopes(n_heads) ** (1 / math.log(2))},
+        ),
+        Misconception(
+            "slopes-reversed",
+            "Your first head has the flattest slope. Which head should see only what is near?",
+            knobs={"slopes": lambda n_heads: right_slopes(n_heads).flip(0)},
+        ),
+        Misconception(
+            "heads-alike",
+            "All your heads have one slope. What is gained by many heads, if all of them see equally far?",
+            knobs={"slopes": lambda n_heads: right_slopes(n_heads)[:1].expand(n_heads)},
+        ),
+        Misconception(
+            "heads-alike",
+            "All your heads have the slope 1. Where does the head's number come in?",
+            knobs={"slopes": lambda n_heads: torch.ones(n_heads, dtype=torch.float64)},
+        ),
+        Misconception(
+            "slope-along-the-keys",
+            "Where H is n it runs, and the slope changes from key to key. Along which axis should it change, and which "
+            "axes must be added to `slopes` for that?",
+            twin=slopes_along(-1),
+        ),
+        Misconception(
+            "slope-along-the-queries",
+            "Where H is n it runs, and the slope changes from query to query. Along which axis should it change?",
+            twin=slopes_along(-2),
+        ),
+        Misconception(
+            "heads-last",
+            "Your heads are the last axis. Which axis do they have in scores (B, H, n_q, n_k), counted from the back?",
+            knobs={"after": lambda bias: bias.movedim(0, -1)},
+        ),
+        Misconception(
+            "heads-in-the-middle",
+            "Your heads are the middle axis. Which axis do they have in scores (B, H, n_q, n_k)?",
+            knobs={"after": lambda bias: bias.movedim(0, 1)},
+        ),
+        Misconception(
+            "batch-axis-added",
+            "Your table has one axis too many in front. How many axes does (H, n, n) have?",
+            knobs={"after": lambda bias: bias.unsqueeze(0)},
+        ),
+        Misconception(
+            "one-head-only",
+            "One table came back. How many heads are there, and has each its own?",
+            knobs={"after": lambda bias: bias[0]},
+        ),
+        Misconception(
+            "one-row-only",
+            "Each head has one row, that of the last query. What about the other queries?",
+            knobs={"after": lambda bias: bias[:, -1]},
+        ),
+        Misconception(
+            "softmax-already-applied",
+            "Your rows sum to 1. The bias is added to scores before the softmax. Which of the two is asked for?",
+            knobs={"after": lambda bias: bias.softmax(dim=-1)},
+        ),
+        Misconception(
+            "factor-for-bias",
+            "Your table holds e to the power of what was expected: a factor for weights. The bias is added to scores. "
+            "Which is asked for?",
+            knobs={"after": torch.exp},
+        ),
+        Misconception(
+            "slopes-returned",
+            "The slopes came back, or distances without slopes. Which two things does the bias multiply?",
+            twin=lambda n_heads, n: right_slopes(n_heads).float(),
+        ),
+    ),
+)
+
+QUESTIONS = (SINUSOIDAL, SHIFT, ROPE, ALIBI)
