@@ -114,8 +114,8 @@ def draw_scores(draw: Draw) -> list[Case]:
 def extreme_scores(draw: Draw) -> list[Case]:
     """Scores on which a power overflows, or all of a row vanish."""
 
-    def case(name: str, z: Tensor, temperature: float = 1.0) -> Case:
-        return Case(call(z, temperature), name, gradients=False, tolerance=STRESS)
+    def case(name: str, z: Tensor, temperature: float = 1.0, **dim: int) -> Case:
+        return Case(call(z, temperature, **dim), name, gradients=False, tolerance=STRESS)
 
     s = draw.sizes("n_q", "n_k")
     z = draw.normal(s["n_q"], s["n_k"])
@@ -128,7 +128,7 @@ def extreme_scores(draw: Draw) -> list[Case]:
         case("scores near 10,000", z + 1e4),
         case("scores near −10,000", z - 1e4),
         case("rows at different levels", z + levels[:, None]),
-        case("rows at different levels, along the other axis", z.mT.contiguous() + levels),
+        case("columns at different levels, dim = 0", z.mT.contiguous() + levels, dim=0),
         case("scores from −10,000 to 10,000", z * 4e3, 0.01),
     ]
 
