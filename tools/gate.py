@@ -47,7 +47,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
     ("lab", "the widgets in JupyterLab", [[*PYTEST, "-m", "lab and not slow", "tests"]]),
 ]  # fmt: skip
 SWEEPS: list[tuple[str, str, list[list[str]]]] = [
-    ("sweeps", "the long sweeps", [[*PYTEST, *TWO, "-m", "slow", "tests"]]),
+    ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),
 ]
 
 
