@@ -157,7 +157,7 @@ def test_page_says_what_it_is(built: Book):
     chapter = built.page("chapters/01_small")
     assert '<meta name="description" content="It has' in chapter
     assert "Chapter 1" in chapter
-    assert re.search(r"about \d+ minutes", chapter)
+    assert re.search(r"about \d+ minutes of reading", chapter)
     assert 'download="01_small.ipynb"' in chapter
     assert "colab" not in chapter.lower()
 

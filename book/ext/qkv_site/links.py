@@ -174,7 +174,7 @@ def chapter_row(app: Sphinx, page: str, name: str, question: str) -> str:
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     about: dict[str, Any] = app.env.metadata[chapter]
     title = app.env.titles[chapter].astext()
-    more = f"<span>about {about['qkv_minutes']} minutes</span>"
+    more = f"<span>about {about['qkv_minutes']} minutes of reading</span>"
     if exercise in app.env.found_docs:
         more += f' <a href="{app.builder.get_relative_uri(page, exercise)}">Exercises</a>'
     return (

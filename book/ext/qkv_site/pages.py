@@ -77,7 +77,7 @@ def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
         "number": int(PurePosixPath(page).name.partition("_")[0]),
-        "minutes": app.env.metadata[page]["qkv_minutes"],
+        "minutes": app.env.metadata[page]["qkv_minutes"] if folder == "chapters" else None,
         "other": other
         and {"link": context["pathto"](other), "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
         "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
@@ -100,10 +100,11 @@ def numbered(navigation: str, page: str) -> str:
 def accessible(body: str) -> str:
     """The text of a page with what docutils writes mended for screen readers.
 
-    The role of a reference is deprecated, and its parent is a list. The corner of a table that names rows and columns
-    is empty, and so no header of anything.
+    The role of a reference is deprecated, and its parent is a list. What opens hidden code has a name of its own. The
+    corner of a table that names rows and columns is empty, and so no header of anything.
     """
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    body = body.replace(' aria-label="Toggle hidden content"', "")
     return re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
 
 

@@ -1,0 +1,118 @@
+"""The frame of a page in a real browser: theme, drawers, contents, copying, search; by keyboard, and from a file."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SITE, browser, site, visit  # noqa: F401
+
+pytestmark = pytest.mark.browser
+
+Visit = Callable[..., Page]
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
+CHAPTER = "chapters/03_scaling.html"
+
+
+def background(page: Page) -> str:
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, system: str):  # noqa: F811
+    page = visit(CHAPTER, viewport=DESK, color_scheme=system)
+    other = {"light": "dark", "dark": "light"}[system]
+    root = page.locator("html")
+    button = page.get_by_role("button", name="Colours").last
+    expect(root).to_have_attribute("data-theme", system)
+    before = background(page)
+    button.click()
+    expect(root).to_have_attribute("data-theme", other)
+    expect(page.locator("body")).to_have_attribute("data-theme", other)
+    assert background(page) != before
+    page.reload()
+    expect(root).to_have_attribute("data-theme", other)
+    button.click()
+    button.click()
+    expect(root).to_have_attribute("data-theme", system)
+
+
+def test_theme_is_set_before_the_first_paint(visit: Visit):  # noqa: F811
+    page = visit(CHAPTER, color_scheme="dark", java_script_enabled=True)
+    assert page.evaluate("document.querySelector('head > script').textContent").count("dataset.theme") == 1
+    first = page.evaluate("[...document.head.children].findIndex(e => e.tagName === 'SCRIPT')")
+    style = page.evaluate("[...document.head.children].findIndex(e => e.rel === 'stylesheet')")
+    assert first < style
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_without_scripts_the_page_can_be_read(visit: Visit, system: str):  # noqa: F811
+    page = visit(CHAPTER, viewport=DESK, color_scheme=system, java_script_enabled=False)
+    assert page.locator(".katex").first.is_visible()
+    assert page.get_by_text("This is a live widget. It needs JavaScript.").first.is_visible()
+
+
+@pytest.mark.parametrize("name", ["All pages", "On this page"])
+def test_drawer_opens_and_closes_by_keyboard(visit: Visit, name: str):  # noqa: F811
+    page = visit(CHAPTER, viewport=PHONE)
+    opener = page.get_by_role("button", name=name)
+    drawer = page.locator(f"#{opener.get_attribute('aria-controls')}")
+    link = drawer.locator("a:visible").last
+    expect(drawer).to_be_hidden()
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(link).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(opener).to_be_focused()
+
+
+def test_links_of_a_closed_drawer_are_not_reached_by_tab(visit: Visit):  # noqa: F811
+    page = visit("book/glossary.html", viewport=PHONE)
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        assert page.evaluate("!document.activeElement.closest('#qkv-nav')")
+
+
+def test_contents_follow_the_reader(visit: Visit):  # noqa: F811
+    page = visit(CHAPTER, viewport=DESK)
+    link = page.locator(".toc-tree a").nth(4)
+    link.click()
+    expect(page.locator(".toc-tree a[aria-current]")).to_have_text(link.inner_text())
+
+
+def test_code_is_copied_as_it_stands(visit: Visit):  # noqa: F811
+    page = visit(CHAPTER, viewport=DESK, permissions=["clipboard-read", "clipboard-write"])
+    cell = page.locator(".cell_input").first
+    cell.hover()
+    cell.get_by_role("button", name="Copy").click()
+    expect(cell.get_by_role("button")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()").strip() == cell.locator("pre").inner_text().strip()
+
+
+@pytest.mark.parametrize("where", ["served", "file"])
+def test_search_finds_a_page(visit: Visit, site: str, where: str):  # noqa: F811
+    page = visit("search.html?q=softmax", base=site if where == "served" else SITE.as_uri(), viewport=DESK)
+    found = page.locator("#search-results a", has_text="Notation").first
+    expect(found).to_be_visible()
+    expect(page.get_by_label("Words that a page must contain")).to_have_value("softmax")
+    found.click()
+    expect(page.locator("h1")).to_contain_text("Notation")
+
+
+def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):  # noqa: F811
+    page = visit(CHAPTER, viewport=PHONE)
+    overflowing = page.locator("pre[tabindex='0']")
+    assert overflowing.count() > 0
+    assert page.evaluate(
+        "[...document.querySelectorAll('pre')].every(e => (e.scrollWidth > e.clientWidth + 1) === (e.tabIndex === 0))"
+    )
+
+
+def test_a_page_prints_without_its_frame_and_in_light(visit: Visit):  # noqa: F811
+    page = visit(CHAPTER, viewport=DESK, color_scheme="dark")
+    page.emulate_media(media="print")
+    for part in ("#qkv-nav", "#qkv-toc", ".qkv-neighbours", ".qkv-corner"):
+        expect(page.locator(part)).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
