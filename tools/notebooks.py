@@ -24,7 +24,7 @@ FOLDERS = ("chapters", "exercises", "solutions", "book")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 # What a cell may carry: tags say how the site shows it, nbgrader marks what is graded, the rest locks it.
 CELL_METADATA = ("deletable", "editable", "nbgrader", "tags")
-# The source of a prediction gives its answer away. The site leaves it out by its tag; these fold it in JupyterLab and Colab.
+# The source of a prediction holds its answer: the site leaves it out by its tag, JupyterLab and Colab fold it by these.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
