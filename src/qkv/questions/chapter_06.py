@@ -700,7 +700,7 @@ def draw_rows(draw: Draw) -> list[Case]:
         case("one pair", d=2),
         case("every token at position 0", dtype=torch.float64, positions=torch.zeros(n, dtype=torch.int64), n=n),
         case("another base", base=float(draw.choose((20, 50, 100)))),
-        case("a large base, as for long texts", base=500000.0),
+        case("a large base", base=500000.0),
         case("as many heads as tokens", lead=(same,), n=same),
         case("as many examples as tokens", lead=(same, 2), n=same),
         case("all sizes equal", lead=(6, 6), n=6, d=6),

@@ -748,14 +748,14 @@ def draw_bytes(draw: Draw) -> list[Case]:
     return [
         case("plain"),
         case("plain"),
-        case("float32, 4 bytes a number", bytes_per_value=4),
+        case("four bytes a number", bytes_per_value=4),
         case("one byte a number", bytes_per_value=1),
         case("a batch", batch=draw.choose((31, 37))),
         case("a batch in float32", batch=draw.choose((31, 37)), bytes_per_value=4),
         case("one layer", one="layers"),
         case("one head", one="kv_heads"),
         case("one token", one="tokens"),
-        Case(call(32, 8, 128, 8192), "Llama 3 8B at 8,192 tokens", {"layers": 32, "kv_heads": 8, "d_head": 128}),
+        Case(call(32, 8, 128, 8192), "Llama 3 8B", {"layers": 32, "kv_heads": 8, "d_head": 128}),
     ]
 
 
