@@ -2,7 +2,6 @@
 
 (() => {
   const root = document.documentElement;
-  root.classList.remove("no-js");
 
   // The theme: light, dark, or what the system says. Widgets and figures look at data-theme.
   const dark = matchMedia("(prefers-color-scheme: dark)");

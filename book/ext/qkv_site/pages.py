@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from os.path import normpath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,8 +28,9 @@ SHARED = {*NEEDS, *SEARCH, "searchtools.js", "language_data.js", "favicon.svg", 
 FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
-NAVIGATION_LINK = re.compile(r'(<a class="[^"]*" href="([^"]*)">)')
+NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)(?P<title>[^<]*)')
 NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
+EXERCISES_FOR = re.compile(r"^(?:Exercises|Solutions) (?:for|to) chapter \d+: ")
 COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
 WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span class="qkv-value">V</span>'
 
@@ -87,11 +89,19 @@ def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def numbered(navigation: str, page: str) -> str:
-    """The list of pages with each chapter's number, which is in its file's name and not in its title."""
+    """The list of pages with the number of each notebook, which is in its file's name.
+
+    "Exercises for chapter 3: why divide?" stands below "Exercises" there, so its number and its subject say enough.
+    """
 
     def number(link: re.Match[str]) -> str:
-        found = NUMBERED.search(page if link[2] == "#" else link[2])
-        return f'{link[1]}<span class="qkv-number">{int(found[1])}</span>' if found else link[0]
+        target = page if link["href"] == "#" else normpath(PurePosixPath(page).parent / link["href"])
+        found = NUMBERED.match(target)
+        if found is None:
+            return link[0]
+        subject = EXERCISES_FOR.sub("", link["title"])
+        title = subject if subject == link["title"] else subject[:1].upper() + subject[1:]
+        return f'{link["tag"]}<span class="qkv-number">{int(found[1])}</span>{title}'
 
     # A caption of the list is no heading of the page: furo gives it the role without a level.
     return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")

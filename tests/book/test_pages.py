@@ -1,0 +1,73 @@
+"""One page: what it loads, says and leads to."""
+
+import pytest
+from qkv_site.pages import NEEDS, accessible, counterpart, needed, numbered
+from qkv_site.widgets import VIEW
+
+NAVIGATION = (
+    '<p class="caption" role="heading"><span>Chapters</span></p>'
+    '<a class="reference internal" href="../chapters/03_scaling.html">Why divide</a>'
+    '<a class="reference internal" href="03_scaling.html">Exercises for chapter 3: why divide</a>'
+    '<a class="current reference internal" href="#">Exercises for chapter 4: heat</a>'
+    '<a class="reference internal" href="../book/glossary.html">Glossary</a>'
+)
+
+
+def test_notebooks_have_their_number_in_the_list_of_pages():
+    shown = numbered(NAVIGATION, "exercises/04_softmax_temperature")
+    assert '<span class="qkv-number">3</span>Why divide</a>' in shown
+    assert '<span class="qkv-number">3</span>Why divide</a><a class="current' in shown
+    assert '<span class="qkv-number">4</span>Heat</a>' in shown
+    assert '">Glossary</a>' in shown
+    assert "heading" not in shown
+
+
+@pytest.mark.parametrize(
+    ("page", "other"),
+    [
+        ("chapters/03_scaling", "exercises/03_scaling"),
+        ("exercises/03_scaling", "chapters/03_scaling"),
+        ("chapters/09_everywhere", None),
+        ("solutions/03_scaling", None),
+        ("book/index", None),
+    ],
+)
+def test_a_chapter_and_its_exercises_lead_to_each_other(page: str, other: str | None):
+    pages = {
+        "chapters/03_scaling",
+        "exercises/03_scaling",
+        "solutions/03_scaling",
+        "chapters/09_everywhere",
+        "book/index",
+    }
+    assert counterpart(page, pages) == other
+
+
+@pytest.mark.parametrize(
+    ("asset", "text", "page", "expected"),
+    [
+        ("_static/qkv.css?v=1", "", "book/index", True),
+        ("_static/qkv-site.js", "prose", "book/index", False),
+        ("_static/qkv-site.js", VIEW, "chapters/03_scaling", True),
+        ("_static/katex/katex.css", '<span class="katex">', "book/index", True),
+        ("_static/katex/katex.css", "prose", "book/index", False),
+        ("_static/doctools.js", "prose", "book/index", False),
+        ("_static/doctools.js", "", "search", True),
+        ("_static/sphinx-thebe.js", VIEW, "chapters/03_scaling", False),
+        ("https://cdn.example/x.js", VIEW, "chapters/03_scaling", False),
+    ],
+)
+def test_a_page_loads_what_it_needs(asset: str, text: str, page: str, expected: bool):
+    assert needed(asset, text, page) is expected
+
+
+def test_everything_offered_is_ours():
+    assert not [name for name in NEEDS if name.startswith(("http", "//"))]
+
+
+def test_what_docutils_writes_is_mended():
+    assert accessible('<div role="doc-biblioentry">') == '<div role="listitem">'
+    assert accessible('<th class="head text-left"><p></p></th><th class="head"><p>x</p></th>') == (
+        '<td></td><th class="head"><p>x</p></th>'
+    )
+    assert accessible('<summary aria-label="Toggle hidden content">') == "<summary>"

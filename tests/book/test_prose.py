@@ -1,0 +1,119 @@
+"""Plain Markdown, and what it means on the page."""
+
+from collections.abc import Callable
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+from qkv_site import prose
+
+
+@pytest.fixture
+def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    said: list[str] = []
+    monkeypatch.setattr(prose.LOGGER, "warning", lambda text, *args, **_: said.append(text % args if args else text))
+    return said
+
+
+def page(*parts: nodes.Node) -> nodes.document:
+    document = new_document("page")
+    document.extend(parts)
+    return document
+
+
+def classes(document: nodes.document, kind: type[nodes.Element]) -> list[list[str]]:
+    return [node["classes"] for node in document.findall(kind)]
+
+
+@pytest.mark.parametrize(("opening", "expected"), [("Predict.", ["qkv-predict"]), ("Note.", [])])
+def test_a_quotation_that_asks_is_a_prediction(opening: str, expected: list[str]):
+    quote = nodes.block_quote("", nodes.paragraph("", "", nodes.strong("", opening), nodes.Text(" How large?")))
+    document = page(quote)
+    prose.mark_predictions(document)
+    assert classes(document, nodes.block_quote) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Break it: no scale", ["qkv-break-it"]),
+        ("Going further: why?", ["qkv-further"]),
+        ("In the wild", ["qkv-wild"]),
+        ("Summary", ["qkv-summary"]),
+        ("How to break things", []),
+    ],
+)
+def test_sections_that_every_chapter_has(title: str, expected: list[str]):
+    document = page(nodes.section("", nodes.title("", title)))
+    prose.mark_sections(document)
+    assert classes(document, nodes.section) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("query", ["qkv-query"]),
+        ("Keys", ["qkv-key"]),
+        ("value", ["qkv-value"]),
+        ("weights", ["qkv-weight"]),
+        ("word", []),
+    ],
+)
+def test_a_defined_word_has_its_colour(word: str, expected: list[str]):
+    document = page(nodes.paragraph("", "", nodes.strong("", word)))
+    prose.colour_words(document)
+    assert classes(document, nodes.strong) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [("W_Q", ["qkv-query"]), ("w_v", ["qkv-value"]), ("k", []), ("Q @ K", [])]
+)
+def test_a_matrix_in_code_has_its_colour(code: str, expected: list[str]):
+    document = page(nodes.paragraph("", "", nodes.literal("", code)))
+    prose.colour_words(document)
+    assert classes(document, nodes.literal) == [expected]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nodes.image(uri="x.png"),
+        lambda: nodes.raw("", '<img src="x.png">', format="html"),
+        lambda: nodes.raw("", '<img src="x.png" alt="">', format="html"),
+        lambda: nodes.raw("", '<svg role="img"><path/></svg>', format="html"),
+    ],
+)
+def test_a_picture_without_words_is_named(warned: list[str], make: Callable[[], nodes.Node]):
+    prose.require_alt_text(page(make()))
+    assert len(warned) == 1
+    assert "without alt text" in warned[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nodes.image(uri="x.png", alt="a line"),
+        lambda: nodes.raw("", '<img src="x.png" alt="a line">', format="html"),
+        lambda: nodes.raw("", '<svg role="img" aria-label="a line"><path/></svg>', format="html"),
+        lambda: nodes.raw("", '<svg aria-hidden="true"><path/></svg>', format="html"),
+    ],
+)
+def test_a_picture_with_words_passes(warned: list[str], make: Callable[[], nodes.Node]):
+    prose.require_alt_text(page(make()))
+    assert warned == []
+
+
+def test_the_palette_is_on_the_page_once():
+    html = "<figure><style data-qkv-tokens>:root { --qkv-ink: x }</style><svg></svg></figure>"
+    document = page(nodes.raw("", html, format="html"))
+    prose.share_palette(document)
+    assert [raw.astext() for raw in document.findall(nodes.raw)] == ["<figure><svg></svg></figure>"]
+    assert [raw["format"] for raw in document.findall(nodes.raw)] == ["html"]
+
+
+def test_reading_time_counts_prose_and_cells():
+    words = nodes.paragraph("", " ".join(["word"] * 1000))
+    cells = [nodes.container("", nb_element="cell_code") for _ in range(10)]
+    assert prose.minutes(page(words)) == 5
+    assert prose.minutes(page(words, *cells)) == 9
+    assert prose.minutes(page()) == 1
