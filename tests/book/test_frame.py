@@ -58,7 +58,7 @@ def test_drawer_opens_and_closes_by_keyboard(visit: Visit, name: str):  # noqa: 
     page = visit(CHAPTER, viewport=PHONE)
     opener = page.get_by_role("button", name=name)
     drawer = page.locator(f"#{opener.get_attribute('aria-controls')}")
-    link = drawer.locator("a:visible").last
+    link = drawer.locator("a:visible").first
     expect(drawer).to_be_hidden()
     opener.focus()
     page.keyboard.press("Enter")
