@@ -1,0 +1,711 @@
+"""Make wrong answers by machine: each reference, with one small change at every place where it applies.
+
+A *subject* is a question's reference as source: the function or class, and the helpers of its own module that it
+calls. What the question does not ask for is folded away first: parameters that no case passes take their default, and
+guards go unless a case looks for their exception. Then each operator below changes one node of the tree at a time.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv import attention
+from qkv import cache as kv_cache
+from qkv import softmax as softmax_module
+from qkv.observing import Case, Observation, observe, quiet, results_of, undisturbed
+from qkv.questions.base import Question
+from qkv.questions.comparing import WRONG_RESULT, differences
+from qkv.questions.judging import Verdict, judge
+
+MAX_TICKS = 300_000  # turns of a loop, in all the cases of one check: a mutant that never ends raises instead
+
+# Where the question's reference is made by a factory: the same thing as a reader of the package finds it.
+PLAIN_SOURCE: dict[str, Any] = {"2.5": attention.SingleHeadAttention}
+# Helpers from another module that the question is about.
+ALSO: dict[str, tuple[Any, ...]] = {
+    "5.4": (softmax_module.masked_softmax,),
+    "5.5": (softmax_module.masked_softmax,),
+}
+# Parts that are a question of their own, in their own right: used, not changed, where another question calls them.
+PARTS = (softmax_module.softmax, kv_cache.KVCache)
+# What the package does and the question does not ask for: (source, what takes its place).
+WITH_A_MASK = ("softmax(scores) if mask is None else masked_softmax(scores, mask)", "masked_softmax(scores, mask)")
+MASK_FITS = ("    mask = _mask_for(scores, mask)\n", "")
+AS_MANY_KEYS = (
+    ("n_q: int, n_k: int | None = None", "n: int"),
+    ("    n_k = n_q if n_k is None else n_k\n", ""),
+    ("torch.ones(n_q, n_k, dtype=torch.bool).tril(n_k - n_q)", "torch.ones(n, n, dtype=torch.bool).tril()"),
+)
+NOT_ASKED: dict[str, tuple[tuple[str, str], ...]] = {
+    "2.5": (("x: Tensor, mask: Tensor | None = None", "x: Tensor"), (", mask)", ")")),
+    "5.1": (("n_heads < 1 or ", ""),),
+    "5.3": AS_MANY_KEYS,
+    "5.4": (WITH_A_MASK, MASK_FITS),
+    "5.5": (MASK_FITS,),
+    "7.1": (
+        ("        self._check(k, v)\n", ""),
+        ("    @property\n    def next_position", "    def next_position"),
+        ("start: int = 0, stop: int | None = None", ""),
+        ("slice(start, len(self) if stop is None else stop)", "slice(0, len(self))"),
+    ),
+    "7.5": (
+        WITH_A_MASK,
+        ("return weighted_sum(weights, v), weights", "return weighted_sum(weights, v)"),
+        ("mask.to(q.device))[0]", "mask)"),
+        ("causal_mask(q.shape[-2], k.shape[-2])", "causal_mask(q.shape[-2])"),
+        *AS_MANY_KEYS,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed reference.
+
+    Attributes:
+        question: its id
+        operator: what kind of change
+        function: where it is
+        was, now: the changed statement, before and after
+        source: the whole changed subject
+    """
+
+    question: str
+    operator: str
+    function: str
+    was: str
+    now: str
+    source: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.question} {self.function}: {self.was} → {self.now}"
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A question's reference as a tree, and the names that it needs."""
+
+    question: Question
+    name: str
+    tree: ast.Module
+    namespace: dict[str, Any]
+
+    def compile(self, source: str | None = None) -> Any:
+        """Make the answer. Inserted helpers note in `effects` whether they changed anything."""
+        effects = Effects()
+        names = self.namespace | {"_tick": Ticks(), "_rounded": effects.rounded, "_cut": effects.cut}
+        tree = _Ticking().visit(ast.parse(source)) if source is not None else copy.deepcopy(self.tree)
+        exec(compile(ast.fix_missing_locations(tree), f"<mutant of {self.question.id}>", "exec"), names)
+        return names[self.name], effects
+
+
+class Ticks:
+    """Counts turns of loops, and ends what does not end."""
+
+    def __init__(self) -> None:
+        self.left = MAX_TICKS
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise TimeoutError("this loop does not end")
+
+
+class Effects:
+    """What an inserted helper did: where it did nothing at all, the mutant is the reference."""
+
+    def __init__(self) -> None:
+        self.any = False
+
+    def rounded(self, value: Any) -> Any:
+        if isinstance(value, Tensor) and value.is_floating_point():
+            new = value.round()
+            self.any |= not torch.equal(new, value)
+            return new
+        if isinstance(value, float):
+            self.any |= value != round(value)
+            return float(round(value))
+        return value
+
+    def cut(self, value: Any) -> Any:
+        if isinstance(value, Tensor) and value.requires_grad:
+            self.any = True
+            return value.detach()
+        return value
+
+
+class _Ticking(ast.NodeTransformer):
+    """Put a tick in each loop."""
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, ast.parse("_tick()").body[0])
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, ast.parse("_tick()").body[0])
+        return node
+
+
+# ── the subject ───────────────────────────────────────────────────────────────────────────────────
+
+
+def subject_of(question: Question) -> Subject:
+    """Gather a question's reference and its helpers, and fold away what is not asked for."""
+    reference = PLAIN_SOURCE.get(question.id, question.reference)
+    module = inspect.getmodule(reference)
+    assert module is not None
+    also = ALSO.get(question.id, ())
+    namespace = {name: value for part in also for name, value in vars(inspect.getmodule(part)).items()} | vars(module)
+    parts = {part for part in PARTS if part is not reference}
+    sources = _with_helpers(question, reference, module.__name__, namespace, also, parts)
+    tree = ast.Module(list(reversed(sources.values())), [])
+    tree = _again(_Plain(_raised(question), _methods(question)).visit(tree))
+    while _fold_constants(tree, question, reference.__name__):
+        tree = _again(_Folded().visit(tree))
+    return Subject(question, reference.__name__, tree, namespace)
+
+
+def _again(tree: ast.Module) -> ast.Module:
+    return ast.parse(ast.unparse(ast.fix_missing_locations(tree)))
+
+
+def _with_helpers(
+    question: Question, reference: Any, module: str, namespace: dict[str, Any], also: tuple[Any, ...], parts: set[Any]
+) -> dict[str, ast.stmt]:
+    """Parse the reference and all that it calls of its own module, callers first."""
+    found: dict[str, ast.stmt] = {}
+    waiting = [reference]
+    while waiting:
+        thing = waiting.pop(0)
+        text = textwrap.dedent(inspect.getsource(thing))
+        for old, new in NOT_ASKED.get(question.id, ()):
+            text = text.replace(old, new)
+        tree = ast.parse(text).body[0]
+        found.pop(thing.__name__, None)
+        found[thing.__name__] = tree
+        for node in ast.walk(tree):
+            called = namespace.get(node.id) if isinstance(node, ast.Name) else None
+            if not (inspect.isfunction(called) or inspect.isclass(called)) or called in parts:
+                continue
+            if (called.__module__ == module or called in also) and called is not thing:
+                waiting.append(called)
+    return found
+
+
+@cache
+def _raised(question: Question) -> frozenset[str]:
+    return frozenset(case.raises for seed in range(3) for case in question.fresh_cases(seed) if case.raises)
+
+
+def _methods(question: Question) -> set[str]:
+    return {step.method or "forward" for case in question.fresh_cases(0) for step in case.script}
+
+
+class _Plain(ast.NodeTransformer):
+    """Take out docstrings, annotations, devices, and guards whose exception is not asked for."""
+
+    def __init__(self, raises: frozenset[str], methods: set[str]) -> None:
+        self.raises = raises
+        self.methods = methods
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        for arg in [*node.args.args, *node.args.kwonlyargs]:
+            arg.annotation = None
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+        used = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)} | self.methods
+        node.body = [
+            item for item in node.body
+            if not isinstance(item, ast.FunctionDef) or item.name in used or item.name.startswith("__")
+        ]  # fmt: skip
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return self.generic_visit(ast.Assign([node.target], node.value))
+
+    def visit_If(self, node: ast.If) -> Any:
+        guard = len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse
+        if guard and not any(name in ast.unparse(node.body[0]) for name in self.raises):
+            return None
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        assert isinstance(node.exc, ast.Call)
+        return ast.Raise(ast.Call(node.exc.func, [], []), None)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        node.keywords = [k for k in node.keywords if k.arg not in ("device", "strict", "bias")]
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name == "softmax" and len(node.args) < 3 and all(k.arg != "dim" for k in node.keywords):
+            node.keywords.append(ast.keyword("dim", ast.Constant(-1)))  # what is there unsaid can be changed too
+        moved = isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cpu")
+        if moved and (not node.args or ast.unparse(node.args[0]).endswith(".device")):
+            return node.func.value
+        return node
+
+
+def _fold_constants(tree: ast.Module, question: Question, name: str) -> bool:
+    """Put a constant in the place of each parameter that has the same value in every call; say whether any has."""
+    for function, owner in _functions(tree):
+        method = owner is not None
+        if function.name == "__init__":
+            continue
+        calls = [call for call in ast.walk(tree) if isinstance(call, ast.Call) and _calls(call, function.name, method)]
+        asked = _passed_by_cases(question) if name in (function.name, owner) else None
+        for i in reversed(range(method, len(function.args.args))):
+            if _fold_parameter(function, i, calls, method, asked):
+                return True
+    return False
+
+
+def _calls(call: ast.Call, name: str, method: bool) -> bool:
+    target = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+    return target == name and isinstance(call.func, ast.Attribute) == method
+
+
+def _fold_parameter(
+    function: ast.FunctionDef, i: int, calls: list[ast.Call], method: bool, asked: tuple[int, set[str]] | None
+) -> bool:
+    """Fold one parameter, from what the calls and the cases pass for it."""
+    arguments = function.args
+    name, n_defaults = arguments.args[i].arg, len(arguments.defaults)
+    default = i - (len(arguments.args) - n_defaults)
+    values = [arguments.defaults[default]] if default >= 0 and (asked or not calls) else []
+    if asked and (i - method < asked[0] or name in asked[1]):
+        return False
+    for call in calls:
+        named = [k.value for k in call.keywords if k.arg == name]
+        here = call.args[i - method : i - method + 1] or named or arguments.defaults[default : default + 1]
+        values += here or [ast.Name("unknown")]
+    constant = {ast.unparse(value) for value in values}
+    plain = isinstance(values[0], ast.Constant) or ast.unparse(values[0]).startswith("torch.") if values else False
+    if len(constant) != 1 or not plain:
+        return False
+    for call in calls:
+        del call.args[i - method : i - method + 1]
+        call.keywords = [k for k in call.keywords if k.arg != name]
+    del arguments.args[i]
+    if default >= 0:
+        del arguments.defaults[default]
+    for statement in function.body:
+        stores = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        _Substituted(name, values[0]).visit(statement)
+        if name in stores:
+            break
+    return True
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str | None]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node, None
+        elif isinstance(node, ast.ClassDef):
+            yield from ((item, node.name) for item in node.body if isinstance(item, ast.FunctionDef))
+
+
+@cache
+def _passed_by_cases(question: Question) -> tuple[int, set[str]]:
+    steps = [step for seed in range(3) for case in question.fresh_cases(seed) for step in case.script]
+    calls = [step for step in steps if step.act == "call" and step.on is None]
+    return max(len(step.args) for step in calls), {name for step in calls for name in step.kwargs}
+
+
+class _Substituted(ast.NodeTransformer):
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self.name, self.value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        here = node.id == self.name and isinstance(node.ctx, ast.Load)
+        return copy.deepcopy(self.value) if here else node
+
+
+class _Folded(ast.NodeTransformer):
+    """Work out what is constant: `None is None`, `x / 1.0`, a branch that is never or always taken."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        return _worked_out(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _worked_out(node) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return (node.body if node.test.value else node.orelse) if isinstance(node.test, ast.Constant) else node
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        return (node.body if node.test.value else node.orelse) if isinstance(node.test, ast.Constant) else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        one = (
+            isinstance(node.right, ast.Constant) and node.right.value == 1 and isinstance(node.op, (ast.Div, ast.Mult))
+        )
+        return node.left if one else node
+
+
+def _worked_out(node: ast.expr) -> ast.expr:
+    names = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Call, ast.Attribute, ast.Subscript))]
+    return node if names else ast.Constant(eval(ast.unparse(node)))
+
+
+# ── the changes ───────────────────────────────────────────────────────────────────────────────────
+
+Change = tuple[str, ast.AST | None]  # what kind, and what takes the node's place; None: nothing does
+
+ARITHMETIC: dict[type, tuple[type, ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add, ast.Mult),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult, ast.Sub),
+    ast.FloorDiv: (ast.Div, ast.Mult),
+    ast.Mod: (ast.FloorDiv, ast.Div),
+    ast.Pow: (ast.Mult, ast.Div),
+    ast.MatMult: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr, ast.BitXor),
+    ast.BitOr: (ast.BitAnd, ast.BitXor),
+}
+COMPARISONS: dict[type, tuple[type, ...]] = {
+    ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
+    ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
+    ast.Gt: (ast.GtE, ast.Lt, ast.LtE),
+    ast.GtE: (ast.Gt, ast.LtE, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+}
+SYMMETRIC = ("transpose", "maximum", "minimum", "max", "min", "broadcast_shapes")  # exchanged arguments: the same
+# At which positions a call takes an axis.
+AXIS_AT = {
+    **dict.fromkeys(("sum", "mean", "amax", "softmax", "cumsum", "unsqueeze", "squeeze", "unbind", "unfold"), (0,)),
+    **dict.fromkeys(("flatten", "unflatten", "argmax", "log_softmax", "gather", "scatter"), (0,)),
+    **dict.fromkeys(("transpose", "movedim", "swapaxes"), (0, 1)),
+}
+REDUCTIONS = ("sum", "mean", "amax", "amin", "softmax", "argmax", "flatten", "squeeze", "sort", "any", "all")
+
+
+def mutants_of(subject: Subject) -> list[Mutant]:
+    """Make every mutant that compiles and differs from the reference and from each other."""
+    original = ast.unparse(subject.tree)
+    seen = {original}
+    made = []
+    for mutant in _changed(subject):
+        if mutant.source not in seen:
+            seen.add(mutant.source)
+            made.append(mutant)
+    return made
+
+
+def _changed(subject: Subject) -> Iterator[Mutant]:
+    nodes = list(ast.walk(subject.tree))
+    parents = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+    skipped = {id(n) for node in nodes if isinstance(node, (ast.Raise, ast.arguments)) for n in ast.walk(node)}
+    for i, node in enumerate(nodes):
+        if id(node) in skipped:
+            continue
+        for operator, new in _changes(node, parents, subject.question):
+            tree = _replaced(subject.tree, i, new)
+            try:
+                source = ast.unparse(ast.fix_missing_locations(tree))
+                compile(source, "<mutant>", "exec")
+            except (SyntaxError, ValueError):
+                continue
+            function, was, now = _described(node, new, parents)
+            yield Mutant(subject.question.id, operator, function, was, now, source)
+
+
+def _replaced(tree: ast.Module, i: int, new: ast.AST | None) -> ast.Module:
+    tree = copy.deepcopy(tree)
+    target = next(itertools.islice(ast.walk(tree), i, None))
+    new = copy.deepcopy(new)
+
+    class Replace(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> Any:
+            return new if node is target else self.generic_visit(node)
+
+    return Replace().visit(tree)
+
+
+def _described(node: ast.AST, new: ast.AST | None, parents: dict[int, ast.AST]) -> tuple[str, str, str]:
+    """Name the function, and write the changed statement before and after."""
+    statement = node
+    while not isinstance(statement, ast.stmt):
+        statement = parents[id(statement)]
+    inside = list(ast.walk(statement))
+    module = ast.Module([statement], [])
+    changed = _replaced(module, 1 + inside.index(node), new)
+    function: ast.AST = statement
+    while id(function) in parents and not isinstance(function, (ast.FunctionDef, ast.ClassDef)):
+        function = parents[id(function)]
+    was, now = _first_difference(ast.unparse(module), ast.unparse(ast.fix_missing_locations(changed)))
+    return getattr(function, "name", ""), was, now
+
+
+def _first_difference(was: str, now: str) -> tuple[str, str]:
+    """Keep the lines that differ, of a statement of several lines."""
+    a, b = was.splitlines(), now.splitlines()
+    while len(a) > 1 and len(b) > 1 and a[0] == b[0]:
+        a, b = a[1:], b[1:]
+    while len(a) > 1 and len(b) > 1 and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    return "; ".join(line.strip() for line in a), "; ".join(line.strip() for line in b) or "(left out)"
+
+
+def _changes(node: ast.AST, parents: dict[int, ast.AST], question: Question) -> Iterator[Change]:
+    parent = parents.get(id(node))
+    if isinstance(node, ast.BinOp):
+        yield from _operator_changes(node)
+    if isinstance(node, ast.Compare):
+        yield from _comparison_changes(node)
+    if isinstance(node, ast.BoolOp):
+        yield "comparison", ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+        for i in range(len(node.values)):
+            rest = node.values[:i] + node.values[i + 1 :]
+            yield "left out", rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+    if isinstance(node, ast.UnaryOp) and _number(node) is None:
+        yield "mask inverted" if isinstance(node.op, ast.Invert) else "sign", node.operand
+    if isinstance(node, ast.Call):
+        yield from _call_changes(node)
+    if _number(node) is not None and _number(parent) is None:
+        yield from _number_changes(node, parent, parents, question)
+    if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise)):
+        yield "statement left out", ast.Pass()
+    if isinstance(node, ast.Tuple) and len(node.elts) < 4 and not _in_slice_or_shape(node, parent):
+        for order in list(itertools.permutations(range(len(node.elts))))[1:]:
+            yield "order", ast.Tuple([node.elts[i] for i in order], node.ctx)
+    if isinstance(node, ast.IfExp):
+        yield "branch", node.body
+        yield "branch", node.orelse
+        yield "branch", ast.IfExp(node.test, node.orelse, node.body)
+    if _is_mask(node) and not isinstance(parent, (ast.Compare, ast.UnaryOp, ast.Attribute)):
+        yield "mask inverted", ast.UnaryOp(ast.Invert(), node)
+    yield from _value_changes(node, parent)
+
+
+def _is_mask(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == "mask"
+
+
+def _value_changes(node: ast.AST, parent: ast.AST | None) -> Iterator[Change]:
+    """Change a value that is returned or given a name."""
+    given = isinstance(parent, (ast.Return, ast.Assign)) and parent.value is node
+    # A tuple's members count one by one.
+    if given and isinstance(node, ast.Tuple):
+        return
+    if isinstance(parent, ast.Tuple) and isinstance(node, ast.expr) and isinstance(parent.ctx, ast.Load):
+        given = not isinstance(node, (ast.Slice, ast.Constant))
+    if not given or _number(node) is not None or isinstance(node, (ast.List, ast.Tuple)):
+        return
+    assert isinstance(node, ast.expr)
+    yield "sign", ast.UnaryOp(ast.USub(), node)
+    if isinstance(node, (ast.Compare,)) or (isinstance(node, ast.Call) and "tril" in ast.unparse(node.func)):
+        yield "mask inverted", ast.UnaryOp(ast.Invert(), node)
+    yield "rounded", ast.Call(ast.Name("_rounded", ast.Load()), [node], [])
+    yield "detached", ast.Call(ast.Name("_cut", ast.Load()), [node], [])
+
+
+def _operator_changes(node: ast.BinOp) -> Iterator[Change]:
+    for other in ARITHMETIC.get(type(node.op), ()):
+        yield "arithmetic", ast.BinOp(node.left, other(), node.right)
+    yield "left out", node.left
+    yield "left out", node.right
+    if not isinstance(node.op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)):
+        yield "exchanged", ast.BinOp(node.right, node.op, node.left)
+
+
+def _comparison_changes(node: ast.Compare) -> Iterator[Change]:
+    for i, op in enumerate(node.ops):
+        for other in COMPARISONS.get(type(op), ()):
+            yield "comparison", ast.Compare(node.left, [*node.ops[:i], other(), *node.ops[i + 1 :]], node.comparators)
+
+
+def _call_changes(node: ast.Call) -> Iterator[Change]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    is_method = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) not in ("torch", "math", "nn")
+    if hasattr(builtins, name) and name not in ("min", "max", "sum", "abs", "int", "float"):
+        return
+    if is_method and not ast.unparse(node.func).startswith(("self.", "super()")):
+        yield "left out", node.func.value  # a transpose, a root, a softmax
+    elif node.args and name[:1].islower():
+        yield "left out", node.args[0]
+    for a, b in itertools.combinations(range(len(node.args)), 2) if name not in SYMMETRIC else ():
+        args = list(node.args)
+        args[a], args[b] = args[b], args[a]
+        yield "exchanged", ast.Call(node.func, args, node.keywords)
+    for i, keyword in enumerate(node.keywords):
+        if not (name == "softmax" and not is_method and keyword.arg == "dim"):  # its default: the reference again
+            kept = node.keywords[:i] + node.keywords[i + 1 :]
+            yield "dim dropped" if keyword.arg == "dim" else "left out", ast.Call(node.func, node.args, kept)
+    for i in range(is_method is False, len(node.args)) if name in REDUCTIONS else ():
+        yield "dim dropped", ast.Call(node.func, node.args[:i] + node.args[i + 1 :], node.keywords)
+
+
+def _number(node: ast.AST | None) -> int | float | None:
+    """Read a literal number, with its sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _number(node.operand)
+        return None if value is None else -value
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value
+    return None
+
+
+def _number_changes(
+    node: ast.AST, parent: ast.AST | None, parents: dict[int, ast.AST], question: Question
+) -> Iterator[Change]:
+    value = _number(node)
+    assert value is not None
+    if _is_axis(node, parent, parents):
+        for axis in _other_axes(int(value), question):
+            yield "axis", ast.Constant(axis)
+        return
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub)) and value == 0:
+        return
+    half = value / 2 if isinstance(value, float) or value % 2 else value // 2
+    new = [value + 1, value - 1, value * 2, half, -value]
+    for other in dict.fromkeys(n for n in new if n != value):
+        yield "sign" if other == -value else "constant", ast.Constant(other)
+
+
+def _is_axis(node: ast.AST, parent: ast.AST | None, parents: dict[int, ast.AST]) -> bool:
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("dim", "axis")
+    if isinstance(parent, ast.Subscript) and parent.slice is node:
+        return ast.unparse(parent.value).endswith(".shape")
+    if isinstance(parent, ast.Call) and node in parent.args:
+        name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        shift = isinstance(parent.func, ast.Attribute) and ast.unparse(parent.func.value) == "torch"
+        return parent.args.index(node) - shift in AXIS_AT.get(name, ())
+    return False
+
+
+def _other_axes(axis: int, question: Question) -> list[int]:
+    """List the other axes: counted from the same end, and from the front too where any axes may lead."""
+    if axis >= 0:
+        return [other for other in (0, 1, 2) if other != axis]
+    leading = any("..." in output for output in question.outputs)
+    front = [0, 1] if leading else []
+    return [other for other in (-1, -2, -3, *front) if other != axis]
+
+
+def _in_slice_or_shape(node: ast.Tuple, parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.Subscript) or len(node.elts) < 2
+
+
+# ── try them ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def survives(subject: Subject, mutant: Mutant, seed: int) -> bool:
+    """Say whether a check with this seed lets it pass. Most are found out by the first case; the rest are judged."""
+    question = subject.question
+    answer, _ = subject.compile(mutant.source)
+    with undisturbed(), quiet():
+        for case, want in wanted(question, seed):
+            seen = results_of(answer, case)
+            if not seen.absent and any(d.kind in WRONG_RESULT for d in differences(question, case, seen, want)):
+                return False
+    found = verdict_on(subject, mutant, seed)
+    return found is not None and found.status == "passed"
+
+
+@cache
+def wanted(question: Question, seed: int) -> list[tuple[Case, Observation]]:
+    """Draw a check's cases that ask for a result, with what the reference gives."""
+    with undisturbed(), quiet():
+        cases = [case for case in question.fresh_cases(seed) if not case.raises]
+        return [(case, results_of(question.reference, case)) for case in cases]
+
+
+def verdict_on(subject: Subject, mutant: Mutant, seed: int | None = None) -> Verdict | None:
+    """Check it as an answer is checked; None where nothing was changed."""
+    answer, effects = subject.compile(mutant.source)
+    cases = subject.question.fresh_cases(seed)
+    found = judge(subject.question, cases, observe(answer, cases, subject.question.gradients))
+    inserted = "_cut(" in mutant.source or "_rounded(" in mutant.source
+    return None if inserted and not effects.any else found
+
+
+# ── the table ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Row:
+    """What a question's check said to its mutants.
+
+    Attributes:
+        by_idea: named by one of the question's own wrong ideas
+        by_effect: named by what holds for any question, "gradient-cut"
+    """
+
+    question: str
+    mutants: int = 0
+    rejected: int = 0
+    by_idea: int = 0
+    by_effect: int = 0
+    survivors: list[Mutant] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        named = self.by_idea + self.by_effect
+        share = f"{100 * named / max(1, self.mutants):3.0f} %"
+        counts = f"{self.mutants:7} {self.rejected:8} {self.by_idea:8} {self.by_effect:9} {share:>7}"
+        return f"{self.question:8} {counts} {len(self.survivors):9}"
+
+
+HEAD = "question mutants rejected by idea by effect  named survivors"
+
+
+def row_of(question: Question, mutants: list[Mutant] | None = None) -> Row:
+    """Check each mutant as an answer is checked, and count."""
+    subject = subject_of(question)
+    own = {idea.slug for idea in question.misconceptions}
+    row = Row(question.id)
+    for mutant in mutants_of(subject) if mutants is None else mutants:
+        found = verdict_on(subject, mutant)
+        if found is None:
+            continue
+        row.mutants += 1
+        row.rejected += found.status != "passed"
+        row.by_idea += found.misconception in own
+        row.by_effect += found.misconception is not None and found.misconception not in own
+        if found.status == "passed":
+            row.survivors.append(mutant)
+    return row
+
+
+def total(rows: list[Row]) -> Row:
+    """Add up a table's rows."""
+    every = Row("all")
+    for row in rows:
+        every.mutants += row.mutants
+        every.rejected += row.rejected
+        every.by_idea += row.by_idea
+        every.by_effect += row.by_effect
+        every.survivors += row.survivors
+    return every

@@ -1,0 +1,103 @@
+"""No machine-made mutant of a reference passes its check, but for those that are proved to be right answers."""
+
+from __future__ import annotations
+
+import os
+import random
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from qkv.observing import observe
+from qkv.questions import chapters, questions_of
+from qkv.questions.base import Question
+from qkv.questions.judging import judge
+from tests.questions.mutants import (
+    HEAD,
+    Mutant,
+    Row,
+    Subject,
+    mutants_of,
+    row_of,
+    subject_of,
+    survives,
+    total,
+    verdict_on,
+)
+
+EVERY = [question for chapter in chapters() for question in questions_of(chapter).values()]
+LISTED = tomllib.loads(Path(__file__).with_name("equivalent_mutants.toml").read_text())["equivalent"]
+EQUIVALENT = {(entry["question"], entry["was"], entry["now"]) for entry in LISTED}
+AT_ONCE = 16  # mutants a question in the gate; `make test-all` tries every one
+
+by_question = pytest.mark.parametrize("question", EVERY, ids=lambda question: question.id)
+
+
+@cache
+def made(question: Question) -> tuple[Subject, list[Mutant]]:
+    subject = subject_of(question)
+    return subject, mutants_of(subject)
+
+
+def listed(mutant: Mutant) -> bool:
+    return (mutant.question, mutant.was, mutant.now) in EQUIVALENT
+
+
+def seeds(n: int) -> list[int]:
+    return [int.from_bytes(os.urandom(4), "big") for _ in range(n)]
+
+
+@by_question
+def test_what_is_mutated_is_the_reference(question: Question):
+    answer, _ = made(question)[0].compile()
+    cases = question.fresh_cases()
+    assert judge(question, cases, observe(answer, cases, question.gradients)).status == "passed"
+
+
+@by_question
+def test_some_mutants_are_rejected(question: Question):
+    subject, mutants = made(question)
+    seed = seeds(1)[0]
+    some = random.Random(seed).sample(mutants, min(AT_ONCE, len(mutants)))
+    survivors = [str(mutant) for mutant in some if not listed(mutant) and survives(subject, mutant, seed)]
+    assert not survivors, f"seed {seed}"
+
+
+@pytest.mark.slow
+@by_question
+def test_every_mutant_is_rejected(question: Question):
+    subject, mutants = made(question)
+    drawn = seeds(3)
+    mutants = [mutant for mutant in mutants if not listed(mutant)]
+    survivors = [str(mutant) for mutant in mutants if any(survives(subject, mutant, seed) for seed in drawn)]
+    assert not survivors, f"seeds {drawn}"
+
+
+def test_equivalent_mutants_are_few_and_proved():
+    known = {(m.question, m.was, m.now) for question in EVERY for m in made(question)[1]}
+    assert known >= EQUIVALENT, f"no longer made: {EQUIVALENT - known}"
+    assert len(EQUIVALENT) < 0.05 * len(known)
+    assert all(entry["proof"] for entry in LISTED)
+    assert len(LISTED) == len(EQUIVALENT)
+
+
+@pytest.mark.slow
+def test_the_table(capsys: pytest.CaptureFixture[str]):
+    """Judge every mutant in full: print the table, and hold the share that is named by its idea."""
+    rows: list[Row] = [row_of(question) for question in EVERY]
+    every = total(rows)
+    with capsys.disabled():
+        print("", HEAD, *rows, every, sep="\n")
+    assert every.rejected + len(EQUIVALENT) >= every.mutants
+    assert every.by_idea + every.by_effect >= 0.6 * every.mutants
+
+
+def test_a_mutant_without_end_is_stopped():
+    subject = made(questions_of(4)["4.4"])[0]
+    source = "def find_temperature(z, target):\n    while True:\n        pass"
+    found = verdict_on(subject, Mutant("4.4", "by hand", "find_temperature", "", "", source))
+    assert found is not None
+    assert found.status == "error"
+    assert "does not end" in found.message
