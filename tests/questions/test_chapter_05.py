@@ -1,0 +1,346 @@
+"""Chapter 5: right answers in many shapes, wrong ones that no twin foresaw, and what is said of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from qkv.questions import questions_of
+from tests.questions.test_twins import verdict
+
+QUESTIONS = questions_of(5)
+
+# ── right answers, written otherwise ──────────────────────────────────────────────────────────────
+
+
+def equal_slices(x, n_heads):
+    if x.size(-1) % n_heads != 0:
+        raise ValueError("d_model must be divisible by n_heads")
+    return x.size(-1) // n_heads
+
+
+def split_by_permute(x, n_heads):
+    d_head = equal_slices(x, n_heads)
+    return x.view(x.size(0), x.size(1), n_heads, d_head).permute(0, 2, 1, 3)
+
+
+def split_by_slices(x, n_heads):
+    d = equal_slices(x, n_heads)
+    return torch.stack([x[:, :, h * d : (h + 1) * d] for h in range(n_heads)], dim=1)
+
+
+def split_by_chunks(x, n_heads):
+    equal_slices(x, n_heads)
+    return torch.stack(x.chunk(n_heads, dim=-1)).transpose(0, 1).contiguous()
+
+
+def split_by_columns(x, n_heads):
+    d = equal_slices(x, n_heads)
+    return x.mT.reshape(x.shape[0], n_heads, d, x.shape[1]).mT
+
+
+def split_by_filling(x, n_heads):
+    d = equal_slices(x, n_heads)
+    heads = torch.empty(x.shape[0], n_heads, x.shape[1], d, dtype=x.dtype)
+    for h in range(n_heads):
+        heads[:, h] = x[..., h * d : h * d + d]
+    return heads
+
+
+def split_by_einsum(x, n_heads):
+    equal_slices(x, n_heads)
+    return torch.einsum("bnhd->bhnd", x.unflatten(-1, (n_heads, -1)))
+
+
+SPLITS = [split_by_permute, split_by_slices, split_by_chunks, split_by_columns, split_by_filling, split_by_einsum]
+
+MERGES = [
+    lambda x: x.permute(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1),
+    lambda x: torch.cat([x[:, h] for h in range(x.shape[1])], dim=-1),
+    lambda x: torch.cat(x.unbind(1), dim=2),
+    lambda x: x.transpose(1, 2).contiguous().view(x.size(0), x.size(2), x.size(1) * x.size(3)),
+    lambda x: x.mT.reshape(x.shape[0], -1, x.shape[2]).mT,
+    lambda x: torch.einsum("bhnd->bnhd", x).flatten(-2),
+    lambda x: torch.stack([torch.stack([torch.cat(list(e[:, i])) for i in range(e.shape[1])]) for e in x]),
+]
+
+CAUSALS = [
+    lambda n: torch.ones(n, n).tril().bool(),
+    lambda n: ~torch.ones(n, n, dtype=torch.bool).triu(1),
+    lambda n: torch.arange(n)[:, None] >= torch.arange(n),
+    lambda n: torch.tensor([[j <= i for j in range(n)] for i in range(n)]),
+    lambda n: torch.from_numpy(np.tri(n, dtype=bool)),
+    lambda n: torch.triu(torch.full((n, n), -math.inf), diagonal=1) == 0,
+    lambda n: torch.eye(n).cumsum(0).flip(0).cumsum(0).flip(0).cumsum(0) > 0 if n == 1 else torch.eye(n).cumsum(0) > 0,
+]
+
+
+def masked_by_where(q, k, v, mask):
+    scores = torch.where(mask, q @ k.mT / math.sqrt(q.shape[-1]), torch.tensor(-math.inf, dtype=q.dtype))
+    weights = torch.nan_to_num(F.softmax(scores, dim=-1))
+    return torch.matmul(weights, v), weights
+
+
+def masked_by_hand(q, k, v, mask):
+    scores = torch.einsum("...qd,...kd->...qk", q, k) * q.shape[-1] ** -0.5
+    scores = scores.masked_fill(mask.logical_not(), -1e9)
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
+    total = powers.sum(-1, keepdim=True)
+    weights = powers / torch.where(total > 0, total, torch.ones_like(total))
+    return torch.einsum("...qk,...kd->...qd", weights, v), weights
+
+
+def masked_by_renormalising(q, k, v, mask):
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) * mask
+    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-20)
+    return weights @ v, weights
+
+
+def masked_by_lowest(q, k, v, mask):
+    scores = (q @ k.transpose(-1, -2)) / math.sqrt(k.size(-1))
+    weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
+    weights = weights * mask.any(dim=-1, keepdim=True)
+    return [weights @ v, weights]
+
+
+def masked_by_rows(q, k, v, mask):
+    mask = mask.expand(*q.shape[:-1], k.shape[-2])
+    lead = q.shape[:-2]
+    flat = [t.reshape(-1, *t.shape[-2:]) for t in (q, k, v, mask)]
+    outs, weights = [], []
+    for one_q, one_k, one_v, one_mask in zip(*flat, strict=True):
+        for row, visible in zip(one_q, one_mask, strict=True):
+            weight = torch.zeros(len(one_k), dtype=q.dtype)
+            if visible.any():
+                weight = weight.masked_scatter(visible, F.softmax(one_k[visible] @ row / len(row) ** 0.5, dim=0))
+            weights.append(weight)
+            outs.append((weight[:, None] * one_v).sum(0))
+    shape = (*lead, q.shape[-2])
+    return torch.stack(outs).reshape(*shape, -1), torch.stack(weights).reshape(*shape, -1)
+
+
+def masked_in_place(q, k, v, mask):
+    scores = q @ k.mT
+    scores /= math.sqrt(q.shape[-1])
+    hidden = ~mask
+    scores.masked_fill_(hidden, -math.inf)
+    weights = scores.softmax(-1).masked_fill(hidden.all(-1, keepdim=True), 0)
+    return weights @ v, weights
+
+
+MASKED = [masked_by_where, masked_by_hand, masked_by_renormalising, masked_by_lowest, masked_by_rows, masked_in_place]
+
+
+class ByPermute(nn.Module):
+    """Without biases, in the way that most books write it."""
+
+    bias = False
+
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h, self.d = n_heads, d_model // n_heads
+        self.w_q = nn.Linear(d_model, d_model, bias=self.bias)
+        self.w_k = nn.Linear(d_model, d_model, bias=self.bias)
+        self.w_v = nn.Linear(d_model, d_model, bias=self.bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=self.bias)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        if key is None:
+            key = query
+        if value is None:
+            value = key
+        B = query.size(0)
+        q, k, v = (
+            layer(x).view(B, -1, self.h, self.d).permute(0, 2, 1, 3)
+            for layer, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+        )
+        return self.attend(B, q, k, v, mask)
+
+    def attend(self, B, q, k, v, mask):
+        scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(self.d)
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        weights = torch.nan_to_num(torch.softmax(scores, dim=-1), 0.0)
+        out = (weights @ v).transpose(1, 2).contiguous().view(B, -1, self.h * self.d)
+        return self.w_o(out), weights
+
+
+class WithBias(ByPermute):
+    bias = True
+
+
+class MixedBias(ByPermute):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.w_o = nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(0.0)
+
+
+class HeadByHead(WithBias):
+    def attend(self, B, q, k, v, mask):
+        done = []
+        for h in range(self.h):
+            seen = None if mask is None else mask.expand(B, self.h, q.shape[2], k.shape[2])[:, h]
+            seen = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool) if seen is None else seen
+            done.append(masked_by_hand(q[:, h], k[:, h], v[:, h], seen))
+        return self.w_o(torch.cat([out for out, _ in done], dim=-1)), torch.stack([w for _, w in done], dim=1)
+
+
+class HeadsAsExamples(WithBias):
+    """Folds heads into the batch, and unfolds them."""
+
+    def attend(self, B, q, k, v, mask):
+        q, k, v = (t.flatten(0, 1) for t in (q, k, v))
+        scores = torch.bmm(q, k.mT) / self.d**0.5
+        if mask is not None:
+            mask = mask.expand(B, self.h, *scores.shape[1:]).flatten(0, 1)
+            weights = scores.masked_fill(~mask, -math.inf).softmax(-1).masked_fill(~mask, 0)
+        else:
+            weights = scores.softmax(-1)
+        heads = torch.bmm(weights, v).unflatten(0, (B, self.h))
+        return self.w_o(heads.transpose(1, 2).flatten(2)), weights.unflatten(0, (B, self.h))
+
+
+class ByEinsum(WithBias):
+    """Sums over heads and features at once; the mask is replaced by a bias of scores."""
+
+    def attend(self, B, q, k, v, mask):
+        mask = torch.ones((), dtype=torch.bool) if mask is None else mask
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / self.d**0.5
+        scores = torch.where(mask, scores, torch.full_like(scores, -1e30))
+        weights = scores.softmax(-1) * mask
+        w_o = self.w_o.weight.view(-1, self.h, self.d)
+        return torch.einsum("bhqk,bhkd,ohd->bqo", weights, v, w_o) + self.w_o.bias, weights
+
+
+class MaskedByTorch(WithBias):
+    """torch's own attention for the output, and once more with the identity for the weights."""
+
+    def attend(self, B, q, k, v, mask):
+        weights = masked_by_where(q, k, v, torch.ones(1, 1, dtype=torch.bool) if mask is None else mask)[1]
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        if mask is not None:
+            out = out.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+        return self.w_o(out.transpose(1, 2).flatten(-2)), weights
+
+
+MODULES = [ByPermute, WithBias, MixedBias, HeadByHead, HeadsAsExamples, ByEinsum, MaskedByTorch]
+
+RIGHT = [
+    (question, answer)
+    for question, answers in (("5.1", SPLITS), ("5.2", MERGES), ("5.3", CAUSALS), ("5.4", MASKED), ("5.5", MODULES))
+    for answer in answers
+]
+RIGHT_IDS = [f"{question}-{answer.__name__}-{i}" for i, (question, answer) in enumerate(RIGHT)]
+
+
+@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
+def test_a_right_answer_is_accepted(question, answer):
+    for _ in range(5):
+        found = verdict(QUESTIONS[question], answer)
+        assert found.status == "passed", found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
+def test_a_right_answer_is_accepted_over_many_seeds(question, answer):
+    for _ in range(50):
+        found = verdict(QUESTIONS[question], answer)
+        assert found.status == "passed", found
+
+
+# ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
+
+
+class InAList(WithBias):
+    """Its layers are not found: a plain list does not register them."""
+
+    def __init__(self, d_model, n_heads):
+        nn.Module.__init__(self)
+        self.layers = [nn.Linear(d_model, d_model) for _ in range(4)]
+
+
+class OtherNames(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.query, self.key, self.value, self.out = (nn.Linear(d_model, d_model) for _ in range(4))
+
+
+class DropsOut(WithBias):
+    def attend(self, B, q, k, v, mask):
+        out, weights = super().attend(B, q, k, v, mask)
+        return F.dropout(out, 0.1), weights
+
+
+class Remembers(WithBias):
+    """Keeps a number that it drew at the first call."""
+
+    kept = None
+
+    def attend(self, B, q, k, v, mask):
+        if Remembers.kept is None:
+            Remembers.kept = torch.randn(())
+        return super().attend(B, q * Remembers.kept, k, v, mask)
+
+
+class BlindRowsNan(WithBias):
+    def attend(self, B, q, k, v, mask):
+        scores = q @ k.mT / self.d**0.5
+        weights = (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-1)
+        return self.w_o((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+class Stub(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        raise NotImplementedError
+
+
+def reshaped_in_heads(x, n_heads):
+    return x.reshape(x.shape[0], n_heads, x.shape[1], equal_slices(x, n_heads))
+
+
+SAID = {
+    "reshape": ("5.1", reshaped_in_heads, "failed", "heads-split-by-reshape", ["first few tokens"]),
+    "detached split": ("5.1", lambda x, h: split_by_slices(x, h).detach(), "failed", "gradient-cut", []),
+    "one size": ("5.2", lambda x: x.transpose(1, 2).reshape(2, 4, -1), "error", None, []),
+    "shifted mask": ("5.3", lambda n: torch.ones(n, n, dtype=torch.bool).tril(-2), "failed", None, []),
+    "only four": ("5.3", lambda n: torch.ones(4, 4, dtype=torch.bool).tril(), "failed", None, ["(4, 4)"]),
+    "masked, 2 % off": ("5.4", lambda q, k, v, m: masked_by_hand(1.02 * q, k, v, m), "failed", None, []),
+    "half a mask": ("5.4", lambda q, k, v, m: masked_by_hand(q, k, v, torch.atleast_2d(m).any(-2, keepdim=True)), "failed", None, []),
+    "no batch": ("5.4", lambda q, k, v, m: masked_by_hand(*(t.view(*t.shape[-2:]) for t in (q, k, v)), m), "error",
+                 None, []),
+    "in a list": ("5.5", InAList, "failed", None, ["no parameters"]),
+    "other names": ("5.5", OtherNames, "failed", None, ["w_q"]),
+    "drops out": ("5.5", DropsOut, "failed", "not-the-same-twice", ["twice"]),
+    "NaN": ("5.5", BlindRowsNan, "failed", "nan-on-a-blind-row", []),
+    "a stub": ("5.5", Stub, "not attempted", None, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_said_of_a_wrong_answer(name):
+    question, answer, status, slug, parts = SAID[name]
+    for _ in range(2):
+        found = verdict(QUESTIONS[question], answer)
+        assert (found.status, found.misconception) == (status, slug), found
+        for part in parts:
+            assert part in found.message, found.message
+
+
+def test_what_a_class_keeps_between_calls_is_rejected():
+    assert verdict(QUESTIONS["5.5"], Remembers).status != "passed"
+
+
+def test_two_ideas_at_once_are_told_apart():
+    question = QUESTIONS["5.5"]
+    ideas = {idea.slug: idea for idea in question.misconceptions}
+    both = ideas["heads-split-by-reshape"], ideas["output-not-projected"]
+    message = verdict(question, question.twin(*both)).message
+    assert message.startswith("Two things at once.")
+    assert "Which layer mixes" in message
