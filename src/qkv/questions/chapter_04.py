@@ -1119,6 +1119,11 @@ def draw_target(draw: Draw) -> list[Case]:
     def middle() -> float:
         return draw.uniform(0.45, 0.7)
 
+    def two(temperature: float) -> tuple[Tensor, float]:
+        """Draw two scores, and the target that this temperature meets."""
+        z = scores(2)
+        return z, 1 / (1 + math.exp(-float((z[0] - z[1]).abs()) / temperature))
+
     m = n()
     return [
         case("plain", scores(n()), middle()),
@@ -1127,6 +1132,7 @@ def draw_target(draw: Draw) -> list[Case]:
         case("a target near 1", scores(n()), draw.uniform(0.97, 0.985)),
         case("a target near 1/n", scores(m), 1 / m + draw.uniform(0.03, 0.05)),
         case("n = 2", scores(2), draw.uniform(0.6, 0.9)),
+        case("n = 2", *two(draw.uniform(0.65, 0.9))),  # whose temperature, rounded, would be 1
         case("float64", scores(n()).double(), middle()),
         case("small scores", scores(n(), 0.02), middle()),
         case("large scores", scores(6, 260.0), draw.uniform(0.35, 0.4)),
