@@ -1,7 +1,7 @@
 """One page: what it loads, says and leads to."""
 
 import pytest
-from qkv_site.pages import NEEDS, accessible, counterpart, needed, numbered
+from qkv_site.pages import NEEDS, accessible, counterpart, needed, numbered, without_solutions
 from qkv_site.widgets import VIEW
 
 NAVIGATION = (
@@ -41,6 +41,29 @@ def test_a_chapter_and_its_exercises_lead_to_each_other(page: str, other: str | 
         "book/index",
     }
     assert counterpart(page, pages) == other
+
+
+def part(caption: str, *links: str) -> str:
+    """A part of the list of pages, as furo writes it."""
+    items = "".join(f'<li class="toctree-l1"><a class="reference internal" href="{link}">x</a></li>' for link in links)
+    head = f'<p class="caption" role="heading"><span class="caption-text">{caption}</span></p>'
+    return f'{head}\n<ul class="current">\n{items}\n</ul>\n'
+
+
+def test_no_way_leads_from_an_exercise_to_a_solution():
+    kept = part("Exercises", "#", "02_qkv.html") + part("Look things up", "../book/glossary.html")
+    solutions = part("Solutions", "../solutions/01_x.html", "../solutions/02_y.html")
+    context = {
+        "furo_navigation_tree": part("Exercises", "#", "02_qkv.html")
+        + solutions
+        + part("Look things up", "../book/glossary.html"),
+        "prev": {"link": "01_x.html", "title": "x"},
+        "next": {"link": "../solutions/01_x.html", "title": "y"},
+    }
+    without_solutions(context)
+    assert context["furo_navigation_tree"] == kept
+    assert context["prev"] == {"link": "01_x.html", "title": "x"}
+    assert context["next"] is None
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
 NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)(?P<title>[^<]*)')
+SOLUTIONS_PART = re.compile(
+    r'(?:<p class="caption"[^>]*>(?:(?!</p>).)*</p>\s*)?<ul[^>]*>(?:(?!</ul>).)*/solutions/.*?</ul>\s*', re.DOTALL
+)
 NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
 EXERCISES_FOR = re.compile(r"^(?:Exercises|Solutions) (?:for|to) chapter \d+: ")
 COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
@@ -107,6 +110,14 @@ def numbered(navigation: str, page: str) -> str:
     return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
 
 
+def without_solutions(context: dict[str, Any]) -> None:
+    """Take every way to a solution off an exercise's page: a reader who is stuck should not stumble over the answer."""
+    context["furo_navigation_tree"] = SOLUTIONS_PART.sub("", context["furo_navigation_tree"])
+    for side in ("prev", "next"):
+        if "solutions/" in (context.get(side) or {}).get("link", ""):
+            context[side] = None
+
+
 def accessible(body: str) -> str:
     """The text of a page with what docutils writes mended for screen readers.
 
@@ -128,6 +139,8 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text, page)]
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     context["qkv_wordmark"] = WORDMARK
+    if page.startswith("exercises/"):
+        without_solutions(context)
     context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
     if doctree is not None:
         context["qkv_description"] = described(doctree)
