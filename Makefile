@@ -56,8 +56,8 @@ $(VENV)/ready: requirements.txt pyproject.toml
 	@echo "Python environment: installing requirements.txt into $(VENV) (once; a minute or two)"
 	@$(PYTHON) -m venv $(VENV) \
 	  || { echo "Python has no venv module here. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.txt
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 node_modules/ready: package-lock.json
