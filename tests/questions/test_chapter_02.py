@@ -324,7 +324,7 @@ SAID = {
         "2.2", lambda q, k: (product(q, k) / q.shape[-1]).softmax(-2), "failed", None, [],
     ),
     "2 % off": ("2.2", lambda q, k: product(q, k) * 1.02, "failed", None, ["1.02 times"]),
-    "rounded": ("2.2", lambda q, k: product(q, k).round(), "failed", None, ["not right"]),
+    "rounded": ("2.2", lambda q, k: product(q, k).round(), "failed", "rounded", ["whole numbers"]),
     "detached": ("2.2", lambda q, k: product(q, k.detach()), "failed", "gradient-cut", ["reaches k"]),
     "double": ("2.4", lambda w, v: (w @ v).double(), "failed", "wrong-dtype", ["float32 was expected"]),
     "in place": ("2.4", lambda w, v: (w @ v, w.mul_(2))[0], "failed", "inputs-changed", ["weights has"]),

@@ -19,6 +19,9 @@ def some_ids(draw: Draw, n: int, vocab: int, *must: int) -> Tensor:
     return ids[torch.randperm(n, generator=draw.generator)]
 
 
+SIGN = "Every sign is turned round. Where does a minus come in?"
+ROUNDED = "What came back are whole numbers, or rounded ones. Where are they rounded?"
+
 # ── 1.1 one-hot rows ──────────────────────────────────────────────────────────────────────────────
 
 Guard = Callable[[Tensor, int], None]  # of ids and vocab_size: raises where an id is outside
@@ -488,6 +491,9 @@ EMBED = Question(
             "sent through NumPy? Such a table never learns.",
             twin=lambda ids, table: table.detach()[ids],
         ),
+        Misconception("sign-flipped", SIGN, knobs={"after": lambda rows, ids, table: -rows}),
+        Misconception("rounded", ROUNDED, knobs={"after": lambda rows, ids, table: rows.round()}),
+        Misconception("rounded", ROUNDED, knobs={"after": lambda rows, ids, table: rows.trunc()}),
     ),
 )
 
@@ -596,6 +602,12 @@ def sized_by_the_first(sequences: list[Tensor]) -> Any:
         batch[i, : len(s)] = s
         mask[i, : len(s)] = True
     return batch, mask
+
+
+def time_first(sequences: list[Tensor]) -> Any:
+    """Forget that `pad_sequence` puts the places first unless it is told otherwise."""
+    batch = torch.nn.utils.rnn.pad_sequence(sequences)
+    return batch, torch.arange(batch.shape[1]) < torch.tensor([len(s) for s in sequences])[:, None]
 
 
 def says_real(seen: Seen) -> str:
@@ -860,6 +872,33 @@ PAD_BATCH = Question(
             "their history: `torch.tensor`, `.data`, NumPy?",
             twin=lambda sequences: pad_batch([s.detach() for s in sequences]),
         ),
+        Misconception("sign-flipped", SIGN, knobs={"give": lambda batch, mask, lengths: (-batch, mask)}),
+        Misconception("rounded", ROUNDED, knobs={"give": lambda batch, mask, lengths: (batch.round(), mask)}),
+        Misconception(
+            "nothing-filled-in",
+            "Your batch is all zeros. Which of its rows belong to which sequence, and who writes them there?",
+            knobs={"give": lambda batch, mask, lengths: (0 * batch.nan_to_num(), mask)},
+        ),
+        Misconception(
+            "mask-off-by-one",
+            "Your mask is True behind the first row of padding, and nowhere else. What does True say of a row?",
+            knobs={"real": lambda batch, mask, lengths: ~shifted_mask(1)(batch, mask, lengths)},
+        ),
+        Misconception(
+            "only-the-end-marked",
+            "Your mask is True in one place a sequence, its first row of padding. What does True say of a row?",
+            knobs={"real": lambda batch, mask, lengths: torch.arange(mask.shape[1]) == torch.tensor(lengths)[:, None]},
+        ),
+        Misconception(
+            "only-the-end-marked",
+            "Your mask is False in one place a sequence, its first row of padding. What of the rows after it?",
+            knobs={"real": lambda batch, mask, lengths: torch.arange(mask.shape[1]) != torch.tensor(lengths)[:, None]},
+        ),
+        Misconception(
+            "batch-axis-second",
+            "Your batch is (n_max, B, d), and your mask is as wide as its axis 1. Which axis is asked for first?",
+            twin=time_first,
+        ),
     ),
 )
 
@@ -1108,6 +1147,8 @@ FRAME_SIGNAL = Question(
             "Only the first window came back. How many whole ones are in the signal?",
             knobs={"after": lambda frames: frames[:1]},
         ),
+        Misconception("sign-flipped", SIGN, knobs={"after": lambda frames: -frames}),
+        Misconception("rounded", ROUNDED, knobs={"after": lambda frames: frames.round()}),
     ),
 )
 

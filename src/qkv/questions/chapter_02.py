@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from qkv.attention import additive_scores, attention, attention_scores, project_qkv, weighted_sum
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call, load, make
+from qkv.questions.chapter_01 import ROUNDED, SIGN
 from qkv.questions.chapter_03 import ATTENTION, PRODUCTS, attention_variant, q_with_k
 
 WIDTHS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number
@@ -264,6 +265,23 @@ PROJECT_QKV = Question(
             "You went on to attention, output and weights. Three tables are asked for, before queries meet keys.",
             knobs={"give": lambda q, k, v: attention(q, k, v)},
         ),
+        Misconception("sign-flipped", SIGN, knobs={"project": lambda x, w: -(x @ w)}),
+        Misconception(
+            "sign-flipped",
+            "Every sign in your q is turned round. Where does a minus come in?",
+            knobs={"give": lambda q, k, v: (-q, k, v)},
+        ),
+        Misconception(
+            "sign-flipped",
+            "Every sign in your k is turned round. Where does a minus come in?",
+            knobs={"give": lambda q, k, v: (q, -k, v)},
+        ),
+        Misconception(
+            "sign-flipped",
+            "Every sign in your v is turned round. Where does a minus come in?",
+            knobs={"give": lambda q, k, v: (q, k, -v)},
+        ),
+        Misconception("rounded", ROUNDED, knobs={"project": lambda x, w: (x @ w).round()}),
     ),
 )
 
@@ -503,6 +521,7 @@ ATTENTION_SCORES = Question(
             "One number came back for each query. How many keys does a query meet?",
             knobs={"after": lambda scores, q, k: scores.sum(-1)},
         ),
+        Misconception("rounded", ROUNDED, knobs={"after": lambda scores, q, k: scores.round()}),
     ),
 )
 
@@ -776,6 +795,7 @@ ADDITIVE_SCORES = Question(
             "softmax.",
             knobs={"after": lambda scores: scores.softmax(-2)},
         ),
+        Misconception("rounded", ROUNDED, knobs={"after": lambda scores: scores.round()}),
     ),
 )
 
@@ -1033,6 +1053,12 @@ WEIGHTED_SUM = Question(
             "weights-returned-too",
             "Two things came back. This question asks for the output alone.",
             twin=lambda weights, v: (weights @ v, weights),
+        ),
+        Misconception("rounded", ROUNDED, knobs={"after": lambda out: out.round()}),
+        Misconception(
+            "rounded",
+            "Your weights are rounded to 0 or 1. That is a dictionary. What makes this look-up a *soft* one?",
+            knobs={"share": lambda weights: weights.round()},
         ),
     ),
 )
@@ -1302,6 +1328,12 @@ SINGLE_HEAD = Question(
             "Right for a first sequence. A second one gets the first one's result. Who should forget it?",
             twin=Remembered,
         ),
+        Misconception(
+            "sign-flipped",
+            "Every sign in your output is turned round. Where does a minus come in?",
+            twin=with_output(lambda out, x: -out),
+        ),
+        Misconception("rounded", ROUNDED, twin=with_output(lambda out, x: out.round())),
     ),
 )
 
