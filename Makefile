@@ -63,6 +63,6 @@ $(VENV)/ready: requirements.txt pyproject.toml
 node_modules/ready: package-lock.json
 	@command -v npm >/dev/null \
 	  || { echo "Node.js is missing: https://nodejs.org, or on Debian: sudo apt-get install nodejs npm"; exit 1; }
-	@echo "JavaScript tools: npm ci (once; a few seconds)"
-	@npm ci --silent --no-audit --no-fund
+	@echo "JavaScript tools: npm install (once; a few seconds)"
+	@npm install --no-save --silent --no-audit --no-fund
 	@touch $@

@@ -20,7 +20,7 @@ OTHER_FORMATS = re.compile(r',url\(fonts/[\w-]+\.(?:woff|ttf)\) format\("\w+"\)'
 def katex(target: Path) -> None:
     """Copy KaTeX's style and its woff2 fonts, the one format that every browser reads."""
     if not KATEX.exists():
-        raise ExtensionError("KaTeX's fonts are missing; get them with: npm ci")
+        raise ExtensionError("KaTeX's fonts are missing; get them with: npm install --no-save")
     (target / "fonts").mkdir(parents=True, exist_ok=True)
     style = (KATEX / "katex.min.css").read_text(encoding="utf-8")
     (target / "katex.css").write_text(OTHER_FORMATS.sub("", style), encoding="utf-8")
