@@ -458,6 +458,43 @@ SOFTMAX = Question(
             knobs={"defaults": (2.0, -1)},
         ),
         Misconception(
+            "wrong-default-temperature",
+            "Right whenever a temperature is given. Which temperature is the plain softmax, if none is?",
+            knobs={"defaults": (0.5, -1)},
+        ),
+        Misconception(
+            "fraction-turned-over",
+            "Your weights are above 1: the sum stands above the line, and the power below. Which is the share, and "
+            "which the whole?",
+            knobs={"after": lambda p, t, dim: 1 / p},
+        ),
+        Misconception(
+            "multiplied-by-the-sum",
+            "Each power is multiplied by the sum of its row. What makes the row sum to 1?",
+            knobs={"below": lambda powers, dim: 1 / total(powers, dim)},
+        ),
+        Misconception(
+            "divided-by-itself",
+            "All your weights are 1: each power is divided by itself. What is the whole, of which it is a share?",
+            knobs={"below": lambda powers, dim: powers},
+        ),
+        Misconception(
+            "exponential-forgotten",
+            "Your largest score gets the weight 0: the maximum was subtracted, and no exponential taken. What does the "
+            "exponential make of 0?",
+            knobs={"power": lambda z: z},
+        ),
+        Misconception(
+            "weights-rounded",
+            "Your powers are rounded to whole numbers. Where is something rounded?",
+            knobs={"power": lambda z: z.exp().round()},
+        ),
+        Misconception(
+            "weights-rounded",
+            "The sum that you divide by is rounded to a whole number. Where is something rounded?",
+            knobs={"below": lambda powers, dim: total(powers, dim).round()},
+        ),
+        Misconception(
             "temperature-not-checked",
             "Your weights are right. But temperatures of 0 and below come through. What would weights at T = 0 divide "
             "by? And which exception does the question ask for?",
@@ -1169,6 +1206,10 @@ def within(low: float, high: float) -> Callable[[Tensor, float], float]:
     return lambda z, target: min(max(find_temperature(z, target), low), high)
 
 
+def always(temperature: float) -> Callable[[Tensor, float], float]:
+    return lambda z, target: temperature
+
+
 def odds(n_others: int, target: float) -> float:
     return math.log(n_others * target / (1 - target))
 
@@ -1207,7 +1248,7 @@ RUNAWAY = tuple(
         "search-goes-the-wrong-way",
         "Whatever is asked for, your search ends at the same end of its range. When the largest weight is still above "
         "the target, must T rise or fall?",
-        twin=lambda z, target, end=end: end,
+        twin=always(end),
     )
     for end in (1e3, 1e2, 10.0, 1e4, 1e6, 1e-3, 0.01, 0.1, 1e-6)
 )

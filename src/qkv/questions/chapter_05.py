@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import torch
@@ -150,6 +152,24 @@ SPLITS: tuple[tuple[str, str, Split], ...] = (
     ),
 )
 
+
+def permuted(order: tuple[int, ...]) -> Split:
+    return only_whole(lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).permute(order))
+
+
+# Of examples, tokens, heads, features; the orders that have a message of their own are left out.
+SAID_ELSEWHERE = ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))
+OTHER_ORDERS = tuple(
+    Misconception(
+        "axes-in-another-order",
+        "The numbers are right, and their axes are not in the order that is asked for: examples, heads, tokens, "
+        "features of a head. Which two axes did you swap?",
+        twin=permuted(order),
+    )
+    for order in permutations(range(4))
+    if order not in SAID_ELSEWHERE
+)
+
 SPLIT_HEADS = Question(
     id="5.1",
     points=3,
@@ -178,16 +198,7 @@ SPLIT_HEADS = Question(
             "The heads come first and the examples second. Which axis stays in front?",
             twin=only_whole(lambda x, n_heads: split_heads(x, n_heads).transpose(0, 1)),
         ),
-        Misconception(
-            "axes-in-another-order",
-            "The features of a head come before heads and tokens. What is the order that the question asks for?",
-            twin=only_whole(lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).permute(0, 3, 2, 1)),
-        ),
-        Misconception(
-            "axes-in-another-order",
-            "The features of a head come before tokens and heads. What is the order that the question asks for?",
-            twin=only_whole(lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).permute(0, 3, 1, 2)),
-        ),
+        *OTHER_ORDERS,
         Misconception(
             "n-heads-taken-for-d-head",
             "You made heads of H features, and d_model / H of them. How many heads are there to be?",
@@ -373,6 +384,32 @@ MERGE_HEADS = Question(
             "one-head-only",
             "Only the last head came back. Where are the others?",
             twin=lambda x: x[:, -1],
+        ),
+        Misconception(
+            "axes-not-turned",
+            "Tokens and features became one axis, in each head by itself: the swap of the split was not undone. Which "
+            "axis should stand next to the features, before two become one?",
+            twin=lambda x: x.flatten(-2),
+        ),
+        Misconception(
+            "too-many-axes-merged",
+            "More than two axes became one. Which two belong together?",
+            twin=lambda x: x.transpose(1, 2).flatten(1),
+        ),
+        Misconception(
+            "too-many-axes-merged",
+            "All axes became one. Which two belong together?",
+            twin=lambda x: x.transpose(1, 2).flatten(),
+        ),
+        *(
+            Misconception(
+                "axes-in-another-order",
+                "Two axes became one, but not those of heads and features, or not in their order. Which axis stands "
+                "between heads and features, and where should it go?",
+                twin=lambda x, order=order: x.permute(order).flatten(-2),
+            )
+            for order in permutations(range(4))
+            if order not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))
         ),
         Misconception(
             "heads-below-each-other",
@@ -604,7 +641,7 @@ def draw_masked(draw: Draw) -> list[Case]:
         v = draw.normal(*lead, s["n_k"], s["d_v"], dtype=dtype)
         return Case(call(q, k, v, draw_mask(draw, lead, s["n_q"], s["n_k"], over)), name, s)
 
-    def with_mask(name: str, change: Callable[[Tensor], Tensor], **fixed: int) -> Case:
+    def with_mask(name: str, change: Callable[[Tensor], Tensor], **fixed: Any) -> Case:
         made = case(name, **fixed)
         q, k, v, mask = made.script[0].args
         return Case(call(q, k, v, change(mask)), name, made.sizes)
@@ -694,6 +731,18 @@ MASKS = (
         knobs={"see": lambda mask, scores: ~mask},
     ),
     Misconception(
+        "mask-inverted",
+        "Your mask is turned round where it hides scores, and right where it clears the rows that see nothing. "
+        "In this course, does True hide or show?",
+        knobs={"share": lambda scores, mask: filled(scores, ~mask).softmax(-1).masked_fill(~mask, 0.0)},
+    ),
+    Misconception(
+        "mask-inverted",
+        "Your mask is right where it hides scores, and turned round where it clears the rows that see nothing. "
+        "Which weights are to become 0 there?",
+        knobs={"share": lambda scores, mask: filled(scores, mask).softmax(-1).masked_fill(mask, 0.0)},
+    ),
+    Misconception(
         "mask-ignored",
         "Your weights are the same whatever the mask says. Where should it act?",
         knobs={"share": lambda scores, mask: scores.softmax(-1)},
@@ -774,6 +823,11 @@ MASKS = (
             "Does each query share out a weight of 1 of its own?"
         ),
         knobs={"share": over_everything},
+    ),
+    Misconception(
+        "no-softmax",
+        "Your weights are the scores, hidden ones too. What makes weights of scores, and where does the mask act?",
+        knobs={"share": lambda scores, mask: scores},
     ),
     Misconception(
         "no-softmax",
@@ -991,6 +1045,25 @@ def projected(module: Any, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Ten
     return module.w_q(q), module.w_k(k), module.w_v(v)
 
 
+# What often comes together with another mistake. All pairs of all ideas would take seconds.
+OFTEN = (
+    "no-scale",
+    "scaled-by-d-k",
+    "keys-not-transposed",
+    "mask-inverted",
+    "mask-ignored",
+    "nan-on-a-blind-row",
+    "softmax-over-queries",
+)
+
+
+def for_a_module(idea: Misconception) -> Misconception:
+    """Make a mistake in `masked_attention` one in the module."""
+    if idea.slug in OFTEN or not idea.knobs:
+        return idea
+    return replace(idea, twin=module_variant(**idea.knobs), knobs={})
+
+
 def module_variant(
     sources: Callable[..., tuple[Tensor, Tensor, Tensor]] = as_given,
     project: Callable[..., tuple[Tensor, Tensor, Tensor]] = projected,
@@ -1041,7 +1114,7 @@ def draw_modules(draw: Draw) -> list[Case]:
         s = draw.sizes("B", "H", "d_head", "n_q", "n_k", low=2, high=7, **fixed)
         d = s["H"] * s["d_head"]
         n_k = s["n_k"] if "key" in given else s["n_q"]
-        x = {
+        x: dict[str, Tensor] = {
             "query": draw.normal(s["B"], s["n_q"], d, dtype=dtype),
             "key": draw.normal(s["B"], n_k, d, dtype=dtype),
             "value": draw.normal(s["B"], n_k, d, dtype=dtype),
@@ -1049,7 +1122,7 @@ def draw_modules(draw: Draw) -> list[Case]:
         if over is not None:
             mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
             x["mask"] = with_blind_query(mask) if blind else mask
-        handed = {name: x[name] for name in ("query", "key", "value", "mask") if name in given or name == "query"}
+        handed = {name: value for name, value in x.items() if name in given or name == "query"}
         return Case((make(d, s["H"]), load(draw_layers(draw, d, dtype)), how(draw, handed)), name, {**s, "d_model": d})
 
     return [
@@ -1208,12 +1281,12 @@ MULTI_HEAD = Question(
             knobs={"scale": lambda scores, q, k: 1.0},
         ),
         *(
-            idea
+            for_a_module(idea)
             for idea in SCALES
             if idea.slug not in ("no-scale", "scaled-by-first-axis", "axis-counted-from-the-front", "root-rounded")
         ),
-        *(idea for idea in PRODUCTS if idea.slug != "one-batch-shape"),
-        *MASKS,
+        *(for_a_module(idea) for idea in PRODUCTS if idea.slug != "one-batch-shape"),
+        *map(for_a_module, MASKS),
         Misconception(
             "causal-though-not-asked",
             "Without a mask your weights are zero to the right of the diagonal. What may a token see when no mask is "
@@ -1345,7 +1418,7 @@ MULTI_HEAD = Question(
             "Your output is right. The weights are those of head 0 only. Which axes are asked for?",
             knobs={"give": lambda out, weights, scores: (out, weights[:, 0])},
         ),
-        *GIVES,
+        *map(for_a_module, GIVES),
     ),
 )
 
