@@ -524,7 +524,8 @@ def _value_changes(node: ast.AST, parent: ast.AST | None) -> Iterator[Change]:
     if not given or _number(node) is not None or isinstance(node, (ast.List, ast.Tuple)):
         return
     assert isinstance(node, ast.expr)
-    yield "sign", ast.UnaryOp(ast.USub(), node)
+    if not isinstance(node, ast.Compare) and not ast.unparse(node).startswith("nn."):  # which have no sign
+        yield "sign", ast.UnaryOp(ast.USub(), node)
     if isinstance(node, (ast.Compare,)) or (isinstance(node, ast.Call) and "tril" in ast.unparse(node.func)):
         yield "mask inverted", ast.UnaryOp(ast.Invert(), node)
     yield "rounded", ast.Call(ast.Name("_rounded", ast.Load()), [node], [])
@@ -588,7 +589,8 @@ def _number_changes(
         return
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub)) and value == 0:
         return
-    half = value / 2 if isinstance(value, float) or value % 2 else value // 2
+    whole = isinstance(value, int) and not isinstance(parent, ast.BinOp)  # an index or a count: half of 1 is 0
+    half = value // 2 if whole or value % 2 == 0 else value / 2
     new = [value + 1, value - 1, value * 2, half, -value]
     for other in dict.fromkeys(n for n in new if n != value):
         yield "sign" if other == -value else "constant", ast.Constant(other)

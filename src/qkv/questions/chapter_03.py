@@ -191,6 +191,11 @@ PRODUCTS = (
         knobs={"product": lambda q, k: q @ k},
     ),
     Misconception(
+        "elementwise-product",
+        "q and kᵀ are multiplied number by number, which their shapes do not allow. Which product sums as it goes?",
+        knobs={"product": lambda q, k: q * k.mT},
+    ),
+    Misconception(
         "query-and-key-swapped",
         "Your rows belong to keys, and your columns to queries. Who asks, and who is asked? Queries go down, keys "
         "across.",

@@ -34,10 +34,15 @@ def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
         the slug of a wrong idea, where the relation gives one away, and the sentences
     """
     wrong = [pair for pair in pairs if not pair.right]
-    hard_coded = _hard_coded(name, pairs)
-    relation = hard_coded or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
+    telling = (
+        ("hard-coded-size", _hard_coded(name, pairs)),
+        ("sign-flipped", _sign(name, wrong)),
+        ("rounded", _rounded(name, wrong)),
+    )
+    slug, relation = next(((slug, text) for slug, text in telling if text), (None, ""))
+    relation = relation or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
     sentences = [relation or _rows(name, wrong[0]), _place(name, wrong[0]), _which_cases(pairs)]
-    return "hard-coded-size" if hard_coded else None, " ".join(sentence for sentence in sentences if sentence)
+    return slug, " ".join(sentence for sentence in sentences if sentence)
 
 
 def _which_cases(pairs: list[Pair]) -> str:
@@ -60,6 +65,19 @@ def _place(name: str, pair: Pair) -> str:
 # ── relations that hold in every wrong case ───────────────────────────────────────────────────────
 
 
+def _sign(name: str, wrong: list[Pair]) -> str:
+    """Recognise a minus too many or too few."""
+    turned = _everywhere(wrong, lambda t: -t if t.is_floating_point() else None)
+    return f"Every sign in your {name} is turned round. Where does a minus come from, or go?" if turned else ""
+
+
+def _rounded(name: str, wrong: list[Pair]) -> str:
+    """Recognise numbers that were rounded at the end."""
+    if not _everywhere(wrong, lambda t: t.round() if t.is_floating_point() else None):
+        return ""
+    return f"Your {name} {are(name)} what was expected, rounded to whole numbers. Which step does that?"
+
+
 def _factor(name: str, wrong: list[Pair]) -> str:
     """Recognise a constant factor, by the size or the constant that it is."""
     factors = [_factor_of(pair) for pair in wrong]
@@ -68,8 +86,6 @@ def _factor(name: str, wrong: list[Pair]) -> str:
     found = [factor for factor in factors if factor is not None]
     named = [set(_names_of(factor, pair.case)) for factor, pair in zip(found, wrong, strict=True)]
     common = [label for label in _names_of(found[0], wrong[0].case) if all(label in names for names in named)]
-    if common == ["−1"]:
-        return f"Every sign in your {name} is turned round."
     if common:
         return f"Your {name} {are(name)} {common[0]} times what was expected, in every case. Where does that come from?"
     if max(found) - min(found) < 1e-3 * abs(found[0]):
@@ -107,7 +123,7 @@ def _names_of(factor: float, case: Case) -> Iterator[str]:
     for size_name, size in case.sizes.items():
         powers = {f"√{size_name}": 0.5, f"1/√{size_name}": -0.5, size_name: 1, f"1/{size_name}": -1, f"{size_name}²": 2}
         yield from (label for label, power in powers.items() if size > 1 and _near(factor, size**power))
-    constants = {"−1": -1, "2": 2, "½": 0.5, "ln 2": math.log(2), "1/ln 2": 1 / math.log(2), "√2": math.sqrt(2)}
+    constants = {"2": 2, "½": 0.5, "ln 2": math.log(2), "1/ln 2": 1 / math.log(2), "√2": math.sqrt(2)}
     yield from (label for label, value in constants.items() if _near(factor, value))
 
 

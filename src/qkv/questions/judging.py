@@ -5,6 +5,7 @@ The trusted side: it runs the reference and the twins, never the answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +36,23 @@ SLUGS = {
     "unstable": "not-the-same-twice",
     "gradient": "gradient-cut",
 }
+
+# What an exception gives away, by its type and its text: a name for the mistake, and the question that leads to it.
+CAUSES = (
+    ("NameError|UnboundLocalError", "", "name-without-a-value", "Where is that name given a value, before it is used?"),
+    (
+        "IndexError",
+        "Dimension out of range|tuple index out of range|too many indices",
+        "axis-that-is-not-there",
+        "How many axes does that tensor have, and from which end are they counted?",
+    ),
+    (
+        "TypeError|AttributeError",
+        "NoneType",
+        "nothing-returned",
+        "Something was None there. Which of your functions ends without a `return`?",
+    ),
+)
 
 NO_WAY_BACK = ("NumPy array", "float", "int", "list")  # types that carry no gradient
 
@@ -94,10 +112,12 @@ class Match(NamedTuple):
     Attributes:
         shows: the first case that tells it from the reference
         strict: it raised wherever the answer raised; otherwise those cases were left out
+        alike: where both raised, they said the same, numbers aside
     """
 
     shows: int
     strict: bool
+    alike: bool
 
 
 class _Judgement:
@@ -151,25 +171,35 @@ class _Judgement:
         known = self.question.misconceptions
         singles: list[Ideas] = [(idea,) for idea in known]
         pairs: list[Ideas] = [pair for pair in combinations(known, 2) if _can_occur_together(*pair)]
-        loose = None
+        likely = loose = None
         for ideas in [*singles, *pairs]:
+            if likely and len(ideas) == 2:
+                break
             match = self.match(ideas)
             if match and match.strict:
-                return ideas[0].slug, self.say(ideas, match.shows), match.shows
+                likely = likely or (ideas[0].slug, self.say(ideas, match.shows), match.shows)
+                if match.alike:
+                    return ideas[0].slug, self.say(ideas, match.shows), match.shows
             if match and loose is None:
                 loose = ideas[0].slug, self.say(ideas, match.shows) + self.also_raised(), match.shows
-        return loose
+        return likely or loose
 
     @cached_property
     def ordinary(self) -> list[int]:
         return [i for i, case in enumerate(self.cases) if not case.raises]
 
+    @cached_property
+    def telling(self) -> list[int]:
+        """The ordinary cases: where something returned first, and of those what is tried least often first."""
+        turns = [max(step.times for step in case.script) for case in self.cases]
+        return sorted(self.ordinary, key=lambda i: (self.seen[i].raised is not None, turns[i]))
+
     def match(self, ideas: Ideas) -> Match | None:
         """Compare the twin of these ideas with the answer: where it returned something first, then where it raised."""
         twin = self.question.twin(*ideas)
         shown: list[int] = []
-        strict = True
-        for i in sorted(self.ordinary, key=lambda i: self.seen[i].raised is not None):
+        strict = alike = True
+        for i in self.telling:
             other = results_of(twin, self.cases[i])
             if not agree(self.question, self.cases[i], self.seen[i], other):
                 if self.seen[i].raised is None or not shown:
@@ -177,7 +207,8 @@ class _Judgement:
                 strict = False
             elif self.is_shown(i, other):
                 shown.append(i)
-        return Match(min(shown), strict) if shown else None
+            alike &= _wording(self.seen[i]) == _wording(other)
+        return Match(min(shown), strict, alike) if shown else None
 
     def is_shown(self, i: int, other: Observation) -> bool:
         """Say whether a case tells a twin from the reference, by more than that both raise something."""
@@ -222,7 +253,16 @@ class _Judgement:
         if difference.kind == "values" and isinstance(difference.seen, Tensor) and not self.question.differs:
             slug, text = explain(difference.name, self.pairs(difference.name))
             return self.slug_of(difference) or slug, text
-        return self.slug_of(difference), difference.text + self.only_some(difference)
+        slug, question = self.cause_of(i) if difference.kind == "raised" else (None, "")
+        return slug or self.slug_of(difference), difference.text + question + self.only_some(difference)
+
+    def cause_of(self, i: int) -> tuple[str | None, str]:
+        """Name what led to an exception, where its type and text tell."""
+        raised = self.seen[i].raised
+        for types, text, slug, question in CAUSES:
+            if raised and re.fullmatch(types, raised.type) and re.search(text, raised.text):
+                return slug, f" {question}"
+        return _cause_of_a_product(raised.text) if raised else (None, "")
 
     def slug_of(self, difference: Difference) -> str | None:
         if difference.kind == "generator":
@@ -272,6 +312,21 @@ class _Judgement:
                 if isinstance(s, Tensor) and isinstance(w, Tensor) and s.shape == w.shape and s.numel():
                     laid.append(Pair(self.cases[i], s, w))
         return laid
+
+
+def _cause_of_a_product(text: str) -> tuple[str | None, str]:
+    """Read from the shapes of two factors that do not fit whether they would the other way round, or transposed."""
+    shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
+    rows, inner, other_inner, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
+    if columns == rows:
+        return "factors-in-the-wrong-order", " The other way round the two would fit. Which of them stands on the left?"
+    if columns == inner or other_inner == rows:
+        return "not-transposed", " One of the two stands on its side. Over which axis should the product sum?"
+    return None, ""
+
+
+def _wording(seen: Observation) -> str:
+    return re.sub(r"\d+", "", seen.raised.text) if seen.raised else ""
 
 
 def _said(idea: Misconception, seen: Seen) -> str:
