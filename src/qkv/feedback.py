@@ -55,7 +55,7 @@ class Card:
     def text(self) -> str:
         lines = [f"{self.question} · {self.title}", f"{SIGNS[self.status]} {self.headline}", *wrapped(self.message)]
         if self.table:
-            sums = ", ".join(f"{value:.3g}" for value in self.table.values.sum(-1).tolist()[:MAX_ROWS])
+            sums = ", ".join(_rounded(value) for value in first_matrix(self.table).sum(-1).tolist()[:MAX_ROWS])
             lines += wrapped(f"The rows of your {self.table.name} sum to {sums}.")
         if self.tried:
             lines += wrapped(f"Tried with {self.tried}.")
@@ -193,16 +193,26 @@ def _style() -> str:
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)).strip()
 
 
+def first_matrix(table: Table) -> Tensor:
+    """The matrix that is shown: the first, where there is a batch of them."""
+    return (table.values.flatten(0, -3)[0] if table.values.ndim > 2 else table.values).double()
+
+
+def _rounded(value: float) -> str:
+    """Three digits; what is left of a sum that should be 0 is 0."""
+    return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
+
+
 def _table(table: Table) -> str:
     """Draw the first matrix: its numbers, shaded, with the sums of its rows and columns."""
-    matrix = table.values.flatten(0, -3)[0] if table.values.ndim > 2 else table.values
-    rows = matrix[:MAX_ROWS, :MAX_ROWS].double()
+    matrix = first_matrix(table)
+    rows = matrix[:MAX_ROWS, :MAX_ROWS]
     head = "".join(f'<th scope="col">{j}</th>' for j in range(rows.shape[1]))
     body = "".join(
         f'<tr><th scope="row">{i}</th>{"".join(map(_cell, row))}{_sum(sum(matrix[i].tolist()), table.row_sum)}</tr>'
         for i, row in enumerate(rows.tolist())
     )
-    feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.double().sum(0).tolist()[:MAX_ROWS])
+    feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.sum(0).tolist()[:MAX_ROWS])
     cut = " (the first rows and columns)" if max(matrix.shape) > MAX_ROWS else ""
     first = ", the first of the batch" if table.values.ndim > 2 else ""
     return (

@@ -56,8 +56,8 @@ def _which_cases(pairs: list[Pair]) -> str:
 def _place(name: str, pair: Pair) -> str:
     """Quote the place where the difference is largest."""
     gap = (pair.seen.double() - pair.want.double()).nan_to_num(nan=math.inf, posinf=math.inf, neginf=math.inf).abs()
-    at = torch.unravel_index(gap.argmax(), gap.shape)
-    index = "".join(f"{int(i)}, " for i in at)[:-2]
+    at = tuple((gap == gap.max()).nonzero()[0].tolist())  # torch.unravel_index would import sympy first: seconds
+    index = ", ".join(map(str, at))
     place = f"{name}[{index}]" if index else name
     return f"{place} is {number(pair.seen[at].item())}; {number(pair.want[at].item())} was expected."
 

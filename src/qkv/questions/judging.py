@@ -5,7 +5,9 @@ The trusted side: it runs the reference and the twins, never the answer.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,12 +49,21 @@ CAUSES = (
         "How many axes does that tensor have, and from which end are they counted?",
     ),
     (
+        "RuntimeError",
+        "Negation, the `-` operator, on a bool",
+        "minus-for-not",
+        "A mask has no sign. What turns True and False round?",
+    ),
+    (
         "TypeError|AttributeError",
         "NoneType",
         "nothing-returned",
         "Something was None there. Which of your functions ends without a `return`?",
     ),
 )
+
+# Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
+PATIENCE = 0.6
 
 NO_WAY_BACK = ("NumPy array", "float", "int", "list")  # types that carry no gradient
 
@@ -172,8 +183,9 @@ class _Judgement:
         singles: list[Ideas] = [(idea,) for idea in known]
         pairs: list[Ideas] = [pair for pair in combinations(known, 2) if _can_occur_together(*pair)]
         likely = loose = None
+        started = time.process_time()
         for ideas in [*singles, *pairs]:
-            if likely and len(ideas) == 2:
+            if len(ideas) == 2 and (likely or time.process_time() - started > PATIENCE):
                 break
             match = self.match(ideas)
             if match and match.strict:
@@ -254,6 +266,8 @@ class _Judgement:
             slug, text = explain(difference.name, self.pairs(difference.name))
             return self.slug_of(difference) or slug, text
         slug, question = self.cause_of(i) if difference.kind == "raised" else (None, "")
+        if difference.kind == "shape" and not self.only_batches():
+            slug, question = self.cause_of_a_shape(difference)
         return slug or self.slug_of(difference), difference.text + question + self.only_some(difference)
 
     def cause_of(self, i: int) -> tuple[str | None, str]:
@@ -264,6 +278,13 @@ class _Judgement:
                 return slug, f" {question}"
         return _cause_of_a_product(raised.text) if raised else (None, "")
 
+    def cause_of_a_shape(self, difference: Difference) -> tuple[str | None, str]:
+        """Name what a wrong shape gives away, where most cases say the same: one alone may be a coincidence."""
+        shapes = [(d.seen.shape, d.want.shape) for found in self.found for d in found if d.kind == "shape"]
+        causes = [_cause_of_a_shape(tuple(seen), tuple(want)) for seen, want in shapes]
+        cause = _cause_of_a_shape(tuple(difference.seen.shape), tuple(difference.want.shape))
+        return cause if causes.count(cause) >= 0.7 * len(causes) > 1 else (None, "")
+
     def slug_of(self, difference: Difference) -> str | None:
         if difference.kind == "generator":
             return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
@@ -272,6 +293,8 @@ class _Judgement:
         place = difference.place
         while isinstance(place, tuple) and place:
             place = place[-1]
+        if difference.kind == "type" and place == "NoneType":
+            return "nothing-returned"
         if difference.kind == "type" and self.question.gradients and place in NO_WAY_BACK:
             return "gradient-cut"
         if difference.kind in WRONG_RESULT and self.only_batches():
@@ -317,12 +340,49 @@ class _Judgement:
 def _cause_of_a_product(text: str) -> tuple[str | None, str]:
     """Read from the shapes of two factors that do not fit whether they would the other way round, or transposed."""
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
-    rows, inner, other_inner, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
+    rows, inner, _, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
     if columns == rows:
         return "factors-in-the-wrong-order", " The other way round the two would fit. Which of them stands on the left?"
-    if columns == inner or other_inner == rows:
+    if columns == inner:
         return "not-transposed", " One of the two stands on its side. Over which axis should the product sum?"
     return None, ""
+
+
+Shape = tuple[int, ...]
+
+
+def _cause_of_a_shape(seen: Shape, want: Shape) -> tuple[str | None, str]:
+    """Read from a wrong shape whether axes were merged or left apart, mixed up, summed over, or are one off."""
+    if len(seen) == len(want) and sorted(seen) == sorted(want):
+        return "axes-in-another-order", ""  # the text says so
+    if len(seen) < len(want) and _merges_to(want, seen):
+        return "axes-merged", " Two axes have become one. Which step does that, and to which two?"
+    if len(seen) > len(want) and _merges_to(seen, want):
+        return "axes-not-merged", " One axis should be what two of yours are together. Which step joins them?"
+    if len(seen) != len(want):
+        return None, ""
+    off = [(s, w) for s, w in zip(seen, want, strict=True) if s != w]
+    if len(off) == 1 and off[0][0] == 1:
+        return (
+            "axis-summed-over",
+            " One axis is left with a single entry. Which step takes a sum or a maximum along it?",
+        )
+    if all(abs(s - w) == 1 for s, w in off) and len({s - w for s, w in off}) == 1:
+        return "off-by-one", " There is one too many, or too few. Where does the counting start, and where does it end?"
+    return None, ""
+
+
+def _merges_to(longer: Shape, shorter: Shape) -> bool:
+    """Say whether joining one or more runs of neighbouring axes makes one shape of the other."""
+    i = 0
+    for size in shorter:
+        product = 1
+        while i < len(longer) and product < size:
+            product *= longer[i]
+            i += 1
+        if product != size:
+            return False
+    return all(size == 1 for size in longer[i:]) and math.prod(longer) == math.prod(shorter) > 1
 
 
 def _wording(seen: Observation) -> str:
