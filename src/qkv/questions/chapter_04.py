@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -1268,7 +1269,7 @@ ROUNDED = tuple(
         "temperature-rounded",
         "Near, but not to four decimals: your temperature is rounded, or comes from a grid. How can you come closer "
         "without trying every number?",
-        twin=changed(lambda t, digits=digits: round(t, digits)),
+        twin=changed(partial(round, ndigits=digits)),
     )
     for digits in (0, 1, 2, 3)
 )

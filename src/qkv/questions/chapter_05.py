@@ -668,7 +668,19 @@ def draw_masked(draw: Draw) -> list[Case]:
         case("one query", n_q=1),
         case("all sizes equal", n_q=same, n_k=same, d_k=same, d_v=same),
         padded_to_nothing(draw, batch, heads),
+        loud_and_hidden(draw),
     ]
+
+
+def loud_and_hidden(draw: Draw) -> Case:
+    """Hidden keys that match far better than the visible ones: a mask that is not strict lets them through."""
+    s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(ROOTLESS))
+    q = draw.normal(s["n_q"], s["d_k"]).abs()
+    k = draw.normal(s["n_k"], s["d_k"])
+    mask = draw_mask(draw, (), s["n_q"], s["n_k"], "k")
+    k = k + torch.where(mask, -100.0, 100.0).unsqueeze(-1)  # one offset for all visible keys of a query: no weight moves
+    call_it = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
+    return Case(call_it, "hidden keys that match best", s, gradients=False, tolerance=1e-3)
 
 
 def draw_mask(draw: Draw, lead: tuple[int, ...], n_q: int, n_k: int, over: str) -> Tensor:
@@ -1201,6 +1213,10 @@ def one_layer(which: int) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
     return project
 
 
+def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return module.w_q(q), module.w_v(v), module.w_k(k)
+
+
 def transposed_layers(module: Any, *inputs: Tensor) -> Any:
     layers = (module.w_q, module.w_k, module.w_v)
     return tuple(x @ layer.weight + layer.bias for layer, x in zip(layers, inputs, strict=True))
@@ -1297,6 +1313,12 @@ MULTI_HEAD = Question(
             "key-and-value-ignored",
             "Your keys and values always come from the query. In cross-attention, who is asked?",
             knobs={"sources": lambda query, key, value: (query, query, query)},
+        ),
+        Misconception(
+            "key-ignored",
+            "A key that is handed over has no effect: your keys always come from the query. In cross-attention, who "
+            "is asked?",
+            knobs={"sources": lambda query, key, value: (query, query, query if value is None else value)},
         ),
         Misconception(
             "value-ignored",
@@ -1396,6 +1418,11 @@ MULTI_HEAD = Question(
             "keys-used-as-values",
             "Keys and values are one: your output mixes what w_k made. Which layer makes what a token hands over?",
             knobs={"mix": lambda weights, q, k, v, mask: weights @ k},
+        ),
+        Misconception(
+            "keys-and-values-swapped",
+            "Your scores compare queries with values, and your output mixes keys. By which is a token found?",
+            knobs={"project": keys_for_values},
         ),
         Misconception(
             "layer-transposed",
