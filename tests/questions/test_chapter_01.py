@@ -233,7 +233,7 @@ SAID = {
     ),
     "in numpy": ("1.2", lambda i, t: t.numpy()[i.numpy()], "failed", "gradient-cut", ["NumPy array"]),
     "one sequence only": (
-        "1.2", lambda i, t: torch.stack([t[j] for j in i.tolist()]), "error", "one-batch-shape", [],
+        "1.2", lambda i, t: torch.stack([t[int(j)] for j in i]), "error", "leading-axes-lost", ["also raises"],
     ),
     "float32 only": (
         "1.3", lambda s: (batch_by_cat(s)[0].float(), batch_by_cat(s)[1]), "failed", "wrong-dtype", ["float64 was"],

@@ -315,7 +315,7 @@ SAID = {
     "stub": ("2.1", stub, "not attempted", None, ["NotImplementedError"]),
     "stub class": ("2.5", Stub, "not attempted", None, ["NotImplementedError"]),
     "half a stub": ("2.5", HalfAStub, "not attempted", None, ["NotImplementedError"]),
-    "raises": ("2.2", lambda q, k: q @ k @ k, "error", None, ["RuntimeError"]),
+    "raises": ("2.2", lambda q, k: 1 / 0, "error", None, ["ZeroDivisionError"]),
     "two of three": ("2.1", lambda x, a, b, c: (x @ a, x @ b), "failed", "value-not-returned", ["hand over"]),
     "writes": (
         "2.1", lambda x, a, b, c: (a.zero_(), (x @ a, x @ b, x @ c))[1], "failed", None, [],
