@@ -1,9 +1,13 @@
 """One page: what it loads, says and leads to."""
 
+from types import SimpleNamespace
+
 import pytest
-from qkv_site.pages import NEEDS, accessible, counterpart, needed, numbered, without_solutions
+from qkv_site.navigation import counterpart, numbered, ties, without_solutions
+from qkv_site.pages import NEEDS, accessible, needed
 from qkv_site.widgets import VIEW
 
+COLAB = "https://colab.research.google.com/github"
 NAVIGATION = (
     '<p class="caption" role="heading"><span>Chapters</span></p>'
     '<a class="reference internal" href="../chapters/03_scaling.html">Why divide</a>'
@@ -64,6 +68,24 @@ def test_no_way_leads_from_an_exercise_to_a_solution():
     assert context["furo_navigation_tree"] == kept
     assert context["prev"] == {"link": "01_x.html", "title": "x"}
     assert context["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("page", "repository", "colab"),
+    [
+        ("chapters/03_scaling", "", None),
+        ("chapters/03_scaling", "who/what", f"{COLAB}/who/what/blob/colab/chapters/03_scaling.ipynb"),
+        ("exercises/03_scaling", "who/what", f"{COLAB}/who/what/blob/colab/exercises/03_scaling.ipynb"),
+        ("solutions/03_scaling", "who/what", None),
+    ],
+)
+def test_colab_opens_the_page_s_own_notebook_and_no_solution(page: str, repository: str, colab: str | None):
+    env = SimpleNamespace(found_docs={page}, metadata={page: {"qkv_minutes": 20}})
+    app = SimpleNamespace(env=env, config=SimpleNamespace(qkv_repository=repository))
+    line = ties(app, page, {"pathto": lambda target, resource=0: f"../{target}"})
+    assert line["colab"] == colab
+    assert line["notebook"] == f"../_sources/{page}.ipynb"
+    assert (line["number"], line["file"]) == (3, "03_scaling.ipynb")
 
 
 @pytest.mark.parametrize(

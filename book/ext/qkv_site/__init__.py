@@ -2,8 +2,9 @@
 
 `maths` renders formulas while the site is built and colours Q, K and V in them; `widgets` slims the state of
 widgets and reserves their place; `prose` marks the parts of a chapter that have a look of their own; `links` leads
-citations and terms to their entries and draws the map of the course; `pages` decides which files a page loads;
-`assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
+citations and terms to their entries and draws the map of the course; `navigation` says where else a page leads;
+`pages` decides which files a page loads; `assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere
+made stale.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import assets, links, maths, pages, prose
+from . import assets, links, maths, navigation, pages, prose
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the parts; Sphinx calls this."""
-    for part in (assets, maths, prose, links, pages):
+    for part in (assets, maths, prose, links, navigation, pages):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

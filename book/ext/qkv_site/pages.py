@@ -1,17 +1,15 @@
-"""One page: the files it loads, what it says about itself, and its ties to other pages."""
+"""One page: the files that it loads, what it says about itself, and what is left on the site when all are written."""
 
 from __future__ import annotations
 
-import os
 import re
-from os.path import normpath
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from . import widgets
+from . import navigation, widgets
 
 # What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
 NEEDS = {
@@ -28,13 +26,6 @@ SHARED = {*NEEDS, *SEARCH, "searchtools.js", "language_data.js", "favicon.svg", 
 FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
-NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)(?P<title>[^<]*)')
-SOLUTIONS_PART = re.compile(
-    r'(?:<p class="caption"[^>]*>(?:(?!</p>).)*</p>\s*)?<ul[^>]*>(?:(?!</ul>).)*/solutions/.*?</ul>\s*', re.DOTALL
-)
-NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
-EXERCISES_FOR = re.compile(r"^(?:Exercises|Solutions) (?:for|to) chapter \d+: ")
-COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
 WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span class="qkv-value">V</span>'
 
 
@@ -67,57 +58,6 @@ def described(doctree: nodes.document) -> str:
     return text if len(text) <= 160 else text[:160].rsplit(" ", 1)[0] + "…"
 
 
-def counterpart(page: str, pages: set[str]) -> str | None:
-    """A chapter's exercises, an exercise's chapter. Solutions have none: nothing may lead to them."""
-    folder, _, name = page.partition("/")
-    other = {"chapters": f"exercises/{name}", "exercises": f"chapters/{name}"}.get(folder)
-    return other if other in pages else None
-
-
-def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
-    """What the line under a notebook's title says: time, the other half of the chapter, the notebook itself."""
-    folder = page.partition("/")[0]
-    other = counterpart(page, app.env.found_docs)
-    repository = app.config.qkv_repository
-    return {
-        "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
-        "number": int(PurePosixPath(page).name.partition("_")[0]),
-        "minutes": app.env.metadata[page]["qkv_minutes"] if folder == "chapters" else None,
-        "other": other
-        and {"link": context["pathto"](other), "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
-        "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
-        "file": f"{PurePosixPath(page).name}.ipynb",
-        "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,
-    }
-
-
-def numbered(navigation: str, page: str) -> str:
-    """The list of pages with the number of each notebook, which is in its file's name.
-
-    "Exercises for chapter 3: why divide?" stands below "Exercises" there, so its number and its subject say enough.
-    """
-
-    def number(link: re.Match[str]) -> str:
-        target = page if link["href"] == "#" else normpath(PurePosixPath(page).parent / link["href"])
-        found = NUMBERED.match(target)
-        if found is None:
-            return link[0]
-        subject = EXERCISES_FOR.sub("", link["title"])
-        title = subject if subject == link["title"] else subject[:1].upper() + subject[1:]
-        return f'{link["tag"]}<span class="qkv-number">{int(found[1])}</span>{title}'
-
-    # A caption of the list is no heading of the page: furo gives it the role without a level.
-    return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
-
-
-def without_solutions(context: dict[str, Any]) -> None:
-    """Take every way to a solution off an exercise's page: a reader who is stuck should not stumble over the answer."""
-    context["furo_navigation_tree"] = SOLUTIONS_PART.sub("", context["furo_navigation_tree"])
-    for side in ("prev", "next"):
-        if "solutions/" in (context.get(side) or {}).get("link", ""):
-            context[side] = None
-
-
 def accessible(body: str) -> str:
     """The text of a page with what docutils writes mended for screen readers.
 
@@ -139,13 +79,11 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text, page)]
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     context["qkv_wordmark"] = WORDMARK
-    if page.startswith("exercises/"):
-        without_solutions(context)
-    context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
+    navigation.compose(context, page)
     if doctree is not None:
         context["qkv_description"] = described(doctree)
         if page.startswith(NOTEBOOKS):
-            line = app.builder.templates.render("partials/ties.html", ties(app, page, context))
+            line = app.builder.templates.render("partials/ties.html", navigation.ties(app, page, context))
             context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 
@@ -163,11 +101,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     site = Path(app.outdir)
     (site / "index.html").write_text(FIRST_PAGE.format(first=f"{app.config.root_doc}.html"), encoding="utf-8")
     for file in (site / "_static").rglob("*"):
-        if (
-            file.is_file()
-            and file.relative_to(site / "_static").as_posix() not in SHARED
-            and file.parent.name != "fonts"
-        ):
+        shared = file.parent.name == "fonts" or file.relative_to(site / "_static").as_posix() in SHARED
+        if file.is_file() and not shared:
             file.unlink()
     for folder in (site, site / "_sources"):
         for file in (file for part in FOLDERS for file in (folder / part).glob("*")):
@@ -177,7 +112,6 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Run last; the widgets' script is offered to every page and kept by those that need it."""
-    app.add_config_value("qkv_repository", os.environ.get("GITHUB_REPOSITORY", ""), "html", [str])
     app.add_css_file("qkv-site.css")
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")

@@ -1,0 +1,82 @@
+"""Ways from page to page: the list of all pages, a chapter and its exercises, the notebook and Colab."""
+
+from __future__ import annotations
+
+import os
+import re
+from os.path import normpath
+from pathlib import PurePosixPath
+from typing import Any
+
+from sphinx.application import Sphinx
+
+NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)(?P<title>[^<]*)')
+SOLUTIONS_PART = re.compile(
+    r'(?:<p class="caption"[^>]*>(?:(?!</p>).)*</p>\s*)?<ul[^>]*>(?:(?!</ul>).)*/solutions/.*?</ul>\s*', re.DOTALL
+)
+NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
+EXERCISES_FOR = re.compile(r"^(?:Exercises|Solutions) (?:for|to) chapter \d+: ")
+COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
+
+
+def counterpart(page: str, pages: set[str]) -> str | None:
+    """A chapter's exercises, an exercise's chapter. Solutions have none: nothing may lead to them."""
+    folder, _, name = page.partition("/")
+    other = {"chapters": f"exercises/{name}", "exercises": f"chapters/{name}"}.get(folder)
+    return other if other in pages else None
+
+
+def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
+    """What the line under a notebook's title says: time, the other half of the chapter, the notebook itself."""
+    folder = page.partition("/")[0]
+    other = counterpart(page, app.env.found_docs)
+    repository = app.config.qkv_repository
+    return {
+        "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
+        "number": int(PurePosixPath(page).name.partition("_")[0]),
+        "minutes": app.env.metadata[page]["qkv_minutes"] if folder == "chapters" else None,
+        "other": other
+        and {"link": context["pathto"](other), "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
+        "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
+        "file": f"{PurePosixPath(page).name}.ipynb",
+        "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,
+    }
+
+
+def numbered(navigation: str, page: str) -> str:
+    """The list of pages with the number of each notebook, which is in its file's name.
+
+    "Exercises for chapter 3: why divide?" stands below "Exercises" there, so its number and its subject say enough.
+    """
+
+    def number(link: re.Match[str]) -> str:
+        target = page if link["href"] == "#" else normpath(PurePosixPath(page).parent / link["href"])
+        found = NUMBERED.match(target)
+        if found is None:
+            return link[0]
+        subject = EXERCISES_FOR.sub("", link["title"])
+        title = subject if subject == link["title"] else subject[:1].upper() + subject[1:]
+        return f'{link["tag"]}<span class="qkv-number">{int(found[1])}</span>{title}'
+
+    # A caption of the list is no heading of the page: furo gives it the role without a level.
+    return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
+
+
+def without_solutions(context: dict[str, Any]) -> None:
+    """Take every way to a solution off an exercise's page: a reader who is stuck should not stumble over the answer."""
+    context["furo_navigation_tree"] = SOLUTIONS_PART.sub("", context["furo_navigation_tree"])
+    for side in ("prev", "next"):
+        if "solutions/" in (context.get(side) or {}).get("link", ""):
+            context[side] = None
+
+
+def compose(context: dict[str, Any], page: str) -> None:
+    """Number the list of pages, and take from an exercise's page what it must not lead to."""
+    if page.startswith("exercises/"):
+        without_solutions(context)
+    context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
+
+
+def setup(app: Sphinx) -> None:
+    """Where the notebooks are published is known only to the workflow that publishes them."""
+    app.add_config_value("qkv_repository", os.environ.get("GITHUB_REPOSITORY", ""), "html", [str])
