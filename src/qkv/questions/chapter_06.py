@@ -100,12 +100,62 @@ SPEEDS = (
         knobs={"speeds": lambda d, base: math.pi / 180 * right_speeds(d, base)},
     ),
     Misconception(
+        "division-forgotten",
+        "Your speeds fall much too fast: d does not divide the exponent. What is the exponent of the last pair, in the "
+        "formula?",
+        knobs={"speeds": speeds_by(lambda i, d: 2 * i)},
+    ),
+    Misconception(
+        "exponent-rounded",
+        "All your pairs but the first turn at 1/base: the exponent was rounded. What does `//` do to a negative "
+        "fraction?",
+        knobs={"speeds": speeds_by(lambda i, d: (2 * i / d).ceil())},
+    ),
+    Misconception(
+        "odd-columns-for-pairs",
+        "Your exponents are those of the odd columns: 1/d, 3/d, … Which number of a column has its pair's exponent?",
+        knobs={"speeds": speeds_by(lambda i, d: (2 * i + 1) / d)},
+    ),
+    Misconception(
+        "power-left-out",
+        "Your speeds are −2i/d or alike: the exponent itself. What is it the exponent of?",
+        knobs={"speeds": lambda d, base: -torch.arange(0, d, 2, dtype=torch.float64) / d},
+    ),
+    Misconception(
+        "power-left-out",
+        "Your speeds are base · (−2i/d): a product. Which operation joins 10000 and −2i/d?",
+        knobs={"speeds": lambda d, base: base * (-torch.arange(0, d, 2, dtype=torch.float64) / d)},
+    ),
+    Misconception(
+        "power-left-out",
+        "Your speeds are base − 2i/d: a difference. Which operation joins 10000 and −2i/d?",
+        knobs={"speeds": lambda d, base: base - torch.arange(0, d, 2, dtype=torch.float64) / d},
+    ),
+    Misconception(
+        "power-left-out",
+        "Your speeds are base + 2i/d: a sum. Which operation joins 10000 and −2i/d?",
+        knobs={"speeds": lambda d, base: base + torch.arange(0, d, 2, dtype=torch.float64) / d},
+    ),
+    Misconception(
+        "fraction-turned-round",
+        "Your exponent is −d/(2i). Which of the two stands below the line?",
+        knobs={"speeds": speeds_by(lambda i, d: d / (2 * i))},
+    ),
+    Misconception(
+        "rounded-speeds",
+        "Your speeds were rounded to two decimals. How far off is a slow hand then, after a hundred steps?",
+        knobs={"speeds": lambda d, base: right_speeds(d, base).round(decimals=2)},
+    ),
+    Misconception(
         "speeds-grow",
         "Your pairs turn faster and faster. Which sign does the exponent have, if each hand is slower than the one "
         "before?",
         knobs={"speeds": speeds_by(lambda i, d: -2 * i / d)},
     ),
 )
+
+
+OTHER_BASES = (1000.0, 5000.0, 9999.0, 10001.0, 20000.0, 100000.0)
 
 
 def other_base(base: float) -> Misconception:
@@ -156,6 +206,10 @@ def encoding_by_columns(exponent: Callable[[Tensor, int], Tensor]) -> Callable[.
         return torch.where(j % 2 == 0, angles.sin(), angles.cos()).float()
 
     return variant
+
+
+def all_angles(n: int, d_model: int) -> Tensor:
+    return torch.outer(torch.arange(n, dtype=torch.float64), right_speeds(d_model, 10000.0))
 
 
 def growing_in_float32(n: int, d_model: int) -> Tensor:
@@ -243,8 +297,7 @@ SINUSOIDAL = Question(
             twin=encoding_by_columns(lambda j, d: 2 * ((j + 1) // 2) / d),
         ),
         *SPEEDS,
-        other_base(1000.0),
-        other_base(100000.0),
+        *map(other_base, OTHER_BASES),
         Misconception(
             "speeds-grow",
             "Your hands turn faster and faster. Is the position divided by 10000 to the power 2i/d, or multiplied?",
@@ -316,12 +369,44 @@ SINUSOIDAL = Question(
             knobs={"after": lambda table: table / table.norm(dim=-1, keepdim=True)},
         ),
         Misconception(
+            "angle-for-its-sine",
+            "Your even columns hold angles, and grow without bound. Which function makes a number between −1 and 1 of "
+            "them?",
+            twin=lambda n, d_model: alternating(all_angles(n, d_model), all_angles(n, d_model).cos()).float(),
+        ),
+        Misconception(
+            "angle-for-its-cosine",
+            "Your odd columns hold angles, and grow without bound. Which function makes a number between −1 and 1 of "
+            "them?",
+            twin=lambda n, d_model: alternating(all_angles(n, d_model).sin(), all_angles(n, d_model)).float(),
+        ),
+        Misconception(
+            "pairs-left-apart",
+            "Your table has an axis for pairs and one for the two hands. How do three axes become two?",
+            twin=lambda n, d_model: sinusoidal_encoding(n, d_model).unflatten(-1, (-1, 2)),
+        ),
+        Misconception(
+            "sines-and-cosines-stacked",
+            "Sines and cosines came back as two tables. Where does a sine stand, seen from its cosine?",
+            twin=lambda n, d_model: torch.stack([all_angles(n, d_model).sin(), all_angles(n, d_model).cos()]).float(),
+        ),
+        Misconception(
+            "sines-and-cosines-stacked",
+            "All sines of all positions stand in one row, all cosines in another. What is a row in this course?",
+            twin=lambda n, d_model: (
+                torch.stack([all_angles(n, d_model).sin(), all_angles(n, d_model).cos()]).flatten(-2).float()
+            ),
+        ),
+        Misconception(
+            "positions-lost",
+            "All positions came back in one row. What does a row stand for?",
+            twin=lambda n, d_model: sinusoidal_encoding(n, d_model).flatten(),
+        ),
+        Misconception(
             "angles-returned",
             "Your table holds angles, or positions, and they grow without bound. What turns an angle into two numbers "
             "between −1 and 1?",
-            twin=lambda n, d_model: torch.outer(
-                torch.arange(n, dtype=torch.float64), right_speeds(d_model, 10000.0)
-            ).float(),
+            twin=lambda n, d_model: all_angles(n, d_model).float(),
         ),
         Misconception(
             "one-row-only",
@@ -375,6 +460,37 @@ def shift_variant(
         angles = steps(k, d_model) * speeds(d_model, 10000.0)
         entries = torch.stack(torch.broadcast_tensors(*block(angles.cos(), angles.sin())), dim=-1)
         return place(entries.unflatten(-1, (2, 2))).float()
+
+    return variant
+
+
+def other_function(entry: str) -> str:
+    return entry.translate(str.maketrans("cs", "sc"))
+
+
+def other_sign(entry: str) -> str:
+    return entry[1:] if entry.startswith("-") else f"-{entry}"
+
+
+def with_one_entry(place: int, other: Callable[[str], str]) -> Block:
+    """Give blocks in which one of the four entries is another."""
+    entries = ["c", "s", "-s", "c"]
+    entries[place] = other(entries[place])
+
+    def block(cos: Tensor, sin: Tensor) -> tuple[Tensor, ...]:
+        values = {"c": cos, "s": sin, "-c": -cos, "-s": -sin}
+        return tuple(values[entry] for entry in entries)
+
+    return block
+
+
+def shift_by_angle(angle: Callable[[int, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Give an answer to 6.2 that makes its angles of k and the speeds in another way."""
+
+    def variant(k: int, d_model: int) -> Tensor:
+        angles = angle(k, right_speeds(d_model, 10000.0))
+        entries = torch.stack(forward_turn(angles.cos(), angles.sin()), dim=-1)
+        return along_the_diagonal(entries.unflatten(-1, (2, 2))).float()
 
     return variant
 
@@ -469,6 +585,48 @@ SHIFT = Question(
             "are wrong?",
             knobs={"block": lambda cos, sin: (-cos, -sin, sin, -cos)},
         ),
+        *(
+            Misconception(
+                "sine-for-cosine",
+                f"In your blocks, row {i // 2} has the wrong function in column {i % 2}. Which two places of a turn "
+                "hold cosines, and what should k = 0 give?",
+                knobs={"block": with_one_entry(i, other_function)},
+            )
+            for i in range(4)
+        ),
+        *(
+            Misconception(
+                "sign-of-one-entry",
+                f"In your blocks, row {i // 2} has the wrong sign in column {i % 2}. What should k = 0 give?",
+                knobs={"block": with_one_entry(i, other_sign)},
+            )
+            for i in (0, 3)
+        ),
+        Misconception(
+            "row-reversed",
+            "In each block your second row is the wrong way round. Which of its entries belongs to the sine, the first "
+            "feature?",
+            knobs={"block": lambda cos, sin: (cos, sin, cos, -sin)},
+        ),
+        Misconception(
+            "row-reversed",
+            "In each block your first row is the wrong way round. Which of its entries belongs to the sine, the first "
+            "feature?",
+            knobs={"block": lambda cos, sin: (sin, cos, -sin, cos)},
+        ),
+        *(
+            Misconception(
+                "angle-not-a-product",
+                f"Your angle is not k times the speed: you {done}. How far does a hand go in k steps?",
+                twin=shift_by_angle(angle),
+            )
+            for done, angle in (
+                ("add the two", lambda k, speeds: k + speeds),
+                ("take one from the other", lambda k, speeds: k - speeds),
+                ("raise k to it", lambda k, speeds: k**speeds),
+                ("raise it to k", lambda k, speeds: speeds**k),
+            )
+        ),
         Misconception(
             "diagonal-only",
             "Your matrix is zero off the diagonal. Can the new sine be had from the old sine alone?",
@@ -516,9 +674,8 @@ SHIFT = Question(
             "Your matrix has no zeros: the blocks fill whole rows. Does one hand take anything from another hand?",
             knobs={"place": lambda blocks: blocks.flatten(0, 1).repeat(1, len(blocks))},
         ),
-        *SPEEDS,
-        other_base(1000.0),
-        other_base(100000.0),
+        *(idea for idea in SPEEDS if idea.slug != "division-forgotten"),  # here that turns the first pair only
+        *map(other_base, OTHER_BASES),
         Misconception(
             "frequency-of-its-own-row",
             "Within a block your two rows turn by different angles. Do a sine and its cosine belong to one hand, or "
@@ -659,6 +816,34 @@ def rope_variant(
     return variant
 
 
+def part_wrong(place: int, wrong: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> Turn:
+    """Give a turn with one of its four products wrong: a cos, b sin, a sin, b cos."""
+
+    def turn(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        parts = [a * cos, b * sin, a * sin, b * cos]
+        feature, other = (a, b) if place in (0, 2) else (b, a)
+        function, partner = (cos, sin) if place in (0, 3) else (sin, cos)
+        parts[place] = wrong(feature, function, other, partner).expand_as(a)
+        return parts[0] - parts[1], parts[2] + parts[3]
+
+    return turn
+
+
+NTH = ("first", "second")
+WRONG_PARTS: tuple[tuple[str, str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]], ...] = (
+    ("product-forgotten", "one of the two products is missing. Which?", lambda x, f, y, g: 0 * x),
+    ("function-forgotten", "one of the two products has no sine or cosine in it. Which?", lambda x, f, y, g: x + 0 * f),
+    ("feature-forgotten", "one of the two products has no feature in it. Which?", lambda x, f, y, g: f + 0 * x),
+    ("added-for-multiplied", "something is added that should be multiplied. What?", lambda x, f, y, g: x + f),
+    ("sine-for-cosine", "a sine stands for a cosine, or the other way round. Where?", lambda x, f, y, g: x * g),
+    ("wrong-partner", "one of the two products has the wrong feature of the pair. Which?", lambda x, f, y, g: y * f),
+)
+
+
+def with_default_base(default: float) -> Callable[..., Tensor]:
+    return lambda x, positions, base=default: apply_rope(x, positions, base)
+
+
 def turned_along(axis: int) -> Callable[..., Tensor]:
     """Give an answer to 6.3 that takes another axis for the tokens' one."""
 
@@ -723,7 +908,7 @@ ROPE = Question(
     points=4,
     title="Turn queries and keys",
     inputs=("x", "positions", "base"),
-    outputs=("turned (..., n, d)",),
+    outputs=("rows (..., n, d)",),
     draw=draw_rows,
     reference=apply_rope,
     variant=rope_variant,
@@ -858,6 +1043,60 @@ ROPE = Question(
             twin=rope_variant(turn=lambda a, b, cos, sin: (a + 0 * b, a * sin + b * cos)),
         ),
         *SPEEDS,
+        *(
+            Misconception(
+                slug, f"In your {NTH[place // 2]} feature, {says}", twin=rope_variant(turn=part_wrong(place, wrong))
+            )
+            for place in range(4)
+            for slug, says, wrong in WRONG_PARTS
+        ),
+        *(
+            Misconception(
+                "terms-turned-round",
+                f"Your {NTH[place]} feature has the wrong sign between its two terms, or before them. At position 0, "
+                "what should it be?",
+                twin=rope_variant(turn=turn),
+            )
+            for place, turn in (
+                (0, lambda a, b, cos, sin: (b * sin - a * cos, a * sin + b * cos)),
+                (1, lambda a, b, cos, sin: (a * cos - b * sin, a * sin - b * cos)),
+                (0, lambda a, b, cos, sin: (-a * cos - b * sin, a * sin + b * cos)),
+            )
+        ),
+        *(
+            Misconception(
+                "one-function-for-both",
+                f"Your {name}s stand in both places. Turning takes a cosine and a sine: which of the two goes where?",
+                twin=rope_variant(turn=turn),
+            )
+            for name, turn in (
+                ("sine", lambda a, b, cos, sin: turned(a, b, sin, sin)),
+                ("cosine", lambda a, b, cos, sin: turned(a, b, cos, cos)),
+            )
+        ),
+        Misconception(
+            "one-feature-twice",
+            "Both features of your pairs are the first one. Where does the second stand?",
+            twin=rope_variant(split=lambda x: (x[..., 0::2], x[..., 0::2])),
+        ),
+        Misconception(
+            "one-feature-twice",
+            "Both features of your pairs are the second one. Where does the first stand?",
+            twin=rope_variant(split=lambda x: (x[..., 1::2], x[..., 1::2])),
+        ),
+        Misconception(
+            "pairs-left-apart",
+            "Your result has an axis for pairs and one for their two features. How do two axes become one again?",
+            twin=rope_variant(join=lambda a, b: torch.stack([a, b], dim=-1)),
+        ),
+        *(
+            Misconception(
+                "another-base",
+                f"Your frequencies have the base {other:,} where none is given. What should it be by default?",
+                twin=with_default_base(float(other)),
+            )
+            for other in (100, 5000, 9999, 10001, 20000, 100000)
+        ),
         Misconception(
             "base-ignored",
             "Right for the base 10,000, wrong for any other. Where does the argument `base` come in?",
@@ -1037,6 +1276,22 @@ def slopes_by(exponent: Callable[[Tensor, int], Tensor]) -> Slopes:
     return lambda n_heads: 2.0 ** -exponent(torch.arange(1, n_heads + 1, dtype=torch.float64), n_heads)
 
 
+def eighths(n_heads: int) -> Tensor:
+    """Give the exponents 8h/H."""
+    return 8 * torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads
+
+
+def apart(n: int) -> Tensor:
+    """Give the distances of n places, (n, n)."""
+    places = torch.arange(float(n))
+    return (places[:, None] - places).abs()
+
+
+def slopes_of(base: float, constant: float) -> Slopes:
+    """Give slopes base^(−constant · h/H)."""
+    return lambda n_heads: base ** (-constant * torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads)
+
+
 def published_slopes(n_heads: int) -> Tensor:
     """The recipe of ALiBi's own code: a power of two is filled first, and then every second slope of the next."""
     power = 2 ** math.floor(math.log2(n_heads))
@@ -1205,6 +1460,125 @@ ALIBI = Question(
             "Your exponent is 8/h. Which of h and H stands below the line, and what is 8h/H for h = H?",
             knobs={"slopes": slopes_by(lambda h, n_heads: 8 / h)},
         ),
+        *(
+            Misconception(
+                "another-constant",
+                f"Your exponent is {constant}h/H. Which slope should the last head have, h = H?",
+                knobs={"slopes": slopes_of(2, constant)},
+            )
+            for constant in (4, 7, 9, 16)
+        ),
+        *(
+            Misconception(
+                "another-base",
+                f"Your slopes are powers of {base}. Of which number should they be powers?",
+                knobs={"slopes": slopes_of(base, 8)},
+            )
+            for base in (3, 10)
+        ),
+        *(
+            Misconception(
+                "exponent-otherwise",
+                f"Your exponent is {written}. What is it in the formula for h = H?",
+                knobs={"slopes": slopes_by(exponent)},
+            )
+            for written, exponent in (
+                ("−8h: H is left out", lambda h, n_heads: 8 * h),
+                ("−8h · H", lambda h, n_heads: 8 * h * n_heads),
+                ("−8h + H", lambda h, n_heads: 8 * h - n_heads),
+                ("−8h − H", lambda h, n_heads: 8 * h + n_heads),
+                ("−H/(8h)", lambda h, n_heads: n_heads / (8 * h)),
+                ("−8/(h · H)", lambda h, n_heads: 8 / h / n_heads),
+                ("(h − 8)/H", lambda h, n_heads: (8 - h) / n_heads),
+                ("−(h + 8)/H", lambda h, n_heads: (8 + h) / n_heads),
+                ("h/H", lambda h, n_heads: -h / n_heads),
+                ("−8: h and H are left out", lambda h, n_heads: 8 + 0 * h),
+            )
+        ),
+        *(
+            Misconception(
+                "power-left-out",
+                f"Your slopes are {written}. Which operation joins 2 and −8h/H?",
+                knobs={"slopes": slopes},
+            )
+            for written, slopes in (
+                ("2 · (−8h/H)", lambda n_heads: -2 * eighths(n_heads)),
+                ("2 − 8h/H", lambda n_heads: 2 - eighths(n_heads)),
+                ("2 + 8h/H", lambda n_heads: 2 + eighths(n_heads)),
+                ("2/(−8h/H)", lambda n_heads: -2 / eighths(n_heads)),
+                ("−8h/H itself", lambda n_heads: -eighths(n_heads)),
+                ("8h/H itself", eighths),
+                ("(8h/H)²", lambda n_heads: eighths(n_heads) ** 2),
+            )
+        ),
+        Misconception(
+            "one-head-too-many",
+            "There is one head too many: yours begin with h = 0. With which does the first head begin?",
+            knobs={"slopes": lambda n_heads: torch.cat([torch.ones(1), right_slopes(n_heads)])},
+        ),
+        Misconception(
+            "one-head-too-many",
+            "There is one head too many, beyond h = H. Where does `arange` stop?",
+            knobs={"slopes": lambda n_heads: 2.0 ** (-8 * torch.arange(1, n_heads + 2, dtype=torch.float64) / n_heads)},
+        ),
+        Misconception(
+            "one-head-too-few",
+            "The last head is missing. Where does `arange` stop?",
+            knobs={"slopes": lambda n_heads: right_slopes(n_heads)[:-1]},
+        ),
+        Misconception(
+            "one-head-too-few",
+            "The first head is missing. With which h does it begin?",
+            knobs={"slopes": lambda n_heads: right_slopes(n_heads)[1:]},
+        ),
+        Misconception(
+            "added-for-multiplied",
+            "Slope and distance are added. What should the bias of a token with itself be?",
+            twin=lambda n_heads, n: apart(n) - right_slopes(n_heads).float()[:, None, None],
+        ),
+        Misconception(
+            "added-for-multiplied",
+            "Slope and distance are added. What should the bias of a token with itself be?",
+            twin=lambda n_heads, n: -apart(n) - right_slopes(n_heads).float()[:, None, None],
+        ),
+        Misconception(
+            "divided-by-distance",
+            "The slope is divided by the distance. What should the bias of a token with itself be, and should it fall "
+            "or rise from there?",
+            twin=lambda n_heads, n: -right_slopes(n_heads).float()[:, None, None] / apart(n),
+        ),
+        Misconception(
+            "slope-forgotten",
+            "One table of distances came back. Where does the head come in?",
+            twin=lambda n_heads, n: -apart(n),
+        ),
+        Misconception(
+            "slope-forgotten",
+            "One table of distances came back. Where does the head come in?",
+            twin=lambda n_heads, n: apart(n),
+        ),
+        Misconception(
+            "distance-forgotten",
+            "One number for each head came back, as (H, 1, 1). Where does the distance come in?",
+            twin=lambda n_heads, n: -right_slopes(n_heads).float()[:, None, None],
+        ),
+        Misconception(
+            "places-multiplied",
+            "Your bias has i · j in it. How far apart are 2 and 5?",
+            knobs={"distance": lambda i, j: i * j},
+        ),
+        *(
+            Misconception(
+                "one-place-only",
+                "Your tables are one wide: the places of queries and keys lie along one axis, or one of the two is "
+                "missing. How do a column and a row of places make a table?",
+                twin=lambda n_heads, n, shape=shape, zero=zero: (
+                    -right_slopes(n_heads).float()[:, None, None] * (1 - zero) * torch.arange(float(n)).view(shape)
+                ),
+            )
+            for shape in ((-1, 1), (1, -1))
+            for zero in (0, 1)
+        ),
         Misconception(
             "exponent-rounded",
             "Your exponents are whole numbers. What is 8h/H for H = 3, and what does `//` make of it?",
@@ -1225,11 +1599,6 @@ ALIBI = Question(
             "Your slopes are multiples of one number. Should each be a fixed amount or a fixed *fraction* of the one "
             "before?",
             knobs={"slopes": lambda n_heads: torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads},
-        ),
-        Misconception(
-            "slopes-in-a-line",
-            "Your slopes are 8h/H itself, or its reciprocal. What is 2 raised to?",
-            knobs={"slopes": lambda n_heads: 8 * torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads},
         ),
         Misconception(
             "slopes-in-a-line",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from itertools import takewhile
 from typing import Any
@@ -105,7 +106,7 @@ class GrowsInPlace:
         return 0 if self.k is None else self.k.shape[-2]
 
 
-class HoldsItself(list):  # type: ignore[type-arg]
+class HoldsItself(list):
     """A list under another name, whose own length counts appends."""
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
@@ -342,6 +343,26 @@ CACHE = Question(
             "length-off-by-one",
             "Your length is one too large. How many positions does an empty cache hold?",
             twin=cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2] + 1),
+        ),
+        Misconception(
+            "length-of-an-empty-cache",
+            "Right as soon as something is held. How many positions does a cache hold before the first append?",
+            twin=cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
+        ),
+        Misconception(
+            "first-position-dropped",
+            "The oldest position is missing from what comes back. With which index does a slice begin?",
+            twin=cache_variant(give=lambda k, v, new_k, new_v: (k[..., 1:, :], v[..., 1:, :])),
+        ),
+        Misconception(
+            "last-position-only",
+            "Only the newest position comes back. What does the next query need to see?",
+            twin=cache_variant(give=lambda k, v, new_k, new_v: (k[..., -1:, :], v[..., -1:, :])),
+        ),
+        Misconception(
+            "last-position-dropped",
+            "The newest position is missing from what comes back. Does a token see itself?",
+            twin=cache_variant(give=lambda k, v, new_k, new_v: (k[..., :-1, :], v[..., :-1, :])),
         ),
         Misconception(
             "length-of-an-empty-cache",
@@ -739,6 +760,32 @@ def times(power: Callable[..., Any]) -> Callable[..., Any]:
     return bytes_by(lambda *sizes: kv_cache_bytes(*sizes) * power(*sizes))
 
 
+FACTORS = ("2", "layers", "kv_heads", "d_head", "tokens", "batch", "bytes_per_value")
+
+
+def listed(kept: list[int]) -> str:
+    return ", ".join(FACTORS[i] for i in kept)
+
+
+def with_operation(place: int, operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Give an answer to 7.3 that has another operation before one of its factors."""
+
+    def reckon(*sizes: int) -> Any:
+        total: Any = 2
+        for i, size in enumerate(sizes, start=1):
+            total = operation(total, size) if i == place else total * size
+        return total
+
+    return bytes_by(reckon)
+
+
+def with_defaults(default_batch: int, default_bytes: int) -> Callable[..., int]:
+    """Give an answer to 7.3 with other defaults."""
+    return lambda layers, kv_heads, d_head, tokens, batch=default_batch, bytes_per_value=default_bytes: kv_cache_bytes(
+        layers, kv_heads, d_head, tokens, batch, bytes_per_value
+    )
+
+
 def draw_bytes(draw: Draw) -> list[Case]:
     def case(name: str, *, one: str = "", **options: int) -> Case:
         primes = dict(zip(("layers", "kv_heads", "d_head", "tokens"), picked(draw), strict=True))
@@ -920,6 +967,47 @@ BYTES = Question(
             "There is one token too many. How many keys do n tokens leave?",
             twin=bytes_by(lambda layers, heads, d, n, b, size: kv_cache_bytes(layers, heads, d, n + 1, b, size)),
         ),
+        *(
+            Misconception(
+                slug,
+                f"{done} at “{FACTORS[place]}”. Make one of your numbers twice as large: should the cache become "
+                "twice as large?",
+                twin=with_operation(place, operation),
+            )
+            for slug, done, operation in (
+                ("added-for-multiplied", "You add", lambda a, b: a + b),
+                ("subtracted", "You subtract", lambda a, b: a - b),
+                ("divided", "You divide", lambda a, b: a / b),
+                ("divided", "You divide, and round,", lambda a, b: a // b),
+                ("raised", "You take a power", lambda a, b: a**b if a**0.5 < 1e8 and b < 40 else 0),
+            )
+            for place in range(1, 7)
+        ),
+        *(
+            Misconception(
+                "several-factors-forgotten",
+                f"Your result is made of {listed(kept)} alone. With what else does a cache grow?",
+                twin=bytes_by(lambda *sizes, kept=kept: math.prod(([2, *sizes])[i] for i in kept)),
+            )
+            for kept in ([0, 1], [0, 1, 2], [0, 1, 2, 3], [6], [5, 6], [4, 5, 6], [3, 4, 5, 6], [2, 3, 4, 5, 6])
+        ),
+        *(
+            Misconception(
+                "another-default",
+                f"Right where everything is given. Without it, `bytes_per_value` is {default} in yours. Which was "
+                "asked for?",
+                twin=with_defaults(1, default),
+            )
+            for default in (1, 3, 4)
+        ),
+        *(
+            Misconception(
+                "another-default",
+                f"Right where everything is given. Without it, `batch` is {default} in yours. How many texts is one?",
+                twin=with_defaults(default, 2),
+            )
+            for default in (0, 2)
+        ),
         Misconception(
             "all-added",
             "The numbers are added. For each layer there are so many heads: which operation counts that?",
@@ -930,11 +1018,6 @@ BYTES = Question(
             "Numbers are added before they are doubled. For each layer there are so many heads: which operation counts "
             "that?",
             twin=bytes_by(lambda *sizes: 2 * sum(sizes)),
-        ),
-        Misconception(
-            "bytes-added",
-            "The last factor is added. How large are ten numbers of 2 bytes each?",
-            twin=bytes_by(lambda layers, heads, d, n, b, size: 2 * layers * heads * d * n * b + size),
         ),
         Misconception(
             "keys-and-values-added",
@@ -958,7 +1041,7 @@ def copied(ids: list[int]) -> list[int]:
 
 def draw_prompts(draw: Draw) -> list[Case]:
     def ids(n: int) -> list[int]:
-        return (1000 + draw.ids(n, below=50000)).tolist()  # type: ignore[no-any-return]
+        return (1000 + draw.ids(n, below=50000)).tolist()
 
     def case(name: str, shared: int, rest_cached: int, rest_prompt: int, again: int = 0, skip: int = 1) -> Case:
         """Share a prefix, differ in `skip` places, agree in `again` more, and end with other tokens."""
@@ -1056,6 +1139,10 @@ def while_equal(cached: list[int], prompt: list[int]) -> int:
     while cached[i] == prompt[i]:
         i += 1
     return i
+
+
+def counted_while(cached: list[int], prompt: list[int], go_on: Callable[[int, int], bool]) -> int:
+    return len(list(takewhile(lambda pair: go_on(*pair), zip(cached, prompt, strict=False))))
 
 
 def is_the_same(cached: list[int], prompt: list[int]) -> int:
@@ -1237,6 +1324,20 @@ PREFIX = Question(
         Misconception("one-list-ends", EITHER_SHORTER, twin=over(lambda cached, prompt: len(prompt))),
         Misconception("one-list-ends", EITHER_SHORTER, twin=over(lambda cached, prompt: max(len(cached), len(prompt)))),
         Misconception("one-list-ends", EITHER_SHORTER, twin=while_equal),
+        Misconception(
+            "comparison-inverted",
+            "You stop at the first token that is the same. At which kind of token should you stop?",
+            twin=lambda cached, prompt: counted_while(cached, prompt, lambda old, new: old != new),
+        ),
+        *(
+            Misconception(
+                "ordered-for-equal",
+                "You go on while one token's number is below the other's, or not above it. What does the size of an id "
+                "mean?",
+                twin=lambda cached, prompt, compare=compare: counted_while(cached, prompt, compare),
+            )
+            for compare in (operator.lt, operator.le, operator.gt, operator.ge)
+        ),
         Misconception(
             "is-for-equals",
             "Right for small numbers only. `is` asks whether two names hold one object. What asks whether two numbers "
