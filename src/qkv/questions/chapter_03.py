@@ -67,6 +67,11 @@ def spread(scores: Any) -> str:
     return f"a standard deviation of {float(scores.double().std()):.2f}" if wide else "another spread"
 
 
+def width(seen: Seen) -> int:
+    """How many products one score sums: d_k, or the width of a head."""
+    return seen.case.sizes.get("d_k") or seen["d_head"]
+
+
 def root_of(size: str, whose: str) -> str:
     return f"Your scores are divided by the root of {whose}. How many products are summed in one score? Is that {size}?"
 
@@ -90,7 +95,7 @@ SCALES = (
     Misconception(
         "scale-multiplied",
         lambda seen: (
-            f"Your scores grew: they are {seen['d_k']} times what was expected. "
+            f"Your scores grew: they are {width(seen)} times what was expected. "
             "Is the sum of many products too small for the softmax, or too large?"
         ),
         knobs={"scale": lambda scores, q, k: 1 / math.sqrt(q.shape[-1])},
