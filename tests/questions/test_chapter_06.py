@@ -223,7 +223,10 @@ ALIBIS = [
         (torch.arange(n)[:, None] - torch.arange(n)).abs().float(),
     ),
     lambda n_heads, n: torch.stack(
-        [-(0.5 ** (8 * h / n_heads)) * torch.cdist(p := torch.arange(float(n))[:, None], p) for h in range(1, n_heads + 1)]
+        [
+            -(0.5 ** (8 * h / n_heads)) * torch.cdist(p := torch.arange(float(n))[:, None], p)
+            for h in range(1, n_heads + 1)
+        ]
     ),
     lambda n_heads, n: -torch.logspace(-8 / n_heads, -8, n_heads, base=2)[:, None, None]
     * torch.maximum(a := torch.arange(n)[:, None] - torch.arange(n), -a),

@@ -678,7 +678,9 @@ def loud_and_hidden(draw: Draw) -> Case:
     q = draw.normal(s["n_q"], s["d_k"]).abs()
     k = draw.normal(s["n_k"], s["d_k"])
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "k")
-    k = k + torch.where(mask, -100.0, 100.0).unsqueeze(-1)  # one offset for all visible keys of a query: no weight moves
+    k = k + torch.where(mask, -100.0, 100.0).unsqueeze(
+        -1
+    )  # one offset for all visible keys of a query: no weight moves
     call_it = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
     return Case(call_it, "hidden keys that match best", s, gradients=False, tolerance=1e-3)
 

@@ -58,7 +58,7 @@ CAUSES = (
         "TypeError|AttributeError",
         "NoneType",
         "nothing-returned",
-        "Something was None there. Which of your functions ends without a `return`?",
+        "Something was None there: an argument left out, or what a function without a `return` gave. Which?",
     ),
 )
 
