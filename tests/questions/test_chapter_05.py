@@ -95,12 +95,6 @@ def masked_by_hand(q, k, v, mask):
     return torch.einsum("...qk,...kd->...qd", weights, v), weights
 
 
-def masked_by_renormalising(q, k, v, mask):
-    weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) * mask
-    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-20)
-    return weights @ v, weights
-
-
 def masked_by_lowest(q, k, v, mask):
     scores = (q @ k.transpose(-1, -2)) / math.sqrt(k.size(-1))
     weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
@@ -133,7 +127,7 @@ def masked_in_place(q, k, v, mask):
     return weights @ v, weights
 
 
-MASKED = [masked_by_where, masked_by_hand, masked_by_renormalising, masked_by_lowest, masked_by_rows, masked_in_place]
+MASKED = [masked_by_where, masked_by_hand, masked_by_lowest, masked_by_rows, masked_in_place]
 
 
 class ByPermute(nn.Module):
