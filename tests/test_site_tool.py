@@ -223,6 +223,15 @@ def test_what_a_reader_would_miss_fails_the_build_each_time(built: Book):
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
+def test_a_cell_that_never_ended_is_the_one_that_is_named():
+    made = nbformat.reads(notebook("# Prose", "first = 1", "while True: pass", "last = 2"), as_version=4)
+    made.cells[1].execution_count = 1
+    said = site.failure(made, "the kernel died")
+    assert said.startswith("cell 3 (id cell-2):")
+    assert "while True: pass" in said
+    assert said.endswith("the kernel died")
+
+
 def test_missing_things_are_named_with_the_command_that_gets_them(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(site.shutil, "which", lambda name: None)
     with pytest.raises(site.StoppedError, match=r"Node\.js is missing\. Get it with: .*nodejs"):

@@ -128,21 +128,18 @@ def kernel_environment() -> dict[str, str]:
 def run_notebook(path: str) -> tuple[str, Any, float, str]:
     """Run one notebook in its folder; return its path, the notebook with outputs, the seconds, and the error if any."""
     import nbformat
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
     kernelspec = notebook.metadata.get("kernelspec")
-    folder = {"metadata": {"path": str(Path(path).parent)}}
-    # Times would be written into the cells' metadata, by which the cache finds a notebook.
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources=folder, record_timing=False)
     start, error = time.perf_counter(), ""
-    with tempfile.TemporaryFile("w+") as said:  # what the kernel itself says, which is noise unless it dies
+    # What the kernel itself says is noise, unless it dies.
+    with tempfile.TemporaryDirectory(prefix="qkv-") as private, tempfile.TemporaryFile("w+") as said:
         try:
-            client.execute(stderr=said)
+            client(notebook, Path(path).parent, private).execute(stderr=said)
         except CellExecutionError as failed:
             error = failure(notebook, failed.traceback)
-        except (CellTimeoutError, DeadKernelError) as failed:
+        except (CellTimeoutError, DeadKernelError, RuntimeError) as failed:
             said.seek(0)
             error = failure(notebook, f"{failed}\n{said.read()[-2000:]}")
     # The cache looks a notebook up by its code and this entry, as they are in the file.
@@ -152,11 +149,27 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
     return path, notebook, time.perf_counter() - start, error
 
 
+def client(notebook: Any, folder: Path, private: str) -> Any:
+    """What runs a notebook in a folder, and speaks with its kernel in a private one.
+
+    Through files, where there are such: kernels that start side by side may pick the same port.
+    """
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+
+    transport = "tcp" if os.name == "nt" else "ipc"
+    kernel = AsyncKernelManager(kernel_name="python3", transport=transport, connection_file=f"{private}/kernel.json")
+    # Times would be written into the cells' metadata, by which the cache finds a notebook.
+    resources = {"metadata": {"path": str(folder)}}
+    return NotebookClient(notebook, km=kernel, timeout=180, resources=resources, record_timing=False)
+
+
 def failure(notebook: Any, why: str) -> str:
-    """Where a notebook stopped: the last cell that was started, its source, and the error."""
+    """Where a notebook stopped: the cell that raised, or the first that has no number since it never ended; and why."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    raised = [c for c in code if any(out.output_type == "error" for out in c.get("outputs", []))]
-    cell = raised[0] if raised else code[-1]
+    raised = [cell for cell in code if any(output.output_type == "error" for output in cell.outputs)]
+    unfinished = [cell for cell in code if cell.execution_count is None]
+    cell = (raised or unfinished or code)[0]
     return f"cell {notebook.cells.index(cell) + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
 
 
