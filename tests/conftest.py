@@ -2,9 +2,30 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tools.system import chromium, how_to_get
 
 # The tensors here are tiny, and pytest runs in as many processes as there are cores: a second thread only waits.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Kernels that the tests start keep progress there, not among what the developer did.
 os.environ.setdefault("QKV_STATE_DIR", os.path.join(tempfile.gettempdir(), "qkv-tests"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, quiet about the network; a missing one fails, with the way to get it."""
+    path = chromium()
+    if not path:
+        pytest.fail(f"These tests need a browser. To get one: {how_to_get('chromium')}")
+    arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()

@@ -19,7 +19,7 @@ def background(page: Page) -> str:
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
-def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, system: str):  # noqa: F811
+def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, system: str):
     page = visit(CHAPTER, viewport=DESK, color_scheme=system)
     other = {"light": "dark", "dark": "light"}[system]
     root = page.locator("html")
@@ -37,7 +37,7 @@ def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, system: str):
     expect(root).to_have_attribute("data-theme", system)
 
 
-def test_theme_is_set_before_the_first_paint(visit: Visit):  # noqa: F811
+def test_theme_is_set_before_the_first_paint(visit: Visit):
     page = visit(CHAPTER, color_scheme="dark", java_script_enabled=True)
     assert page.evaluate("document.querySelector('head > script').textContent").count("dataset.theme") == 1
     first = page.evaluate("[...document.head.children].findIndex(e => e.tagName === 'SCRIPT')")
@@ -46,7 +46,7 @@ def test_theme_is_set_before_the_first_paint(visit: Visit):  # noqa: F811
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
-def test_without_scripts_the_page_can_be_read(visit: Visit, system: str):  # noqa: F811
+def test_without_scripts_the_page_can_be_read(visit: Visit, system: str):
     page = visit(CHAPTER, viewport=DESK, color_scheme=system, java_script_enabled=False)
     assert page.locator(".katex").first.is_visible()
     assert page.locator(".qkv-slot").first.inner_text() == "This is a live widget. It needs JavaScript."
@@ -54,7 +54,7 @@ def test_without_scripts_the_page_can_be_read(visit: Visit, system: str):  # noq
 
 
 @pytest.mark.parametrize("name", ["All pages", "On this page"])
-def test_drawer_opens_and_closes_by_keyboard(visit: Visit, name: str):  # noqa: F811
+def test_drawer_opens_and_closes_by_keyboard(visit: Visit, name: str):
     page = visit(CHAPTER, viewport=PHONE)
     opener = page.get_by_role("button", name=name)
     drawer = page.locator(f"#{opener.get_attribute('aria-controls')}")
@@ -69,21 +69,21 @@ def test_drawer_opens_and_closes_by_keyboard(visit: Visit, name: str):  # noqa: 
     expect(opener).to_be_focused()
 
 
-def test_links_of_a_closed_drawer_are_not_reached_by_tab(visit: Visit):  # noqa: F811
+def test_links_of_a_closed_drawer_are_not_reached_by_tab(visit: Visit):
     page = visit("book/glossary.html", viewport=PHONE)
     for _ in range(6):
         page.keyboard.press("Tab")
         assert page.evaluate("!document.activeElement.closest('#qkv-nav')")
 
 
-def test_contents_follow_the_reader(visit: Visit):  # noqa: F811
+def test_contents_follow_the_reader(visit: Visit):
     page = visit(CHAPTER, viewport=DESK)
     link = page.locator(".toc-tree a").nth(4)
     link.click()
     expect(page.locator(".toc-tree a[aria-current]")).to_have_text(link.inner_text())
 
 
-def test_code_is_copied_as_it_stands(visit: Visit):  # noqa: F811
+def test_code_is_copied_as_it_stands(visit: Visit):
     page = visit(CHAPTER, viewport=DESK, permissions=["clipboard-read", "clipboard-write"])
     cell = page.locator(".cell_input").first
     cell.hover()
@@ -93,7 +93,7 @@ def test_code_is_copied_as_it_stands(visit: Visit):  # noqa: F811
 
 
 @pytest.mark.parametrize("where", ["served", "file"])
-def test_search_finds_a_page(visit: Visit, site: str, where: str):  # noqa: F811
+def test_search_finds_a_page(visit: Visit, site: str, where: str):
     page = visit("search.html?q=softmax", base=site if where == "served" else SITE.as_uri(), viewport=DESK)
     found = page.locator("#search-results a", has_text="Notation").first
     expect(found).to_be_visible()
@@ -102,7 +102,7 @@ def test_search_finds_a_page(visit: Visit, site: str, where: str):  # noqa: F811
     expect(page.locator("h1")).to_contain_text("Notation")
 
 
-def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):  # noqa: F811
+def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):
     page = visit(CHAPTER, viewport=PHONE)
     overflowing = page.locator("pre[tabindex='0']")
     assert overflowing.count() > 0
@@ -111,7 +111,7 @@ def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):  # noqa: F811
     )
 
 
-def test_a_page_prints_without_its_frame_and_in_light(visit: Visit):  # noqa: F811
+def test_a_page_prints_without_its_frame_and_in_light(visit: Visit):
     page = visit(CHAPTER, viewport=DESK, color_scheme="dark")
     page.emulate_media(media="print")
     for part in ("#qkv-nav", "#qkv-toc", ".qkv-neighbours", ".qkv-corner"):

@@ -2,15 +2,12 @@
 
 import functools
 import http.server
-import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
-
-from tools.system import chromium, how_to_get
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -19,21 +16,6 @@ SITE = ROOT / "_build" / "html"
 def pages() -> list[str]:
     """Every page of the built site, as an address relative to its root."""
     return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, quiet about the network; a missing one fails, with the way to get it."""
-    path = chromium()
-    if not path:
-        pytest.fail(f"These tests need a browser. To get one: {how_to_get('chromium')}")
-    arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import browser  # noqa: F401
-
 from .node import ROOT
 
 TOY = {"heads": 3, "kind": "causal", "temperature": 1}
@@ -28,7 +26,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 @pytest.fixture
-def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Iterator[Callable[..., Page]]:  # noqa: F811
+def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """Open a page with a body of its own; at the end, nothing was thrown that no one caught."""
     script, style = bundled
     opened: list[Page] = []
