@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SITE, browser, site, visit  # noqa: F401
+from .conftest import SITE
 
 pytestmark = pytest.mark.browser
 
