@@ -43,7 +43,9 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTEST, *TWO, "--nbval", "solutions"],
     ]),
     ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
-    ("browser", "the built site in Chromium", [[*PYTEST, "-m", "browser and not slow", "tests/browser", "tests/widgets"]]),
+    ("browser", "the built site in Chromium", [
+        [*PYTEST, "-m", "browser and not slow", "tests/browser", "tests/widgets"],
+    ]),
     ("lab", "the widgets in JupyterLab", [[*PYTEST, "-m", "lab and not slow", "tests/browser"]]),
 ]  # fmt: skip
 SWEEPS: list[tuple[str, str, list[list[str]]]] = [
