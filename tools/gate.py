@@ -36,10 +36,11 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
     ("unit", "the package and the tools", [
-        [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "--ignore=tests/notebooks", "tests"],
+        [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "--ignore=tests/notebooks",
+         "--ignore=tests/colab", "tests"],
     ]),
-    ("notebooks", "chapters and exercises run, solutions print what they say", [
-        [*PYTEST, *TWO, "-m", "not slow", "tests/notebooks"],
+    ("notebooks", "chapters and exercises run as in Colab, solutions print what they say", [
+        [*PYTEST, "-n", "2", "-m", "not slow", "tests/colab", "tests/notebooks"],
         [*PYTEST, *TWO, "--nbval", "solutions"],
     ]),
     ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),

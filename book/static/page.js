@@ -62,17 +62,17 @@
   // Where the reader is, in the page's contents: the last heading above the upper third of the window.
   const links = [...document.querySelectorAll(".toc-tree a[href^='#']")].filter((link) => link.hash.length > 1);
   const sections = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
-  const seen = new IntersectionObserver(
-    () => {
-      const last = sections.findLastIndex((section) => section?.getBoundingClientRect().top < innerHeight / 3);
-      links.forEach((link, i) => {
-        if (i === last) link.setAttribute("aria-current", "location");
-        else link.removeAttribute("aria-current");
-      });
-    },
-    { rootMargin: "-33% 0px -66% 0px" },
-  );
-  for (const section of sections) if (section) seen.observe(section);
+  const markCurrent = () => {
+    const last = sections.findLastIndex((section) => section?.getBoundingClientRect().top < innerHeight / 3);
+    links.forEach((link, i) => {
+      if (i === last) link.setAttribute("aria-current", "location");
+      else link.removeAttribute("aria-current");
+    });
+  };
+  if (links.length) {
+    addEventListener("scroll", () => requestAnimationFrame(markCurrent), { passive: true });
+    new ResizeObserver(markCurrent).observe(document.body); // widgets grow as they start
+  }
 
   // Code can be copied.
   for (const code of document.querySelectorAll(".cell_input .highlight, div[class*='highlight-python'] > .highlight")) {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Request
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -43,12 +43,16 @@ def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
         if not url.startswith((site, "file://", "data:", "blob:")):
             complaints.append(f"asked another host: {url}")
 
+    def note_failure(request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # that is a page left while it was still loading
+            complaints.append(f"failed: {request.url}: {request.failure}")
+
     def visit(path: str, base: str = site, **context_options: object) -> Page:
         context = browser.new_context(**context_options)
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: note_request(request.url))
-        page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+        page.on("requestfailed", note_failure)
         page.on("response", lambda r: complaints.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
         page.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)

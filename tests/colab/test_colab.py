@@ -8,6 +8,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 PINS = Path(__file__).with_name("requirements.txt")
@@ -17,6 +18,8 @@ import sys, nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], as_version=4)
 NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": "."}}).execute()
+outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+sys.exit("".join(output["text"] for output in outputs if output.get("name") == "stderr") or 0)
 """
 
 
@@ -28,7 +31,6 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="session")
 def colab() -> Path:
     """The environment's Python; made once for each set of pins, and kept in _build."""
     key = hashlib.sha256(PINS.read_bytes() + sys.version.encode()).hexdigest()[:12]
@@ -43,17 +45,29 @@ def colab() -> Path:
     return python
 
 
-@pytest.fixture(scope="session")
-def installed(colab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same environment with the wheel in it, installed as a stranger would: by itself, with its dependencies."""
-    dist = tmp_path_factory.mktemp("dist")
+def install(python: Path, dist: Path) -> None:
+    """Install the wheel as a stranger would, by itself, with its dependencies; nothing else may change."""
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist, ROOT)
-    before = run(colab, "-m", "pip", "freeze", "--all")
-    run(colab, "-m", "pip", "install", "--quiet", *dist.glob("*.whl"))
-    after = run(colab, "-m", "pip", "freeze", "--all")
+    before = run(python, "-m", "pip", "freeze", "--all")
+    run(python, "-m", "pip", "install", "--quiet", *dist.glob("*.whl"))
+    after = run(python, "-m", "pip", "freeze", "--all")
     changed = set(after.splitlines()) ^ set(before.splitlines())
     assert {line.split()[0].split("=")[0] for line in changed} == {"qkv"}, changed
-    return colab
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of the environment with the wheel in it; one for all the processes of a test run."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with FileLock(shared / "colab.lock"):
+        done = shared / "colab"
+        if not done.exists():
+            python = colab()
+            install(python, tmp_path_factory.mktemp("dist"))
+            done.write_text(str(python))
+        return Path(done.read_text())
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")

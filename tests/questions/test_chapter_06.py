@@ -282,7 +282,7 @@ SAID = {
         "6.1", lambda n, d: encoding_of_base(n, d, 10100.0), "failed", None, ["of your encoding"],
     ),
     "a base of 10,001": (
-        "6.1", lambda n, d: encoding_of_base(n, d, 10001.0), "failed", None, ["a long text"],
+        "6.1", lambda n, d: encoding_of_base(n, d, 10001.0), "failed", "another-base", ["base 10,001"],
     ),
     "two at once": (
         "6.1",

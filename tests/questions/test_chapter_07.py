@@ -372,8 +372,8 @@ SAID = {
     "a float": ("7.3", lambda *a, **b: float(bytes_by_counting(*a, **b)), "failed", None, ["whole number"]),
     "no batch": ("7.3", lambda a, b, c, d: 4 * a * b * c * d, "error", None, ["bytes_per_value"]),
     "pops": ("7.4", prefix_by_popping, "failed", "inputs-changed", ["cached"]),
-    "none": ("7.4", lambda a, b: next((i for i in range(min(len(a), len(b))) if a[i] != b[i]), None), "failed", None,
-        ["None", "return"]),
+    "none": ("7.4", lambda a, b: next((i for i in range(min(len(a), len(b))) if a[i] != b[i]), None), "failed",
+        "nothing-returned", ["None", "return"]),
     "mixed": ("7.5", grouped_wrong_for_one_group, "failed", None, ["one KV head"]),
     "two at once": (
         "7.5",
