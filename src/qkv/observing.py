@@ -193,21 +193,62 @@ class Observation:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What one run left behind, as it is.
+
+    It holds no comparison. Code that an answer can reach must not be the one that says whether an input was changed.
+
+    Attributes:
+        results, raised, lacking, absent, gradients, gradient_raised, printed, seconds: as in an observation
+        at_the_end: the steps that called something, with what they had returned, read again after the last step
+        handed: the tensors and lists that were handed over, in order, as they are afterwards
+        generators: each generator's seed and state afterwards
+        random_states: torch's global random state, before and after
+    """
+
+    results: tuple[Any, ...] = ()
+    raised: Raised | None = None
+    lacking: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    at_the_end: tuple[tuple[int, Any], ...] = ()
+    handed: tuple[tuple[Where, Any], ...] = ()
+    generators: tuple[tuple[int, Tensor], ...] = ()
+    random_states: tuple[Tensor, ...] = ()
+    gradients: tuple[tuple[Where, Tensor | None], ...] | None = None
+    gradient_raised: Raised | None = None
+    printed: str = ""
+    seconds: float = 0.0
+
+
 def observe(answer: Any, cases: Sequence[Case], gradients: bool = False) -> list[Observation]:
-    """Run the answer on every case, and then again in the reverse order.
+    """Run the answer on every case, and then again in the reverse order."""
+    return digest(cases, *trace(answer, cases, gradients))
+
+
+def trace(answer: Any, cases: Sequence[Case], gradients: bool = False) -> tuple[list[Trace], list[Trace]]:
+    """Run the answer on every case, and then again in the reverse order: the traces of both, in the order of the cases.
 
     The second run tells whether anything depends on what came before. Gradients are taken in it, so that an answer
     that cannot carry them still shows its values in the first.
     """
     with undisturbed(), quiet():
-        first = [observe_once(answer, case) for case in cases]
-        again = [observe_once(answer, case, gradients and case.gradients) for case in reversed(cases)]
-    return [_merge(seen, later) for seen, later in zip(first, reversed(again), strict=True)]
+        first = [_Run(answer, False).trace(case) for case in cases]
+        again = [_Run(answer, gradients and case.gradients).trace(case) for case in reversed(cases)]
+    return first, again[::-1]
+
+
+def digest(cases: Sequence[Case], first: Sequence[Trace], again: Sequence[Trace]) -> list[Observation]:
+    """Say what two runs show of an answer."""
+    return [
+        _merge(_observation(case, one), _observation(case, other))
+        for case, one, other in zip(cases, first, again, strict=True)
+    ]
 
 
 def observe_once(answer: Any, case: Case, gradients: bool = False) -> Observation:
     """Run the answer on one case. The caller keeps the global state (`undisturbed`)."""
-    return _Run(answer, gradients).observe(case)
+    return _observation(case, _Run(answer, gradients).trace(case))
 
 
 def results_of(answer: Any, case: Case) -> Observation:
@@ -215,6 +256,79 @@ def results_of(answer: Any, case: Case) -> Observation:
     run = _Run(answer, gradients=False)
     results, raised = run.follow(case)
     return Observation(results, raised, tuple(run.lacking), tuple(run.absent))
+
+
+def _observation(case: Case, left: Trace) -> Observation:
+    seeds = [value for value in _shared(case) if isinstance(value, Seeded)]
+    return Observation(
+        results=left.results,
+        raised=left.raised,
+        lacking=left.lacking,
+        absent=left.absent,
+        changed=tuple(dict.fromkeys(_changed(case, left.handed))),
+        changed_later=tuple(i for i, value in left.at_the_end if not _alike(value, left.results[i])),
+        generators=tuple(map(_became, seeds, left.generators)),
+        global_draws=not all(torch.equal(state, left.random_states[0]) for state in left.random_states),
+        gradients=None if left.gradients is None else dict(left.gradients),
+        gradient_raised=left.gradient_raised,
+        printed=left.printed,
+        seconds=left.seconds,
+    )
+
+
+def _changed(case: Case, handed: Sequence[tuple[Where, Any]]) -> Iterator[Where]:
+    """Give the places whose tensors or lists are no longer what the case has there."""
+    originals: dict[Where, list[Any]] = {}
+    for where, original in _originals(case):
+        originals.setdefault(where, []).append(original)
+    for where, now in handed:
+        if not originals.get(where) or not _same(now, originals[where].pop(0)):
+            yield where
+
+
+def _originals(case: Case) -> Iterator[tuple[Where, Any]]:
+    """Walk through what a case hands over, in the order in which it does."""
+    met: set[int] = set()
+    for i, step in enumerate(case.script):
+        places: list[tuple[int | str, Any]] = [*enumerate(step.args), *step.kwargs.items()]
+        for place, value in [*places, ("on", step.on)]:
+            yield from _parts(value, (i, place), met)
+
+
+def _parts(value: Any, where: Where, met: set[int]) -> Iterator[tuple[Where, Any]]:
+    if isinstance(value, Tensor):
+        yield where, value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _parts(item, where, met)
+        if isinstance(value, list):
+            yield where, value
+    elif isinstance(value, Provided) and id(value) not in met:
+        met.add(id(value))
+        for j, item in enumerate(value.args):
+            yield from _parts(item, (-1, j), met)
+
+
+def _shared(case: Case) -> list[Any]:
+    """The objects of a case that it may name in several places, in the order in which they are met."""
+    values = [value for step in case.script for value in (*step.args, *step.kwargs.values(), step.on)]
+    return list({id(value): value for value in values if isinstance(value, (Seeded, Provided))}.values())
+
+
+def _same(now: Any, then: Any) -> bool:
+    """Say whether two values are the same to the last bit."""
+    if isinstance(then, Tensor):
+        return isinstance(now, Tensor) and now.dtype == then.dtype and torch.equal(now, then)
+    if isinstance(then, (list, tuple)):
+        return isinstance(now, (list, tuple)) and len(now) == len(then) and all(map(_same, now, then))
+    return type(now) is type(then) and now == then
+
+
+def _became(seeded: Seeded, left: tuple[int, Tensor]) -> str:
+    seed, state = left
+    if seed != seeded.seed:
+        return "reseeded"
+    return "unused" if torch.equal(state, torch.Generator().manual_seed(seed).get_state()) else "moved"
 
 
 def _merge(first: Observation, again: Observation) -> Observation:
@@ -253,22 +367,11 @@ def _alike(a: Any, b: Any) -> bool:
 
 @dataclass(eq=False)
 class _Handed:
-    """A tensor or list that an answer was given, beside what it was before."""
+    """A tensor or list that an answer was given."""
 
     where: Where
-    original: Any
     given: Any
     leaf: Tensor | None = None
-
-    def was_changed(self) -> bool:
-        if isinstance(self.original, Tensor):
-            given = self.given.detach()
-            same_kind = given.dtype == self.original.dtype and given.device == self.original.device
-            return not (same_kind and torch.equal(given, self.original))
-        if len(self.given) != len(self.original):
-            return True
-        pairs = zip(self.given, self.original, strict=True)
-        return not all(a is b or (type(a) is type(b) and not isinstance(a, Tensor) and a == b) for a, b in pairs)
 
 
 class _Run:
@@ -279,8 +382,8 @@ class _Run:
         self.gradients = gradients
         self.handed: list[_Handed] = []
         self.shared: dict[int, Any] = {}
-        self.generators: list[tuple[Seeded, torch.Generator, Tensor]] = []
-        self.kept: list[tuple[int, Any, Any]] = []  # step, what came back, and what it was then
+        self.generators: list[torch.Generator] = []
+        self.kept: list[tuple[int, Any]] = []  # step, and the very object that came back
         self.lacking: list[str] = []
         self.absent: list[str] = []
 
@@ -296,9 +399,9 @@ class _Run:
             return tuple(results), describe_error(error)
         return tuple(results), None
 
-    def observe(self, case: Case) -> Observation:
+    def trace(self, case: Case) -> Trace:
         gradients, gradient_raised = None, None
-        drawn = torch.get_rng_state()
+        before = torch.get_rng_state()
         started = time.perf_counter()
         _settle()
         with _Bounded() as printed:
@@ -307,16 +410,17 @@ class _Run:
             seconds = time.perf_counter() - started
             if self.gradients and raised is None and not self.lacking:
                 gradients, gradient_raised = self.take_gradients()
-        return Observation(
+        several = len(case.script) > 1
+        return Trace(
             results=results,
             raised=raised,
             lacking=tuple(dict.fromkeys(self.lacking)),
             absent=tuple(self.absent),
-            changed=tuple(handed.where for handed in self.handed if handed.was_changed()),
-            changed_later=tuple(i for i, live, then in self.kept if _became_other(live, then)),
-            generators=tuple(map(_became, self.generators)),
-            global_draws=not torch.equal(drawn, torch.get_rng_state()),
-            gradients=gradients,
+            at_the_end=tuple((i, _read_again(came_back)) for i, came_back in self.kept) if several else (),
+            handed=tuple((handed.where, _as_it_is(handed.given)) for handed in self.handed),
+            generators=tuple((generator.initial_seed(), generator.get_state()) for generator in self.generators),
+            random_states=(before, torch.get_rng_state()),
+            gradients=None if gradients is None else tuple(gradients.items()),
             gradient_raised=gradient_raised,
             printed=printed.text(),
             seconds=seconds,
@@ -338,7 +442,7 @@ class _Run:
             return _gathered([record(function(*args, **kwargs)) for _ in range(step.times)])
         came_back = function(*args, **kwargs)
         result = record(came_back)
-        self.kept.append((i, came_back, result))
+        self.kept.append((i, came_back))
         return result
 
     def hand_over(self, value: Any, where: Where) -> Any:
@@ -350,7 +454,7 @@ class _Run:
         if isinstance(value, (list, tuple)):
             given = type(value)(self.hand_over(item, where) for item in value)
             if isinstance(given, list):
-                self.handed.append(_Handed(where, tuple(given), given))
+                self.handed.append(_Handed(where, given))
             return given
         return value
 
@@ -360,14 +464,14 @@ class _Run:
         if self.gradients and value.is_floating_point():
             leaf = given.requires_grad_()
             given = leaf.clone()  # not a leaf, so that writing into it is possible, and seen
-        self.handed.append(_Handed(where, value, given, leaf))
+        self.handed.append(_Handed(where, given, leaf))
         return given
 
     def hand_over_shared(self, value: Seeded | Provided) -> Any:
         if id(value) not in self.shared:
             if isinstance(value, Seeded):
                 generator = torch.Generator().manual_seed(value.seed)
-                self.generators.append((value, generator, generator.get_state()))
+                self.generators.append(generator)
                 self.shared[id(value)] = generator
             else:
                 self.shared[id(value)] = value.make(
@@ -399,7 +503,7 @@ class _Run:
         else:
             with torch.no_grad():
                 parameter.copy_(value)
-            self.handed.append(_Handed((i, name), value, parameter, parameter if self.gradients else None))
+            self.handed.append(_Handed((i, name), parameter, parameter if self.gradients else None))
 
     def take_gradients(self) -> tuple[dict[Where, Tensor | None], Raised | None]:
         """Differentiate a fixed projection of all that came back, with respect to each floating-point input."""
@@ -408,7 +512,7 @@ class _Run:
         open_leaves = {where: leaf for where, leaf in leaves.items() if leaf.requires_grad}
         try:
             with torch._C.DisableTorchFunctionSubclass():
-                live = (t for _, came_back, _ in self.kept for t in _tensors(came_back))
+                live = (t for _, came_back in self.kept for t in _tensors(came_back))
                 parts = [(t * projection(t)).sum().double() for t in live if t.is_floating_point() and t.requires_grad]
                 if not parts or not open_leaves:
                     return received, None
@@ -427,21 +531,19 @@ def projection(like: Tensor) -> Tensor:
     return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
 
 
-def _became_other(live: Any, then: Any) -> bool:
-    """Say whether what came back is no longer what it was; what cannot be read any more is not."""
+def _read_again(came_back: Any) -> Any:
+    """Record it once more; what cannot be read any more is not what it was."""
     try:
-        return not _alike(record(live), then)
+        return record(came_back)
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return True
+        return Odd("something that can no longer be read")
 
 
-def _became(entry: tuple[Seeded, torch.Generator, Tensor]) -> str:
-    seeded, generator, before = entry
-    if generator.initial_seed() != seeded.seed:
-        return "reseeded"
-    return "unused" if torch.equal(generator.get_state(), before) else "moved"
+def _as_it_is(given: Any) -> Any:
+    """Record what was handed over; a list that was made longer than any case's is cut, and stays longer."""
+    return [record(item) for item in given[:MAX_NUMBERS]] if isinstance(given, list) else record(given)
 
 
 def _named(parameters: dict[str, Any]) -> str:
