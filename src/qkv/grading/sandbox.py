@@ -1,0 +1,227 @@
+"""Start a worker that strangers' code cannot leave: bubblewrap, as an unprivileged user.
+
+Inside there is no network, nothing that can be written but scratch space, and of the file system only Python, its
+packages and the three files that the worker is made of. The course's own package, its solutions and the home folder
+are not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import qkv
+from qkv import observing
+from qkv.grading import sandboxed
+
+HERE = Path(sandboxed.__file__).parent
+FILES = {"worker.py": HERE / "worker.py", "wire.py": HERE / "wire.py", "observing.py": Path(observing.__file__)}
+INSIDE = Path("/course")
+NOBODY = 65534
+START_SECONDS = 60.0
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+# Rights that root keeps while it starts bubblewrap as nobody, through mounts that nobody could not reach.
+STAGE = "/run/qkv-stage"
+
+
+class UnavailableError(Exception):
+    """No sandbox can be had here; the message says why and what to do."""
+
+
+@dataclass
+class Worker:
+    """A started worker. `start` opens a session in it; one at a time."""
+
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+    log: Path | None = None
+    unread: bytes = field(default=b"", repr=False)
+
+    def open_session(self, memory: int) -> socket.socket:
+        """Start a session and give the channel to it.
+
+        Raises:
+            ConnectionError: the worker is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.control, [json.dumps({"memory": memory}).encode()], [theirs.fileno()])
+        return ours
+
+    def close_session(self, channel: socket.socket, seconds: float = 5.0) -> str:
+        """End the session, and say how it ended: "exit 0", "stopped", "signal SIGSEGV", "memory: more than 1024 MB".
+
+        Raises:
+            ConnectionError: the worker is gone, or does not answer.
+        """
+        channel.close()
+        how = ""
+        with contextlib.suppress(TimeoutError):
+            how = str(self._next(0.5).get("ended", ""))
+        if not how:
+            self.control.sendall(b"stop")
+            how = str(self._next(seconds).get("ended", ""))
+        self._next(seconds)  # and it is free
+        return how
+
+    def wait_until_ready(self, seconds: float) -> None:
+        self._next(seconds)
+
+    def _next(self, seconds: float) -> dict[str, object]:
+        """The next line that the worker says."""
+        self.control.settimeout(seconds)
+        while b"\n" not in self.unread:
+            got = self.control.recv(4096)
+            if not got:
+                raise ConnectionError("the worker has ended")
+            self.unread += got
+        line, _, self.unread = self.unread.partition(b"\n")
+        said: dict[str, object] = json.loads(line)
+        return said
+
+    def stop(self) -> None:
+        self.control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def start(safe: bool = True) -> Worker:
+    """Start a worker and wait until it can take submissions.
+
+    Raises:
+        UnavailableError: it did not start; the message has what it said.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            sandboxed_command(theirs.fileno()) if safe else bare_command(theirs.fileno()),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"},
+        )
+    worker = Worker(process, ours)
+    try:
+        worker.wait_until_ready(START_SECONDS)
+    except (OSError, TimeoutError):
+        worker.stop()
+        said = process.stderr.read(2000).decode(errors="replace").strip() if process.stderr else ""
+        raise UnavailableError(said or f"the worker ended with status {process.returncode}") from None
+    return worker
+
+
+@cache
+def why_not() -> str:
+    """Say why no sandbox can be had here; nothing when it can."""
+    if not sys.platform.startswith("linux"):
+        return f"bubblewrap needs Linux, and this is {sys.platform}."
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is missing. On Debian or Ubuntu: sudo apt-get install bubblewrap"
+    try:
+        start().stop()
+    except UnavailableError as error:
+        return f"bubblewrap does not start here: {error}"
+    return ""
+
+
+# ── the command ───────────────────────────────────────────────────────────────────────────────────
+
+
+def sandboxed_command(control: int) -> list[str]:
+    """The command that starts the worker in bubblewrap, with the grader's socket as descriptor 3."""
+    folders = needed_folders()
+    if os.geteuid() != 0:
+        return with_socket(control, ["bwrap", *view({folder: folder for folder in folders}), *python(), "--isolated"])
+    # Root gives up being root. What only root can reach is mounted where nobody can, in a mount space of its own.
+    staged = {f"{STAGE}/{i}": folder for i, folder in enumerate(folders)}
+    mounts = [f"mkdir -p {STAGE}", f"mount -t tmpfs tmpfs {STAGE}"]
+    for place, folder in staged.items():
+        mounts += [f"mkdir {place}", f"mount --bind {quoted(folder)} {place}"]
+    files = {f"{STAGE}/{name}": path for name, path in FILES.items()}
+    mounts += [f"cp {quoted(str(path))} {place} && chmod 444 {place}" for place, path in files.items()]
+    drop = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- bwrap"
+    inner = " ".join(map(quoted, [*view(staged, Path(STAGE)), *python(), "--isolated"]))
+    script = " && ".join([*mounts, f"cd / && {drop} {inner}"])
+    return with_socket(control, ["unshare", "--mount", "--propagation", "private", "sh", "-c", script])
+
+
+def bare_command(control: int) -> list[str]:
+    """The command that starts the worker without any wall, from a copy of its files."""
+    code = f"import sys; sys.path[:0] = {[str(path.parent) for path in FILES.values()]!r}; import runpy; "
+    code += f"sys.argv = ['worker']; runpy.run_path({str(FILES['worker.py'])!r}, run_name='__main__')"
+    return with_socket(control, [sys.executable, "-I", "-c", code])
+
+
+def with_socket(control: int, command: list[str]) -> list[str]:
+    """Hand the socket over as descriptor 3, whatever number it has here."""
+    return ["sh", "-c", f'exec "$@" 3<&{control} {control}<&-' if control != 3 else 'exec "$@"', "sh", *command]
+
+
+def python() -> list[str]:
+    return [sys.executable, "-I", "-B", "-c", f"import sys, runpy; sys.path.insert(0, {str(INSIDE)!r}); "
+            f"runpy.run_path({str(INSIDE / 'worker.py')!r}, run_name='__main__')"]  # fmt: skip
+
+
+def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
+    """What the worker sees: Python and its packages, read-only, without the course's own."""
+    options = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    for name, value in environment().items():
+        options += ["--setenv", name, value]
+    for place in SYSTEM:
+        options += link_or_bind(Path(place))
+    for source, folder in folders.items():
+        options += ["--ro-bind", source, folder]
+    for place in hidden(folders.values()):
+        options += ["--tmpfs", place, "--remount-ro", place]
+    for name, path in FILES.items():
+        options += ["--ro-bind", str(files / name if files else path), str(INSIDE / name)]
+    options += ["--proc", "/proc", "--dev", "/dev", "--size", str(2**20), "--tmpfs", "/tmp"]
+    return [*options, "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+def environment() -> dict[str, str]:
+    """What the worker is told: nothing of this machine but where Python is."""
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    return {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "MPLCONFIGDIR": "/tmp", **threads}
+
+
+def link_or_bind(place: Path) -> list[str]:
+    if place.is_symlink():
+        return ["--symlink", os.readlink(place), str(place)]
+    return ["--ro-bind", str(place), str(place)] if place.exists() else []
+
+
+def needed_folders() -> list[str]:
+    """Where Python, its library and its packages are, beyond the system's own folders."""
+    paths = [sys.prefix, sys.base_prefix, *(sysconfig.get_path(name) for name in ("stdlib", "platlib", "purelib"))]
+    real = [str(Path(path).resolve()) for path in [*paths, str(Path(sys.executable).resolve().parent.parent)]]
+    wanted = sorted({path for path in [*paths, *real] if not under(path, SYSTEM)})
+    return [path for path in wanted if not under(path, [other for other in wanted if other != path])]
+
+
+def hidden(folders: Iterator[str] | object) -> list[str]:
+    """The course's own files, as far as a folder that is shown would show them."""
+    package = Path(qkv.__file__).resolve().parent
+    return [str(package)] if under(str(package), [*SYSTEM, *folders]) else []  # type: ignore[misc]
+
+
+def under(path: str, folders: object) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)  # type: ignore[attr-defined]
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

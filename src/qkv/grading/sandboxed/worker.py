@@ -1,0 +1,395 @@
+"""The worker: runs strangers' notebooks, inside the sandbox, and tells what their answers did.
+
+It is started once, imports torch, and then forks for every submission. Nothing here is trusted with a result: it holds
+no reference, no expected value, no seed and no score, and it never runs a line of a submission itself.
+
+    worker              waits for submissions, one at a time; pid 1's child in the sandbox
+      └ keeper          one a submission: makes new namespaces, watches memory, ends what must end
+          └ session     pid 1 of its own process space: runs the cells, observes the answers
+
+When the session ends, the kernel ends every process that it has left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.abc
+import importlib.machinery
+import json
+import linecache
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import observing
+import torch
+import wire
+from IPython.core.inputtransformer2 import TransformerManager
+
+CONTROL = 3  # the descriptor of the socket to the grader
+MB = 2**20
+PROCESSES = 64
+OPEN_FILES = 128
+FILE_BYTES = 16 * MB
+SCRATCH = "size=32m,mode=1777"
+LOOK_EVERY_MS = 50
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+CAPABILITIES_3 = 0x20080522  # the version of the kernel's structure that `capset` is given
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def must(result: int, what: str) -> None:
+    """Stop where a system call failed: a session without its walls must not begin."""
+    if result != 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+# ── the worker ────────────────────────────────────────────────────────────────────────────────────
+
+
+def main() -> None:
+    """Serve submissions until the grader hangs up."""
+    control = socket.socket(fileno=CONTROL)
+    control.setblocking(True)
+    torch.set_num_threads(1)
+    warm_up()
+    isolated = "--isolated" in sys.argv
+    control.sendall(b'{"ready": true}\n')
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
+        if not message:
+            return
+        keeper = os.fork()
+        if keeper == 0:
+            with telling():
+                keep(control, descriptors[0], int(json.loads(message)["memory"]), isolated)
+            os._exit(0)
+        os.close(descriptors[0])
+        os.waitpid(keeper, 0)
+        control.sendall(b'{"free": true}\n')
+
+
+@contextlib.contextmanager
+def telling() -> Iterator[None]:
+    """Let no exception out of a forked process; write it where the grader reads what the worker complains of."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            os.write(2, traceback.format_exc()[-1000:].encode())
+
+
+def warm_up() -> None:
+    """Do once, before forking, what torch otherwise does at the first call in every session."""
+    cases = [observing.Case(observing.call(torch.ones(2, 2)))]
+    observing.trace(lambda x: (x @ x).softmax(-1), cases, gradients=True)
+    TransformerManager().transform_cell("1")
+    torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()
+
+
+# ── the keeper ────────────────────────────────────────────────────────────────────────────────────
+
+
+def keep(control: socket.socket, channel: int, memory: int, isolated: bool) -> None:
+    """Start a session, watch it to its end, and say how it ended."""
+    if isolated:
+        enter_new_namespaces()
+    others = set(processes())
+    session = os.fork()
+    if session == 0:
+        with telling():
+            live(channel, memory, isolated)
+        os._exit(0)
+    os.close(channel)
+    reason = watch(control, session, memory, others)
+    control.sendall(json.dumps({"ended": reason}).encode() + b"\n")
+
+
+def enter_new_namespaces() -> None:
+    """Leave the worker's process, user, ipc and network spaces, so that a session can neither see nor reach it."""
+    user, group = os.getuid(), os.getgid()
+    flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWUTS
+    must(libc.unshare(flags), "unshare")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def watch(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
+    """Wait until the session ends, ends it when it must, and say why it ended."""
+    ended = os.pidfd_open(session)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.register(control, select.POLLIN)
+    start, reason = used_by(session), ""
+    while True:
+        ready = dict(poll.poll(LOOK_EVERY_MS))
+        if ended in ready:
+            break
+        if control.fileno() in ready:
+            control.recv(4096)
+            reason = "stopped"
+        elif sum(max(0, used_by(pid) - start) for pid in processes() if pid not in others) > memory * MB:
+            reason = f"memory: more than {memory} MB"
+        if reason:
+            os.kill(session, signal.SIGKILL)
+            poll.unregister(control)
+    _, status = os.waitpid(session, 0)
+    if reason:
+        return reason
+    code = os.waitstatus_to_exitcode(status)
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+
+
+def processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]
+
+
+def used_by(pid: int) -> int:
+    """Bytes that a process holds for itself; none when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        return (resident - shared) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
+
+
+# ── the session ───────────────────────────────────────────────────────────────────────────────────
+
+
+def live(channel: int, memory: int, isolated: bool) -> None:
+    """Close everything but the channel, give up every right, and do what the grader asks."""
+    own = os.dup2(channel, CONTROL + 100, inheritable=False)
+    os.closerange(3, own)
+    os.closerange(own + 1, 4096)
+    torchs_own = address_space()
+    if isolated:
+        cover_the_files()
+        give_up_capabilities()
+    limit(memory, torchs_own)
+    os.environ.update(HOME="/tmp", MPLBACKEND="agg")
+    os.chdir("/tmp")
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(quiet, stream)
+    os.close(quiet)
+    Session(socket.socket(fileno=own)).serve()
+
+
+def cover_the_files() -> None:
+    """Give the session scratch space of its own, and hide what tells of other processes."""
+    must(libc.unshare(CLONE_NEWNS), "unshare files")
+    must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
+    flags = MS_NOSUID | MS_NODEV
+    for place in (b"/tmp", b"/dev/shm"):
+        must(libc.mount(b"tmpfs", place, b"tmpfs", flags, SCRATCH.encode()), f"mount {place.decode()}")
+    must(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "cover /proc")
+
+
+def give_up_capabilities() -> None:
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    must(libc.capset(header, nothing), "capset")
+
+
+def limit(memory: int, own_address_space: int) -> None:
+    """Set limits for each process: address space over what torch has, processes, files, and no core dump."""
+    with contextlib.suppress(OSError):
+        resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
+    for what, most in (
+        (resource.RLIMIT_AS, own_address_space + memory * MB),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is an OSError, not the end
+
+
+def address_space() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+class TimeUp(KeyboardInterrupt):
+    """An answer or a cell has had its time."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after this time. The grader has a harder way for what goes on nevertheless."""
+
+    def interrupt(*_: object) -> None:
+        raise TimeUp
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class Session:
+    """One notebook: its names, and every definition that an answer's name has had."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.main = types.ModuleType("__main__")
+        self.definitions: dict[str, list[Any]] = {}
+        sys.modules["__main__"] = self.main
+        wire.made_from = wire.make_from_source
+        install_stand_in()
+        vars(self.main).update(get_ipython=lambda: Shell(vars(self.main)), display=lambda *_, **__: None)
+
+    def serve(self) -> None:
+        """Do what the grader asks, until it hangs up."""
+        while True:
+            try:
+                asked = wire.receive(self.channel)
+            except wire.EndedError:
+                return
+            answer = getattr(self, f"do_{asked['do']}")(asked)
+            wire.send(self.channel, {"id": asked["id"], **answer})
+
+    def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run a cell; note what the answers' names are bound to afterwards."""
+        error = ""
+        try:
+            with at_most(asked["seconds"]):
+                run_cell(asked["source"], f"<cell {asked['number']}>", vars(self.main))
+        except TimeUp:
+            error = f"it was stopped after {asked['seconds']:g} seconds"
+        except BaseException as raised:  # sys.exit() in a cell ends the cell
+            error = one_line(raised)
+        for name in asked["names"]:
+            made = self.definitions.setdefault(name, [])
+            value = vars(self.main).get(name)
+            if value is not None and not any(value is one for one in made):
+                made.append(value)
+        return {"error": error}
+
+    def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run the answer's latest definition, or an earlier one, on cases."""
+        made = self.definitions.get(asked["name"], [])
+        if asked["back"] >= len(made):
+            return {"kind": "missing", "earlier": 0}
+        answer = made[-1 - asked["back"]]
+        found = {"kind": "callable", "earlier": len(made) - 1 - asked["back"]}
+        if not callable(answer) or (asked["wants_class"] and isinstance(answer, torch.nn.Module)):
+            seen = type(answer).__name__[:60] if callable(answer) else observing.record(answer)
+            return {**found, "kind": "object", "seen": seen}
+        try:
+            with at_most(asked["seconds"]):
+                first, again = observing.trace(answer, asked["cases"], asked["gradients"])
+        except TimeUp:
+            return {**found, "stopped": True}
+        return {**found, "first": first, "again": again}
+
+
+def one_line(error: BaseException) -> str:
+    return observing.bounded("".join(traceback.format_exception_only(error)[-1:]).strip())
+
+
+# ── notebooks ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_cell(source: str, name: str, names: dict[str, Any]) -> None:
+    """Run a cell as IPython would: its magics and shell lines become calls of the stand-in below."""
+    source = TransformerManager().transform_cell(source)
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec", dont_inherit=True), names)
+
+
+class Shell:
+    """In place of IPython: a magic that wraps code runs that code, any other does nothing, and no shell is there."""
+
+    WRAPPERS = ("time", "timeit", "capture", "prun")
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+
+    def run_line_magic(self, name: str, line: str, *_: object, **__: object) -> None:
+        if name in self.WRAPPERS:
+            run_cell(line, f"<%{name}>", self.names)
+
+    def run_cell_magic(self, name: str, line: str, cell: str) -> None:
+        if name in self.WRAPPERS:
+            run_cell(cell, f"<%%{name}>", self.names)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+# ── the course's package, as far as an exercise may see it ────────────────────────────────────────
+
+
+class Silent:
+    """Takes every call and every attribute, and says nothing: `check` while a notebook is graded."""
+
+    points, max_points, passed, status, message, misconception = 0.0, 0.0, False, "not attempted", "", None
+
+    def __call__(self, *_: object, **__: object) -> Silent:
+        return self
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __repr__(self) -> str:
+        return "(silent while this is graded)"
+
+
+class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `qkv`: what shows things is silent, and the rest is not there."""
+
+    SHOWN = ("checking", "feedback", "figures", "widgets")
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        package, _, part = name.partition(".")
+        if package != "qkv":
+            return None
+        if part and part.partition(".")[0] not in self.SHOWN:
+            raise ImportError(f"`{name}` is not there while answers are graded: they may use torch and your own code")
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        silent = Silent()
+
+        def anything(name: str) -> Silent:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return silent
+
+        vars(module)["__getattr__"] = anything
+
+
+def install_stand_in() -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "qkv"]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, StandIn())
+
+
+if __name__ == "__main__":
+    main()
