@@ -1,0 +1,98 @@
+"""Write grades into nbgrader's gradebook: SQLite or any database that SQLAlchemy knows.
+
+A notebook is an assignment of the same name, unless the gradebook has it in another one already. A question is the
+graded cell of the released notebook, `check-3-1`. What could not be graded has no score and waits for a person.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from qkv.grading.results import UNSAFE, Submission
+
+
+def record(submissions: Sequence[Submission], address: str) -> None:
+    """Write the grades, over those of an earlier run; what a person entered by hand stays.
+
+    Raises:
+        ImportError: nbgrader is not installed.
+        sqlalchemy.exc.SQLAlchemyError: the database cannot be reached or written.
+    """
+    from nbgrader.api import Gradebook
+
+    with _alembic_on_path(), Gradebook(address) as book:
+        for name, group in groupby(sorted(submissions, key=_name), _name):
+            of_one = list(group)
+            _record_notebook(book, _notebook(book, name, of_one), of_one)
+        book.db.commit()
+
+
+def cell_of(question: str) -> str:
+    """The graded cell of a question: `check-3-1` for 3.1."""
+    return f"check-{question.replace('.', '-')}"
+
+
+def _name(submission: Submission) -> str:
+    return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
+
+
+def _notebook(book: Any, name: str, submissions: Sequence[Submission]) -> Any:
+    """Find or make the notebook, with a graded cell for each question."""
+    from nbgrader.api import Notebook
+
+    notebook = book.db.query(Notebook).filter_by(name=name).first()
+    if notebook is None:
+        book.update_or_create_assignment(name)
+        notebook = book.update_or_create_notebook(name, name)
+    most = {answer.id: answer.max_points for s in submissions for answer in s.questions}
+    for question, points in most.items():
+        options = {"max_score": points, "cell_type": "code"}
+        book.update_or_create_grade_cell(cell_of(question), notebook.name, notebook.assignment.name, **options)
+    return notebook
+
+
+def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Submission]) -> None:
+    """Write the grades of one notebook's submissions, in one go: nbgrader's own way is a transaction each."""
+    from nbgrader.api import Grade, Student, SubmittedAssignment, SubmittedNotebook
+
+    db = book.db
+    cells = {cell.name: cell for cell in notebook.grade_cells}
+    students = {student.id: student for student in db.query(Student)}
+    handed_in = {one.student_id: one for one in db.query(SubmittedAssignment).filter_by(assignment=notebook.assignment)}
+    inside = {one.assignment_id: one for one in db.query(SubmittedNotebook).filter_by(notebook=notebook)}
+    known = db.query(Grade).join(SubmittedNotebook).filter(SubmittedNotebook.notebook_id == notebook.id)
+    grades = {(grade.notebook_id, grade.cell_id): grade for grade in known}
+    with db.no_autoflush:
+        for s in submissions:
+            student = students.get(s.student) or _added(db, Student(id=s.student))
+            whole = handed_in.get(s.student) or _added(
+                db, SubmittedAssignment(assignment=notebook.assignment, student=student)
+            )
+            part = inside.get(whole.id) or _added(db, SubmittedNotebook(notebook=notebook, assignment=whole))
+            points = {cell_of(answer.id): answer.points for answer in s.questions} if s.graded else {}
+            for cell in cells.values():
+                grade = grades.get((part.id, cell.id)) or _added(db, Grade(cell=cell, notebook=part))
+                grade.auto_score = points.get(cell.name)
+                grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+
+
+def _added(db: Any, row: Any) -> Any:
+    db.add(row)
+    return row
+
+
+@contextmanager
+def _alembic_on_path() -> Iterator[None]:
+    """For a new gradebook nbgrader runs the command alembic, which stands beside this Python."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before

@@ -1,0 +1,119 @@
+"""Results as other systems read them: tables for spreadsheets, Canvas and Moodle, and Gradescope's results.json."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from qkv.grading.results import UNSAFE, Answer, Submission
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet may take for a formula, when it stands first
+WORDS = {"passed": "right", "failed": "not right", "error": "raised an error", "not attempted": "not attempted"}
+
+
+def grades(submissions: Sequence[Submission]) -> str:
+    """One row a submission, with a column for the points of each question. No score where it could not be graded."""
+    questions = sorted({answer.id for s in submissions for answer in s.questions}, key=_in_order)
+    head = ["student", "notebook", "status", "score", "max_score", "reason", "warning", "sha256", "version", "seed"]
+    rows = []
+    for s in submissions:
+        points = {answer.id: _points(answer.points) for answer in s.questions if s.graded}
+        fields = [s.student, s.notebook, s.status, _points(s.score), _points(s.max_score), s.reason, _warning(s)]
+        rows.append([*fields, s.sha256, s.version, s.seed, *(points.get(question, "") for question in questions)])
+    return _table([*head, *questions], rows)
+
+
+def canvas(submissions: Sequence[Submission]) -> str:
+    """A table for Canvas' gradebook import; the learner's name here is their login there."""
+    notebooks = _columns(submissions)
+    most = [_points(max_score) for max_score in notebooks.values()]
+    rows: list[Sequence[Any]] = [["    Points Possible", "", "", "", "", *most]]
+    for student, scores in _by_student(submissions).items():
+        rows.append([student, "", "", student, "", *(scores.get(column, "") for column in notebooks)])
+    return _table(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *notebooks], rows)
+
+
+def moodle(submissions: Sequence[Submission]) -> str:
+    """A table for Moodle's grade import; the learner's name here is their user name there."""
+    notebooks = _columns(submissions)
+    rows = [
+        [student, *(scores.get(column, "") for column in notebooks)]
+        for student, scores in _by_student(submissions).items()
+    ]
+    return _table(["username", *notebooks], rows)
+
+
+def gradescope(submission: Submission) -> dict[str, Any]:
+    """What Gradescope reads as results.json. Without scores, it asks for a person: a fault of ours is not a zero."""
+    lines = [UNSAFE] if submission.unsafe else []
+    if not submission.graded:
+        return {"output": "\n".join([*lines, f"Not graded: {submission.reason}"]), "output_format": "text"}
+    lines.append(f"Seed {submission.seed}, version {submission.version}, sha256 {submission.sha256}.")
+    return {
+        "score": submission.score,
+        "output": "\n".join(lines),
+        "output_format": "text",
+        "tests": [_gradescope_test(answer) for answer in submission.questions],
+    }
+
+
+def _gradescope_test(answer: Answer) -> dict[str, Any]:
+    idea = f" ({answer.misconception})" if answer.misconception else ""
+    return {
+        "number": answer.id,
+        "name": f"Question {answer.id}: {WORDS[answer.status]}{idea}",
+        "score": answer.points,
+        "max_score": answer.max_points,
+        "status": "passed" if answer.status == "passed" else "failed",
+        "output": answer.message,
+        "output_format": "text",
+    }
+
+
+def _columns(submissions: Iterable[Submission]) -> dict[str, float]:
+    """Each notebook's column, and the points that it is worth."""
+    columns: dict[str, float] = {}
+    for s in submissions:
+        columns[_column(s)] = max(s.max_score, columns.get(_column(s), 0.0))
+    return dict(sorted(columns.items()))
+
+
+def _column(submission: Submission) -> str:
+    return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
+
+
+def _by_student(submissions: Iterable[Submission]) -> dict[str, dict[str, str]]:
+    """Each student's scores by column; what could not be graded has none."""
+    students: dict[str, dict[str, str]] = {}
+    for s in submissions:
+        students.setdefault(s.student, {})[_column(s)] = _points(s.score)
+    return students
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    table = csv.writer(stream, lineterminator="\r\n")
+    table.writerow([_harmless(value) for value in head])
+    table.writerows([_harmless(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _harmless(value: Any) -> str:
+    """A cell on one line that no spreadsheet takes for a formula: one that could be has an apostrophe in front."""
+    text = " ".join(str(value).split("\n"))
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _points(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _warning(submission: Submission) -> str:
+    return UNSAFE if submission.unsafe else ""
+
+
+def _in_order(question: str) -> tuple[list[int], str]:
+    """3.2 before 3.10."""
+    return [int(part) for part in question.split(".") if part.isdecimal()], question

@@ -1,0 +1,36 @@
+"""Results as the grader hands them over, for the tests of what is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def question(id: str = "3.1", points: float = 3.0, max_points: float = 3.0, **changes: Any) -> dict[str, Any]:
+    """One question of a result; right when it has all its points."""
+    status = "passed" if points == max_points else "failed"
+    fields = {"id": id, "points": points, "max_points": max_points, "status": status, "misconception": None}
+    return fields | {"message": f"a message on {id}", "seconds": 0.1} | changes
+
+
+def result(student: str = "ada", notebook: str = "03_scaling", **changes: Any) -> dict[str, Any]:
+    """A graded submission: 3.1 right, 3.2 wrong."""
+    idea = "variance-added"
+    questions = changes.get("questions", [question("3.1", 3, 3), question("3.2", 0, 2, misconception=idea)])
+    fields = {
+        "student": student,
+        "notebook": notebook,
+        "sha256": "ab" * 32,
+        "version": "1.0",
+        "seed": 7,
+        "status": "graded",
+        "reason": "",
+        "score": float(sum(q["points"] for q in questions)),
+        "max_score": float(sum(q["max_points"] for q in questions)),
+        "questions": questions,
+    }
+    return fields | changes
+
+
+def ungraded(student: str, reason: str = "the worker was lost", **changes: Any) -> dict[str, Any]:
+    """A submission that could not be graded."""
+    return result(student, status="ungraded", reason=reason, score=None, questions=[], max_score=5.0, **changes)

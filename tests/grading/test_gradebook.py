@@ -1,0 +1,77 @@
+"""nbgrader's gradebook: the grades are there, again after a second run, and a person's word stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from qkv.grading.gradebook import record
+from qkv.grading.results import UNSAFE, Submission
+from tests.grading.made import question, result, ungraded
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory) -> Path:
+    """A gradebook without grades, made once: nbgrader starts a process for that."""
+    path = tmp_path_factory.mktemp("book") / "empty.db"
+    record([], f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def address(empty, tmp_path) -> str:
+    (tmp_path / "book.db").write_bytes(empty.read_bytes())
+    return f"sqlite:///{tmp_path / 'book.db'}"
+
+
+def submissions(*results) -> list[Submission]:
+    return [Submission.of(one) for one in results]
+
+
+def test_scores_and_points_are_there(address):
+    record(submissions(result("ada"), result("bob", questions=[question("3.1", 0, 3), question("3.2", 2, 2)])), address)
+    with Gradebook(address) as book:
+        assert book.find_assignment("03_scaling").max_score == 5.0
+        assert book.find_submission("03_scaling", "ada").score == 3.0
+        assert book.find_submission("03_scaling", "bob").score == 2.0
+        grade = book.find_grade("check-3-2", "03_scaling", "03_scaling", "bob")
+        assert (grade.auto_score, grade.max_score, grade.needs_manual_grade) == (2.0, 2.0, False)
+
+
+def test_a_second_run_replaces_grades_and_keeps_what_a_person_entered(address):
+    record(submissions(result("ada")), address)
+    with Gradebook(address) as book:
+        book.find_grade("check-3-2", "03_scaling", "03_scaling", "ada").manual_score = 1.5
+        book.db.commit()
+    record(submissions(result("ada", questions=[question("3.1", 0, 3), question("3.2", 0, 2)]), result("bob")), address)
+    with Gradebook(address) as book:
+        assert book.find_submission("03_scaling", "ada").score == 1.5
+        assert book.find_grade("check-3-2", "03_scaling", "03_scaling", "ada").needs_manual_grade
+        assert [student.id for student in book.students] == ["ada", "bob"]
+        assert len(book.find_notebook("03_scaling", "03_scaling").submissions) == 2
+
+
+def test_what_could_not_be_graded_waits_for_a_person(address):
+    record(submissions(result("ada"), ungraded("bob")), address)
+    with Gradebook(address) as book:
+        grade = book.find_grade("check-3-1", "03_scaling", "03_scaling", "bob")
+        assert (grade.auto_score, grade.needs_manual_grade) == (None, True)
+
+
+def test_grades_go_to_the_assignment_that_has_the_notebook(address):
+    with Gradebook(address) as book:
+        book.add_assignment("week 3")
+        book.add_notebook("03_scaling", "week 3")
+    record(submissions(result("ada", notebook="03_scaling.ipynb")), address)
+    with Gradebook(address) as book:
+        assert book.find_submission("week 3", "ada").score == 3.0
+        assert [assignment.name for assignment in book.assignments] == ["week 3"]
+
+
+def test_unsafe_grades_stay_apart(address):
+    record(submissions(result("ada"), result("bob", unsafe=True)), address)
+    with Gradebook(address) as book:
+        assert sorted(assignment.name for assignment in book.assignments) == ["03_scaling", f"03_scaling ({UNSAFE})"]
+        assert book.find_submission("03_scaling", "ada").score == 3.0

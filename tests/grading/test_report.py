@@ -1,0 +1,190 @@
+"""The pages: what they say, and that nothing of a learner's gets out of its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from qkv.grading.report import bars, class_page, feedback_page, idea_losses, question_losses
+from qkv.grading.results import UNSAFE, Submission
+from qkv.grading.similar import MIN_TOKENS, compare, own_code
+from qkv.questions import find
+from tests.grading.made import question, result, ungraded
+
+NASTY = """<script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' {{ 7*7 }} </p></section></style>"""
+
+
+def of(*results) -> list[Submission]:
+    return [Submission.of(one) for one in results]
+
+
+class Elements(HTMLParser):
+    """Gathers a page's elements, attributes and text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+ALL_NASTY = result(
+    NASTY, NASTY, version=NASTY, sha256=NASTY, questions=[question(NASTY, 0, 3, message=NASTY, misconception=NASTY)]
+)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        feedback_page(*of(ALL_NASTY)),
+        feedback_page(*of(ungraded(NASTY, NASTY))),
+        class_page(of(ALL_NASTY | {"source": NASTY * 50}, ungraded(NASTY, NASTY)), Path("nowhere")),
+    ],
+    ids=["feedback", "ungraded", "class"],
+)
+def test_nothing_of_a_learners_is_markup(page):
+    seen = Elements(page)
+    assert not {"script", "img", "link", "iframe", "object", "base", "form"} & set(seen.tags)
+    assert not [name for name, _ in seen.attributes if name.startswith("on") or name in ("src", "href")]
+    assert seen.open == []
+    assert "49" not in seen.text
+    assert "<script>alert(1)" in "".join(seen.words)
+
+
+@pytest.mark.parametrize("page", [feedback_page(*of(result())), class_page(of(result()), Path("nowhere"))])
+def test_a_page_asks_no_host_and_reads_in_order(page):
+    seen = Elements(page)
+    assert ("lang", "en") in seen.attributes
+    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in seen.attributes
+    assert not re.search(r"url\(|@import|https?:", page)
+    assert "color-scheme: light dark" in page
+    headings = [int(tag[1]) for tag in seen.tags if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == 1
+    assert all(later <= earlier + 1 for earlier, later in pairwise(headings))
+    assert seen.tags.count("table") == seen.tags.count("caption")
+
+
+def test_feedback_says_what_came_of_each_question():
+    message = "Your scores are q · k as it is. See `scaled_scores`.\nWhat brings the spread back?"
+    wrong = question("3.1", 0, 3, misconception="no-scale", message=message)
+    page = feedback_page(*of(result(questions=[wrong, question("3.2", 2, 2)])))
+    text = Elements(page).text
+    assert "2 of 5 points" in text
+    assert f"3.1 {find('3.1').title}" in text
+    assert "✗ not right · 0 of 3 points · no scale" in text
+    assert "<code>scaled_scores</code>.<br>What" in page
+    assert "ab" * 32 in text
+
+
+def test_a_fault_of_ours_is_said_to_be_no_zero():
+    text = Elements(feedback_page(*of(ungraded("ada", "the worker was lost")))).text
+    assert "Not graded This is not a zero." in text
+    assert "the worker was lost" in text
+
+
+@pytest.mark.parametrize("page", [feedback_page, lambda s: class_page([s], Path("nowhere"))])
+def test_without_a_sandbox_it_says_so_loudly(page):
+    assert UNSAFE in Elements(page(*of(result(unsafe=True)))).text
+    assert UNSAFE not in Elements(page(*of(result()))).text
+
+
+# ── the class ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_scores_are_counted_and_the_full_mark_is_in_the_last_bar():
+    counted = [(bar.label, bar.count) for bar in bars([0, 0.5, 11, 12, 12], 12)]
+    assert counted == [("0 to under 2", 2), *((f"{i} to under {i + 2}", 0) for i in (2, 4, 6, 8)), ("10 to 12", 3)]
+    assert [bar.label for bar in bars([1, 3], 3)] == ["0 to under 1", "1 to under 2", "2 to 3"]
+    assert bars([], 12) == bars([0.0], 0) == []
+
+
+def test_what_cost_most_comes_first():
+    class_of_three = of(
+        result(questions=[question("3.1", 0, 3, misconception="no-scale"), question("3.2", 0, 2)]),
+        result(questions=[question("3.1", 3, 3), question("3.2", 0, 2, misconception="variance-added")]),
+        result(questions=[question("3.1", 3, 3), question("3.2", 0, 2, misconception="variance-added")]),
+    )
+    assert [(loss.question, loss.lost) for loss in question_losses(class_of_three)] == [("3.2", 6.0), ("3.1", 3.0)]
+    ideas = [(loss.idea, loss.count, loss.lost) for loss in idea_losses(class_of_three)]
+    assert ideas == [("variance-added", 2, 4.0), ("no-scale", 1, 3.0)]
+
+
+def test_ungraded_ones_are_named_with_their_reasons_and_cost_nothing():
+    page = Elements(class_page(of(result("ada"), ungraded("bob", "no memory left")), Path("nowhere"))).text
+    assert "bob 03_scaling no memory left" in page
+    assert "1 graded, 1 not. Mean 3.0, median 3, of 5 points." in page
+
+
+# ── nearly the same ───────────────────────────────────────────────────────────────────────────────
+
+ONE = "\n".join(f"    part_{i} = left_{i} @ right.reshape({i}, -1) + helper({i} * offset)" for i in range(8))
+TWO = "\n".join(f"    for row in range({i}):\n        total[row] -= [{i}, row][row % 2] ** 2" for i in range(8))
+
+
+def members(*sources: str, released: str = "") -> list[tuple[int, ...]]:
+    return [group.members for group in compare(sources, released).groups]
+
+
+def test_renamed_and_commented_copies_are_found():
+    renamed = re.sub(r"part_|left_", "mine", ONE).replace("\n", "  # my own idea\n")
+    assert members(ONE, TWO, renamed) == [(0, 2)]
+
+
+def test_different_work_is_not():
+    assert members(ONE, TWO, TWO.replace("-=", "=").replace("** 2", "").replace("range", "list")) == []
+
+
+def test_the_released_lines_are_nobodys_own():
+    assert members(ONE, ONE, released=ONE) == []
+    assert members(f"{ONE}\n{TWO}", ONE, released=ONE) == []
+
+
+def test_in_a_large_class_what_half_of_it_wrote_is_nobodys_own():
+    assert members(*[ONE] * 19) == [tuple(range(19))]
+    assert members(*[ONE] * 20) == []
+    assert members(*[f"{ONE}\nx = {i}" for i in range(18)], TWO, TWO) == [(18, 19)]
+
+
+def test_too_little_code_is_not_compared():
+    comparison = compare(["x = 1", "x = 1"])
+    assert (comparison.groups, comparison.compared, comparison.too_short) == ((), 0, 2)
+    assert len(own_code(ONE, frozenset(), frozenset())) >= MIN_TOKENS
+
+
+def test_the_report_names_those_who_are_nearly_the_same(tmp_path):
+    released = {"cells": [{"cell_type": "code", "source": ["def given():\n", "    pass"]}]}
+    (tmp_path / "03_scaling.ipynb").write_text(json.dumps(released))
+    sources = {"ada": f"def given():\n    pass\n{ONE}", "bob": TWO, "eve": f"{ONE}\n# mine"}
+    page = class_page(of(*(result(name, source=source) for name, source in sources.items())), tmp_path)
+    assert "Up to 100 %: ada, eve." in Elements(page).text
+
+
+@pytest.mark.parametrize(
+    "source", ['\\"' * 50_000, "'''" + "x" * 100_000, "(" * 100_000, '"' * 99_999, "\\\n" * 90_000]
+)
+def test_hostile_code_takes_no_longer(source):
+    compare([source, source + "x", source + "y"])
