@@ -106,12 +106,14 @@ class Misconception:
             returns that
         twin: an answer that makes this mistake and no other
         knobs: in place of a twin, what the question's `variant` is called with
+        alone: True where it is rare, and not looked for together with another one
     """
 
     slug: str
     says: str | Callable[[Seen], str]
     twin: Callable[..., Any] | None = None
     knobs: dict[str, Any] = field(default_factory=dict)
+    alone: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,7 @@ class Question:
         any_float: whether a result may be of any floating-point dtype
         row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
         about: a sentence for every message about the shapes or the type of what came back
+        called: what the answer is called, where the reference has another name
     """
 
     id: str
@@ -147,6 +150,12 @@ class Question:
     any_float: bool = False
     row_sums: dict[str, float] = field(default_factory=dict)
     about: str = ""
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a learner's answer is called."""
+        return self.called or self.reference.__name__
 
     @property
     def output_names(self) -> tuple[str, ...]:

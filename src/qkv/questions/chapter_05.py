@@ -951,6 +951,7 @@ def scaled_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tens
 
 MASKED_ATTENTION = Question(
     id="5.4",
+    called="masked_attention",
     points=4,
     title="Masked attention",
     inputs=("q", "k", "v", "mask"),
