@@ -41,8 +41,7 @@ def released(source: NotebookNode) -> NotebookNode:
         LockCells,
     )
 
-    notebook = nbformat.from_dict(source)
-    notebook.cells = [cell for cell in notebook.cells if SOLUTION_ONLY not in cell.metadata.get("tags", [])]
+    notebook = without_solution_only(source)
     resources: dict[str, str] = {}
     for step in (
         CheckCellMetadata(),
@@ -83,6 +82,28 @@ def release(solutions: Path, exercises: Path) -> list[Path]:
             exercise.write_text(text, encoding="utf-8")
             changed.append(exercise)
     return changed
+
+
+def release_for_nbgrader(solutions: Path, source: Path) -> list[Path]:
+    """Write the `source/` folder of a course of nbgrader's, from which its own commands release and grade.
+
+    A notebook is an assignment of its own. Answers stay, between their marks; only what is about the solution goes.
+    """
+    written_files = []
+    for path in sorted(solutions.glob("*.ipynb")):
+        notebook = without_solution_only(nbformat.read(path, as_version=4))
+        target = source / path.stem / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(written(notebook), encoding="utf-8")
+        written_files.append(target)
+    return written_files
+
+
+def without_solution_only(source: NotebookNode) -> NotebookNode:
+    """A copy without the cells that are about the solution."""
+    notebook = nbformat.from_dict(source)
+    notebook.cells = [cell for cell in notebook.cells if SOLUTION_ONLY not in cell.metadata.get("tags", [])]
+    return notebook
 
 
 def findings(solutions: Path, exercises: Path) -> list[Finding]:

@@ -139,6 +139,13 @@ def test_ungraded_ones_are_named_with_their_reasons_and_cost_nothing():
     assert "1 graded, 1 not. Mean 3.0, median 3, of 5 points." in page
 
 
+def test_copies_of_an_exercise_are_summed_up_together():
+    copies = of(*(result("ada", name) for name in ("03_scaling", "03_scaling (1).ipynb", "mine")))
+    seen = Elements(class_page(copies, Path("nowhere")))
+    assert "3 submissions of 2 notebooks" in seen.text
+    assert "03_scaling 2 graded" in seen.text
+
+
 # ── nearly the same ───────────────────────────────────────────────────────────────────────────────
 
 ONE = "\n".join(f"    part_{i} = left_{i} @ right.reshape({i}, -1) + helper({i} * offset)" for i in range(8))

@@ -39,8 +39,10 @@ def feedback_page(submission: Submission) -> str:
 
 def class_page(submissions: Sequence[Submission], exercises: Path) -> str:
     """The report on a class, as a page of its own; `exercises` holds what was released, where that is at hand."""
-    notebooks = sorted({s.stem for s in submissions})
-    sections = [notebook_section([s for s in submissions if s.stem == name], exercises) for name in notebooks]
+    by_exercise: dict[str, list[Submission]] = {}
+    for s in submissions:
+        by_exercise.setdefault(exercise_of(s.stem), []).append(s)
+    sections = [notebook_section(name, group, exercises) for name, group in sorted(by_exercise.items())]
     ungraded = [s for s in submissions if not s.graded]
     return _render(
         "report.html",
@@ -105,21 +107,27 @@ class Section:
     usual: str
 
 
-def notebook_section(submissions: Sequence[Submission], exercises: Path) -> Section:
-    """Sum up the submissions of one notebook."""
+def exercise_of(name: str) -> str:
+    """The exercise that a notebook answers: `03_scaling` for a second copy, `03_scaling (1)`."""
+    match = re.search(r"\d\d_[a-z][a-z0-9_]*", name)
+    return match[0] if match else name
+
+
+def notebook_section(name: str, submissions: Sequence[Submission], exercises: Path) -> Section:
+    """Sum up the submissions of one exercise."""
     from qkv.grading.similar import compare
 
     graded = [s for s in submissions if s.graded]
     scores = sorted(s.score or 0.0 for s in graded)
     with_source = [s for s in submissions if s.source]
-    comparison = compare([s.source for s in with_source], released_code(exercises, submissions[0].stem))
+    comparison = compare([s.source for s in with_source], released_code(exercises, name))
     looks = [
         _look([with_source[i].student for i in group.members], group.closest, comparison.compared)
         for group in comparison.groups[:SHOWN_GROUPS]
     ]
     most = max((s.max_score for s in submissions), default=0.0)
     return Section(
-        name=submissions[0].stem,
+        name=name,
         graded=len(graded),
         ungraded=len(submissions) - len(graded),
         mean=f"{sum(scores) / len(scores):.1f}" if scores else "",

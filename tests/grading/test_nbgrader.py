@@ -1,0 +1,88 @@
+"""The released notebooks grade under plain nbgrader too: through its own autograder, cell by cell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from qkv.questions import questions_of
+from qkv.release import STUB, release_for_nbgrader
+
+ROOT = Path(__file__).resolve().parents[2]
+EXERCISES = sorted((ROOT / "exercises").glob("*.ipynb"))
+RIGHT = "    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])"
+WRONG = "    return d_k * (var_q + var_k)"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    """A course of nbgrader's, with the sources that `qkv release --nbgrader` writes."""
+    folder = tmp_path_factory.mktemp("course")
+    release_for_nbgrader(ROOT / "solutions", folder / "source")
+    return folder
+
+
+def autograded(course: Path, slug: str, student: str, answers: dict[str, str]) -> dict[str, float]:
+    """Hand in the released exercise with these answers, and give the points of each graded cell."""
+    config = Config()
+    config.CourseDirectory.root = str(course)
+    config.CourseDirectory.assignment_id = slug
+    config.CourseDirectory.db_url = f"sqlite:///{course / 'gradebook.db'}"
+    config.Execute.timeout = 120
+    assert GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start() is None
+    submitted = course / "submitted" / student / slug
+    submitted.mkdir(parents=True)
+    notebook = nbformat.read(ROOT / "exercises" / f"{slug}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in answers:
+            cell.source = cell.source.replace(f"    {STUB}", answers[name])
+    nbformat.write(notebook, submitted / f"{slug}.ipynb")
+    Autograde(coursedir=CourseDirectory(config=config), config=config).start()
+    with Gradebook(config.CourseDirectory.db_url) as book:
+        found = book.find_submission_notebook(slug, slug, student)
+        return {grade.name: grade.auto_score for grade in found.grades}
+
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch):
+    """nbgrader starts alembic, which stands beside this Python."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_its_sources_have_the_answers_and_nothing_about_the_solution(course):
+    path = course / "source" / "03_scaling" / "03_scaling.ipynb"
+    ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
+    assert ids == [cell.id for cell in nbformat.read(ROOT / "exercises" / path.name, as_version=4).cells]
+    assert "### BEGIN SOLUTION" in path.read_text()
+    assert len(list(course.glob("source/*/*.ipynb"))) == len(EXERCISES)
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
+def test_a_right_answer_gets_its_points_a_wrong_one_and_an_untouched_one_none(course):
+    points = autograded(course, "03_scaling", "ada", {"scaled_scores": RIGHT, "score_variance": WRONG})
+    assert points == {"check-3-1": 3.0, "check-3-2": 0.0, "check-3-3": 0.0, "check-3-4": 0.0}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda path: path.stem)
+def test_every_solution_gets_full_marks_from_nbgrader(course, exercise):
+    slug = exercise.stem
+    source = nbformat.read(course / "source" / slug / exercise.name, as_version=4)
+    answers = {}
+    for cell in source.cells:
+        if "### BEGIN SOLUTION" in cell.source:
+            inside = cell.source.partition("### BEGIN SOLUTION\n")[2].partition("### END SOLUTION")[0]
+            answers[cell.metadata.nbgrader.grade_id] = inside.rstrip()
+    points = autograded(course, slug, "solver", answers)
+    questions = questions_of(int(slug[:2]))
+    assert points == {f"check-{q.id.replace('.', '-')}": q.points for q in questions.values()}
