@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qkv import __version__
@@ -28,26 +28,73 @@ def _parser() -> argparse.ArgumentParser:
 def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "grade",
-        help="grade your own notebook, here",
-        description="Run a notebook in a fresh Python and check its answers, as its own check cells do.",
-        epilog="Nothing protects this machine from the notebook, nor the points: for your own work, not for credit.",
+        help="grade notebooks: your own, here, or a class's, in a sandbox",
+        description=(
+            "With notebooks alone: run each in a fresh Python, check its answers as its own check cells do, and show "
+            "the feedback here. With a folder, or any option below but --timeout: grade for credit. Every notebook "
+            "runs in a sandbox, and results go to a folder."
+        ),
+        epilog=(
+            "Students are named by their folders, <student>/03_scaling.ipynb, or by files, "
+            "<student>_03_scaling.ipynb. Exit status: 0 when all were graded, 1 when some were not, 2 for bad usage."
+        ),
     )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a notebook, or a folder of notebooks")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go; default: graded")
     parser.add_argument(
-        "notebooks", nargs="+", type=Path, metavar="NOTEBOOK", help="such as exercises/03_scaling.ipynb"
+        "--seed", type=int, metavar="N", help="draw every question's inputs from it; default: a new one"
     )
-    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="seconds for each; default: 120")
+    parser.add_argument("--jobs", type=_positive(int), metavar="N", help="how many at once; default: one for each core")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="grade on this Dask cluster, tcp://HOST:8786")
+    parser.add_argument(
+        "--timeout",
+        type=_positive(float),
+        metavar="S",
+        help="seconds for each question; default: 10 (your own: 120 in all)",
+    )
+    parser.add_argument("--memory", type=_positive(int), metavar="MB", help="for each notebook; default: 1024")
+    parser.add_argument("--regrade", action="store_true", help="grade again what was graded with this seed and version")
+    parser.add_argument("--gradebook", metavar="ADDRESS", help="SQLAlchemy's; default: sqlite, DIR/gradebook.db")
+    parser.add_argument(
+        "--unsafe-no-sandbox", action="store_true", help="run strangers' code as yourself; not for credit"
+    )
     parser.set_defaults(run=_grade)
 
 
+def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
+    def number(text: str) -> int | float:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not more than 0")
+        return value
+
+    number.__name__ = kind.__name__
+    return number
+
+
+FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook")
+
+
 def _grade(asked: argparse.Namespace) -> int:
+    for path in asked.paths:
+        if not path.exists():
+            print(f"qkv grade: there is no {path}", file=sys.stderr)
+            return 2
+    options = any(getattr(asked, name) is not None for name in FOR_CREDIT) or asked.regrade or asked.unsafe_no_sandbox
+    if options or any(path.is_dir() for path in asked.paths):
+        return _grade_class(asked)
+    return _grade_own(asked.paths, asked.timeout or 120)
+
+
+def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
     from qkv.grading.own import UnreadableError, grade
 
     total = full = 0.0
     worst = 0
-    for notebook in asked.notebooks:
+    for notebook in notebooks:
         print(f"{notebook}\n", flush=True)
         try:
-            result = grade(notebook, asked.timeout)
+            result = grade(notebook, timeout)
         except UnreadableError as why:
             print(f"qkv grade: {notebook} was not graded: {why}", file=sys.stderr)
             worst = 1
@@ -57,6 +104,15 @@ def _grade(asked: argparse.Namespace) -> int:
     if full:
         print(f"\n{total:g} of {full:g} points. This was your own machine: it is not for credit.")
     return worst
+
+
+def _grade_class(asked: argparse.Namespace) -> int:
+    try:
+        from qkv.grading import batch
+    except ImportError as missing:
+        print(f"qkv grade needs what the extra `grade` installs ({missing}): pip install 'qkv[grade]'", file=sys.stderr)
+        return 2
+    return batch.run(asked)
 
 
 def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -142,10 +142,10 @@ def why_not() -> str:
 
 
 def sandboxed_command(control: int) -> list[str]:
-    """The command that starts the worker in bubblewrap, with the grader's socket as descriptor 3."""
+    """The command that starts the worker in bubblewrap."""
     folders = needed_folders()
     if os.geteuid() != 0:
-        return with_socket(control, ["bwrap", *view({folder: folder for folder in folders}), *python(), "--isolated"])
+        return ["bwrap", *view({folder: folder for folder in folders}), *python(control), "--isolated"]
     # Root gives up being root. What only root can reach is mounted where nobody can, in a mount space of its own.
     staged = {f"{STAGE}/{i}": folder for i, folder in enumerate(folders)}
     mounts = [f"mkdir -p {STAGE}", f"mount -t tmpfs tmpfs {STAGE}"]
@@ -154,26 +154,20 @@ def sandboxed_command(control: int) -> list[str]:
     files = {f"{STAGE}/{name}": path for name, path in FILES.items()}
     mounts += [f"cp {quoted(str(path))} {place} && chmod 444 {place}" for place, path in files.items()]
     drop = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- bwrap"
-    inner = " ".join(map(quoted, [*view(staged, Path(STAGE)), *python(), "--isolated"]))
+    inner = " ".join(map(quoted, [*view(staged, Path(STAGE)), *python(control), "--isolated"]))
     script = " && ".join([*mounts, f"cd / && {drop} {inner}"])
-    return with_socket(control, ["unshare", "--mount", "--propagation", "private", "sh", "-c", script])
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
 
 
 def bare_command(control: int) -> list[str]:
-    """The command that starts the worker without any wall, from a copy of its files."""
-    code = f"import sys; sys.path[:0] = {[str(path.parent) for path in FILES.values()]!r}; import runpy; "
-    code += f"sys.argv = ['worker']; runpy.run_path({str(FILES['worker.py'])!r}, run_name='__main__')"
-    return with_socket(control, [sys.executable, "-I", "-c", code])
+    """The command that starts the worker without any wall."""
+    return python(control, [str(path.parent) for path in FILES.values()], FILES["worker.py"])
 
 
-def with_socket(control: int, command: list[str]) -> list[str]:
-    """Hand the socket over as descriptor 3, whatever number it has here."""
-    return ["sh", "-c", f'exec "$@" 3<&{control} {control}<&-' if control != 3 else 'exec "$@"', "sh", *command]
-
-
-def python() -> list[str]:
-    return [sys.executable, "-I", "-B", "-c", f"import sys, runpy; sys.path.insert(0, {str(INSIDE)!r}); "
-            f"runpy.run_path({str(INSIDE / 'worker.py')!r}, run_name='__main__')"]  # fmt: skip
+def python(control: int, folders: Sequence[str] = (str(INSIDE),), worker: Path = INSIDE / "worker.py") -> list[str]:
+    """Python on the worker, alone: no user's packages, no variables; the grader's socket has this descriptor."""
+    code = f"import sys, runpy; sys.path[:0] = {list(folders)!r}; runpy.run_path({str(worker)!r}, run_name='__main__')"
+    return [sys.executable, "-I", "-B", "-c", code, str(control)]
 
 
 def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
@@ -195,7 +189,7 @@ def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
 
 def environment() -> dict[str, str]:
     """What the worker is told: nothing of this machine but where Python is."""
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "MPLCONFIGDIR": "/tmp", **threads}
 
 
@@ -213,14 +207,14 @@ def needed_folders() -> list[str]:
     return [path for path in wanted if not under(path, [other for other in wanted if other != path])]
 
 
-def hidden(folders: Iterator[str] | object) -> list[str]:
+def hidden(folders: Iterable[str]) -> list[str]:
     """The course's own files, as far as a folder that is shown would show them."""
     package = Path(qkv.__file__).resolve().parent
-    return [str(package)] if under(str(package), [*SYSTEM, *folders]) else []  # type: ignore[misc]
+    return [str(package)] if under(str(package), [*SYSTEM, *folders]) else []
 
 
-def under(path: str, folders: object) -> bool:
-    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)  # type: ignore[attr-defined]
+def under(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def quoted(text: str) -> str:

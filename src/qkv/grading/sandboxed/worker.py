@@ -34,7 +34,7 @@ import torch
 import wire
 from IPython.core.inputtransformer2 import TransformerManager
 
-CONTROL = 3  # the descriptor of the socket to the grader
+CHANNEL = 100  # the descriptor of the socket to the grader, in a session
 MB = 2**20
 PROCESSES = 64
 OPEN_FILES = 128
@@ -62,7 +62,7 @@ def must(result: int, what: str) -> None:
 
 def main() -> None:
     """Serve submissions until the grader hangs up."""
-    control = socket.socket(fileno=CONTROL)
+    control = socket.socket(fileno=int(sys.argv[1]))
     control.setblocking(True)
     torch.set_num_threads(1)
     warm_up()
@@ -173,7 +173,7 @@ def used_by(pid: int) -> int:
 
 def live(channel: int, memory: int, isolated: bool) -> None:
     """Close everything but the channel, give up every right, and do what the grader asks."""
-    own = os.dup2(channel, CONTROL + 100, inheritable=False)
+    own = os.dup2(channel, CHANNEL, inheritable=False)
     os.closerange(3, own)
     os.closerange(own + 1, 4096)
     torchs_own = address_space()

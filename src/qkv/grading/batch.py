@@ -1,0 +1,75 @@
+"""`qkv grade` for a class: find the notebooks, grade them with a progress bar, and say how it ended."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from qkv.grading import runner, sandbox
+from qkv.grading.results import UNSAFE, Writer
+from qkv.grading.session import Settings
+from qkv.grading.submissions import find
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Grade what the command line names: 0 when all were graded, 1 when some were not, 2 for bad usage."""
+    out = asked.out or Path("graded")
+    submissions = [one for one in find(asked.paths) if out.resolve() not in one.path.resolve().parents]
+    if not submissions:
+        return complain("no notebook (*.ipynb) is there", 2)
+    refusal = "" if asked.unsafe_no_sandbox or asked.scheduler else sandbox.why_not()
+    if refusal:
+        return complain(
+            f"{refusal}\nNothing was graded. Without a sandbox a notebook can do anything here, and forge its points: "
+            "--unsafe-no-sandbox grades all the same, not for credit.",
+            2,
+        )
+    settings = Settings(
+        seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
+        timeout=asked.timeout or Settings.timeout,
+        memory=asked.memory or Settings.memory,
+        safe=not asked.unsafe_no_sandbox,
+    )
+    if not settings.safe:
+        print(UNSAFE, file=sys.stderr)
+    print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
+    try:
+        results = _grade(submissions, settings, asked, out)
+    except runner.SetupError as why:
+        return complain(f"{why}\nNothing more was graded: the fault is here, not with the notebooks.", 1)
+    except (OSError, ValueError) as why:
+        return complain(str(why), 2)
+    return _summary(results, settings)
+
+
+def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
+    writer = Writer(out, settings.seed, asked.gradebook)
+    with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
+
+        def tell(result: dict[str, Any], kept: bool) -> None:
+            bar.update()
+            if result["status"] != "graded":
+                bar.write(f"not graded: {result['student']} {result['notebook']}: {result['reason']}", file=sys.stderr)
+
+        jobs = asked.jobs or runner.default_jobs()
+        return runner.grade_all(submissions, settings, writer, jobs, asked.scheduler, asked.regrade, tell)
+
+
+def _summary(results: list[dict[str, Any]], settings: Settings) -> int:
+    graded = [result for result in results if result["status"] == "graded"]
+    missing = len(results) - len(graded)
+    mean = sum(result["score"] / result["max_score"] for result in graded) / len(graded) if graded else 0.0
+    print(f"{len(graded)} graded, {missing} not; on average {mean:.0%} of the points")
+    if not settings.safe:
+        print(UNSAFE, file=sys.stderr)
+    return 1 if missing else 0
+
+
+def complain(text: str, status: int) -> int:
+    print(f"qkv grade: {text}", file=sys.stderr)
+    return status

@@ -1,0 +1,231 @@
+"""Grade a batch: the reference solution first, then every submission, here or on a Dask cluster.
+
+One process writes; the others grade, each with a sandboxed worker of its own. What was graded before, by content, seed
+and version, is kept, so that a batch that was cut off goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+import qkv
+from qkv.grading.results import Writer
+from qkv.grading.session import FaultError, Grader, Settings, result, solution
+from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, read
+from qkv.questions import questions_of
+
+AHEAD = 4  # submissions for each job that are read before their turn, so that memory does not grow with the batch
+TRIES = 2  # of a submission whose grading process ended
+PR_SET_PDEATHSIG = 1
+
+_graders: dict[Settings, Grader] = {}  # of this process
+
+
+class SetupError(Exception):
+    """The reference solution did not get full marks here, so no grade would mean anything."""
+
+
+def grade_one(work: Work, settings: Settings) -> dict[str, Any]:
+    """Grade a submission in this process, which keeps its worker for the next."""
+    if settings not in _graders:
+        import torch
+
+        torch.set_num_threads(1)
+        _graders[settings] = Grader(settings)
+    return _graders[settings].grade(work)
+
+
+def rehearse(chapter: int, settings: Settings) -> str:
+    """Grade the reference solution of a chapter; say what is wrong, nothing when it has full marks."""
+    try:
+        work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution(chapter)))
+    except FaultError as fault:
+        return str(fault)
+    graded = grade_one(work, settings)
+    if graded["status"] != "graded":
+        return str(graded["reason"])
+    lost = [f"{q['id']}: {q['message']}" for q in graded["questions"] if q["points"] != q["max_points"]]
+    return "; ".join(lost)
+
+
+def grade_all(
+    submissions: list[Submission],
+    settings: Settings,
+    writer: Writer,
+    jobs: int,
+    scheduler: str | None = None,
+    regrade: bool = False,
+    tell: Callable[[dict[str, Any], bool], None] = lambda result, kept: None,
+) -> list[dict[str, Any]]:
+    """Grade, write each result as it comes, and then the sheets and the report. Gives the results, in order.
+
+    Raises:
+        SetupError: the reference solution does not get full marks here.
+    """
+    done: dict[int, dict[str, Any]] = {}
+
+    def to_do() -> Iterator[tuple[int, Work]]:
+        """Read submissions; what needs no grading is done at once."""
+        for i, submission in enumerate(submissions):
+            try:
+                work = read(submission)
+            except UnreadableError as why:
+                settle(i, unreadable(submission, settings, str(why)))
+                continue
+            kept = None if regrade else writer.kept(work.student, work.notebook, work.sha256, qkv.__version__)
+            if kept is not None and bool(kept.get("unsafe")) == (not settings.safe):
+                done[i] = {**kept, "source": "\n\n".join(work.sources)}
+                tell(done[i], True)
+                continue
+            yield i, work
+
+    def settle(i: int, graded: dict[str, Any]) -> None:
+        writer.write(graded)
+        done[i] = graded
+        tell(graded, False)
+
+    pool = _Cluster(scheduler, settings) if scheduler else _Local(jobs, settings)
+    with pool:
+        for i, graded in pool.results(_rehearsed(to_do(), pool)):
+            settle(i, graded)
+    results = [done[i] for i in sorted(done)]
+    writer.finish(results)
+    return results
+
+
+def _rehearsed(works: Iterable[tuple[int, Work]], pool: _Local | _Cluster) -> Iterator[tuple[int, Work]]:
+    """Let a chapter's first submission through when the reference solution has passed."""
+    sound: set[int] = set()
+    for i, work in works:
+        if work.chapter not in sound:
+            wrong = pool.rehearse(work.chapter)
+            if wrong:
+                raise SetupError(f"the reference solution of chapter {work.chapter} does not get full marks: {wrong}")
+            sound.add(work.chapter)
+        yield i, work
+
+
+def unreadable(submission: Submission, settings: Settings, why: str) -> dict[str, Any]:
+    """The result of a file that is no notebook: a person should look, and it is no zero."""
+    work = Work(submission.student, submission.notebook, "", 0, ())
+    try:
+        questions = list(questions_of(chapter_of(submission.notebook, ())).values())
+    except UnreadableError:
+        questions = []
+    return result(work, settings, questions, [], why)
+
+
+def ended(work: Work, settings: Settings, why: str) -> dict[str, Any]:
+    """The result of a submission whose grading ended again and again."""
+    questions = list(questions_of(work.chapter).values())
+    return result(work, settings, questions, [], why)
+
+
+class _Local:
+    """A pool of processes on this machine."""
+
+    def __init__(self, jobs: int, settings: Settings) -> None:
+        self.jobs, self.settings = jobs, settings
+        self.executor = self.fresh()
+
+    def fresh(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
+
+    def __enter__(self) -> _Local:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.executor.shutdown(wait=error[0] is None, cancel_futures=True)
+
+    def rehearse(self, chapter: int) -> str:
+        return self.executor.submit(rehearse, chapter, self.settings).result()
+
+    def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Give results as they come. A process that ends takes only what it was doing, and that is tried again."""
+        tries: dict[int, int] = {}
+        running: dict[Future[dict[str, Any]], tuple[int, Work]] = {}
+        source = iter(works)
+        again: list[tuple[int, Work]] = []
+        while True:
+            while len(running) < AHEAD * self.jobs:
+                following = again.pop() if again else next(source, None)
+                if following is None:
+                    break
+                running[self.executor.submit(grade_one, following[1], self.settings)] = following
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                i, work = running.pop(future)
+                try:
+                    yield i, future.result()
+                except BrokenProcessPool:
+                    again += [(i, work), *running.values()]
+                    running.clear()
+                    self.executor = self.fresh()
+                    tries[i] = tries.get(i, 0) + 1
+                    break
+            for i, work in [item for item in again if tries.get(item[0], 0) >= TRIES]:
+                again.remove((i, work))
+                yield i, ended(work, self.settings, "the grading process ended while this was graded, twice")
+
+
+class _Cluster:
+    """A Dask cluster. The sandbox is on its workers; what a lost worker was doing, another does again."""
+
+    def __init__(self, address: str, settings: Settings) -> None:
+        from distributed import Client
+
+        self.client = Client(address, set_as_default=False)
+        self.settings = settings
+
+    def __enter__(self) -> _Cluster:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.client.close()
+
+    def rehearse(self, chapter: int) -> str:
+        return str(self.client.submit(rehearse, chapter, self.settings, pure=False).result())
+
+    def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, dict[str, Any]]]:
+        from distributed import as_completed
+
+        source = iter(works)
+        running: dict[Any, tuple[int, Work]] = {}
+        completed = as_completed([], with_results=False)
+        while True:
+            while len(running) < AHEAD * max(1, sum(self.client.ncores().values())):
+                following = next(source, None)
+                if following is None:
+                    break
+                future = self.client.submit(grade_one, following[1], self.settings, pure=False)
+                running[future.key] = following
+                completed.add(future)
+            if not running:
+                return
+            future = next(completed)
+            i, work = running.pop(future.key)
+            error = future.exception() if future.status == "error" else None
+            yield i, future.result() if error is None else ended(work, self.settings, f"on the cluster: {error}")
+
+
+def end_with(parent: int) -> None:
+    """Let a process of the pool end when the batch is killed: nothing is left running."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def default_jobs() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

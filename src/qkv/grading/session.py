@@ -1,0 +1,447 @@
+"""Grade one submission: the notebook in a sandboxed session, its answers by the judge, here.
+
+The trusted half. It draws the inputs, sends them, and compares what comes back; the session sees inputs alone. What
+comes back is checked to be plain data of bounded size before anything looks into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from torch import Tensor
+
+import qkv
+from qkv.grading import sandbox
+from qkv.grading.sandboxed import wire
+from qkv.grading.submissions import Work
+from qkv.observing import MAX_TEXT, Case, Odd, Raised, Trace, bounded, digest
+from qkv.questions import questions_of
+from qkv.questions.base import Question
+from qkv.questions.comparing import describe
+from qkv.questions.judging import Verdict, judge
+
+GRACE = 2.0  # seconds past its time after which a session is ended from outside
+LONGEST = 8  # times the limit of one question: what a whole notebook may take
+MAX_MESSAGE = 2_000  # characters
+
+
+class FaultError(Exception):
+    """Something of ours failed: the submission is not graded, and nobody loses a point."""
+
+
+class CrashError(Exception):
+    """The session ended, or no longer speaks the protocol, while this was asked of it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a batch is graded.
+
+    Attributes:
+        seed: the inputs of every question are drawn from it
+        timeout: seconds for each question, and for each cell
+        memory: MB that a submission may use beyond what torch has
+        safe: whether there is a sandbox
+    """
+
+    seed: int
+    timeout: float = 10.0
+    memory: int = 1024
+    safe: bool = True
+
+
+@dataclass
+class Mark:
+    """A question's result, as it is written down."""
+
+    id: str
+    points: float
+    max_points: float
+    status: str
+    misconception: str | None
+    message: str
+    seconds: float
+
+
+@dataclass
+class Grader:
+    """Grades submissions one after another, in a worker that it starts when it needs one."""
+
+    settings: Settings
+    worker: sandbox.Worker | None = None
+    cases: dict[str, list[Case]] = field(default_factory=dict)
+
+    def grade(self, work: Work) -> dict[str, Any]:
+        """Grade a submission; the contract's dictionary."""
+        questions = list(questions_of(work.chapter).values())
+        try:
+            marks, reason = self.marks(work.sources, questions), ""
+        except FaultError as fault:
+            marks, reason = [], str(fault)
+        return result(work, self.settings, questions, marks, reason)
+
+    def marks(self, sources: Sequence[str], questions: Sequence[Question]) -> list[Mark]:
+        """Grade a notebook's answers.
+
+        Raises:
+            FaultError: it could not be done, through no fault of the notebook.
+        """
+        attempt = _Attempt(self, sources, questions)
+        try:
+            return attempt.run()
+        except CrashError as crash:  # between questions: a session that could not even begin
+            raise FaultError(f"the session could not be started: {crash}") from None
+
+    def is_sound(self, question: Question) -> bool:
+        """Say whether the reference solution still gets its points here, in a fresh session."""
+        with contextlib.suppress(FaultError, CrashError, OSError):
+            chapter = int(question.id.partition(".")[0])
+            attempt = _Attempt(self, solution(chapter), [question], trusted=True)
+            return attempt.run()[0].points == question.points
+        return False
+
+    def cases_of(self, question: Question) -> list[Case]:
+        """The question's inputs: the same for every submission of a batch, and again from its seed."""
+        if question.id not in self.cases:
+            drawn = hashlib.sha256(f"{self.settings.seed}/{question.id}".encode()).digest()
+            self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn[:6], "big"))
+        return self.cases[question.id]
+
+    def open(self) -> Any:
+        """Open a session, in a fresh worker if the last one is gone."""
+        for last_try in (False, True):
+            try:
+                if self.worker is None:
+                    self.worker = sandbox.start(self.settings.safe)
+                return self.worker.open_session(self.settings.memory)
+            except (OSError, sandbox.UnavailableError) as error:
+                self.stop()
+                if last_try:
+                    raise FaultError(f"no worker can be started: {error}") from None
+        raise AssertionError
+
+    def close(self, channel: Any) -> str:
+        """End a session and say how it ended; a worker that does not answer is ended with it."""
+        try:
+            assert self.worker is not None
+            return self.worker.close_session(channel)
+        except (OSError, TimeoutError):
+            self.stop()
+            return "the worker ended"
+
+    def stop(self) -> None:
+        """End the worker."""
+        if self.worker is not None:
+            self.worker.stop()
+            self.worker = None
+
+
+class _Attempt:
+    """One notebook's way through its sessions: mostly one, and a new one after each crash."""
+
+    def __init__(
+        self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False
+    ) -> None:
+        self.grader = grader
+        self.sources = sources
+        self.questions = list(questions)
+        self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
+        self.timeout = grader.settings.timeout
+        self.until = time.monotonic() + LONGEST * max(self.timeout, 1.0)
+        self.skipped: dict[int, str] = {}  # cells that ended a session, and how
+        self.errors: dict[int, str] = {}  # cells that raised, and what
+        self.marks: dict[str, Mark] = {}
+
+    def run(self) -> list[Mark]:
+        while self.still_open() and not self.is_over():
+            with self.session() as session:
+                if self.load(session):
+                    self.ask_all(session)
+        for question in self.still_open():
+            spent = "the time for the whole notebook was spent"
+            self.must_be_theirs(question, spent)
+            text = f"It was not reached: {spent} on the cells and answers before it."
+            self.marks[question.id] = _mark(question, Verdict("error", text), 0.0)
+        return [self.marks[question.id] for question in self.questions]
+
+    def still_open(self) -> list[Question]:
+        return [question for question in self.questions if question.id not in self.marks]
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self.until
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[_Session]:
+        session = _Session(self.grader)
+        try:
+            yield session
+        finally:
+            session.end()
+
+    def load(self, session: _Session) -> bool:
+        """Run the cells; False when one of them ended the session. It is left out the next time."""
+        names = [question.name for question in self.questions]
+        for number, source in enumerate(self.sources, 1):
+            if self.is_over():
+                return False
+            if number in self.skipped or not source.strip():
+                continue
+            try:
+                said = session.ask(self.seconds(), do="cell", source=source, number=number, names=names)
+                self.errors[number] = str(said.get("error", ""))[:MAX_TEXT]
+            except CrashError as crash:
+                self.skipped[number] = str(crash)
+                self.errors[number] = str(crash)
+                return False
+        return True
+
+    def ask_all(self, session: _Session) -> None:
+        """Mark the questions that are still open, until one of them ends the session."""
+        for question in self.still_open():
+            if self.is_over():
+                return
+            started = time.monotonic()
+            try:
+                verdict = self.verdict(session, question)
+            except CrashError as crash:
+                self.must_be_theirs(question, str(crash))
+                verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
+            self.marks[question.id] = _mark(question, verdict, time.monotonic() - started)
+            if session.ended:
+                return
+
+    def must_be_theirs(self, question: Question, crash: str) -> None:
+        if not self.trusted and not self.grader.is_sound(question):
+            raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
+
+    def verdict(self, session: _Session, question: Question) -> Verdict:
+        """Judge the last definition that works: an earlier one where the last is a stub or raises."""
+        found = verdict = self.judged(session, question, 0)
+        back = 0
+        while verdict[0].status in ("not attempted", "error") and verdict[1] > 0:
+            back += 1
+            verdict = self.judged(session, question, back)
+            if verdict[0].status in ("passed", "failed"):
+                return verdict[0]
+        return found[0]
+
+    def judged(self, session: _Session, question: Question, back: int) -> tuple[Verdict, int]:
+        """The verdict on one definition, and how many earlier ones there are."""
+        cases = self.grader.cases_of(question)
+        wants_class = cases[0].script[0].act == "make"
+        said = session.ask(
+            self.seconds(), do="observe", name=question.name, back=back, wants_class=wants_class, cases=cases,
+            gradients=question.gradients,
+        )  # fmt: skip
+        earlier = said.get("earlier")
+        return self.verdict_on(question, cases, said), earlier if type(earlier) is int else 0
+
+    def verdict_on(self, question: Question, cases: list[Case], said: dict[str, Any]) -> Verdict:
+        kind = said.get("kind")
+        if kind == "missing":
+            return Verdict("not attempted", self.missing(question))
+        if kind == "object":
+            seen = describe(_plain(said.get("seen")))
+            wanted = "class" if cases[0].script[0].act == "make" else "function"
+            return Verdict("failed", f"`{question.name}` is {seen}, where a {wanted} was expected. Was it called?")
+        if said.get("stopped"):
+            text = f"It took more than {self.timeout:g} seconds and was stopped. Is there a loop that does not end?"
+            return Verdict("error", text)
+        observations = digest(cases, *(_traces(said.get(run), cases) for run in ("first", "again")))
+        try:
+            return judge(question, cases, observations)
+        except Exception as error:
+            raise FaultError(f"question {question.id} could not be judged: {type(error).__name__}: {error}") from error
+
+    def missing(self, question: Question) -> str:
+        text = f"No `{question.name}` is defined in this notebook."
+        failed = [f"code cell {number} raised {error}" for number, error in self.errors.items() if error]
+        return f"{text} Its {failed[0]}." if failed else text
+
+    def seconds(self) -> float:
+        """What the next step may take."""
+        return max(0.05, min(self.timeout, self.until - time.monotonic()))
+
+
+class _Session:
+    """A session in the worker: questions and answers, each with its number."""
+
+    def __init__(self, grader: Grader) -> None:
+        self.grader = grader
+        self.channel = grader.open()
+        self.number = 0
+        self.ended = ""
+
+    def ask(self, seconds: float, **message: Any) -> dict[str, Any]:
+        """Ask for something that may take this long, and give the reply.
+
+        Raises:
+            CrashError: there is none, or what came is not one.
+        """
+        self.number += 1
+        try:
+            wire.send(self.channel, {"id": self.number, "seconds": seconds, **message})
+            reply = wire.receive(self.channel, seconds + GRACE)
+        except TimeoutError:
+            raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
+        except wire.EndedError:
+            raise CrashError(self.end()) from None
+        except wire.WireError as error:
+            raise CrashError(self.end(f"its reply was not one ({bounded(str(error), 80)})")) from None
+        if not isinstance(reply, dict) or reply.get("id") != self.number:
+            raise CrashError(self.end("its reply was not one"))
+        return reply
+
+    def end(self, why: str = "") -> str:
+        if not self.ended:
+            how = self.grader.close(self.channel)
+            self.ended = why or how
+        return self.ended
+
+
+# ── what came back ────────────────────────────────────────────────────────────────────────────────
+
+
+def _traces(value: Any, cases: Sequence[Case]) -> list[Trace]:
+    if not isinstance(value, list) or len(value) != len(cases):
+        raise CrashError("its reply was not one")
+    return [_trace(one, case) for one, case in zip(value, cases, strict=True)]
+
+
+def _trace(value: Any, case: Case) -> Trace:
+    """Take a trace apart, and put together what of it is plain and fits its case.
+
+    Raises:
+        CrashError: it is no trace.
+    """
+    try:
+        steps = len(case.script)
+        results = tuple(_plain(result) for result in value.results)
+        at_the_end = tuple((int(i), _plain(seen)) for i, seen in value.at_the_end)
+        if (
+            not isinstance(value, Trace)
+            or len(results) > steps
+            or any(not 0 <= i < len(results) for i, _ in at_the_end)
+        ):
+            raise CrashError("its reply was not one")
+        if len(results) < steps and value.raised is None:
+            raise CrashError("its reply was not one")
+        return Trace(
+            results=results,
+            raised=_raised(value.raised),
+            lacking=tuple(_text(text) for text in value.lacking),
+            absent=tuple(_text(text) for text in value.absent),
+            at_the_end=at_the_end,
+            handed=tuple((_where(where), _plain(now)) for where, now in value.handed),
+            generators=tuple((int(seed), _tensor(state)) for seed, state in value.generators),
+            random_states=tuple(_tensor(state) for state in value.random_states),
+            gradients=None if value.gradients is None else tuple(
+                (_where(where), None if gradient is None else _tensor(gradient)) for where, gradient in value.gradients
+            ),
+            gradient_raised=_raised(value.gradient_raised),
+            printed=_text(value.printed),
+            seconds=_seconds(value.seconds),
+        )  # fmt: skip
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        raise CrashError("its reply was not one") from None
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    if value is None or type(value) in (bool, int, float) or isinstance(value, Tensor):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Odd):
+        return Odd(_text(value.kind), _text(value.text), None if value.tensor is None else _tensor(value.tensor))
+    if depth > 6:
+        raise ValueError
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        return {_text(key): _plain(item, depth + 1) for key, item in value.items()}
+    raise TypeError
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return bounded(value, MAX_TEXT)
+
+
+def _tensor(value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError
+    return value
+
+
+def _raised(value: Any) -> Raised | None:
+    if value is None:
+        return None
+    types = tuple(_text(name) for name in value.types)
+    return Raised(types or ("Exception",), _text(value.text), _text(value.line))
+
+
+def _where(value: Any) -> tuple[int, int | str]:
+    step, place = value
+    return int(step), place if type(place) is int else _text(place)
+
+
+def _seconds(value: Any) -> float:
+    return float(value) if type(value) in (int, float) and math.isfinite(value) else 0.0
+
+
+# ── results ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _mark(question: Question, verdict: Verdict, seconds: float) -> Mark:
+    return Mark(
+        id=question.id,
+        points=float(question.points if verdict.status == "passed" else 0),
+        max_points=float(question.points),
+        status=verdict.status,
+        misconception=verdict.misconception,
+        message=bounded(verdict.message, MAX_MESSAGE),
+        seconds=round(seconds, 3),
+    )
+
+
+def result(
+    work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Mark], reason: str
+) -> dict[str, Any]:
+    """A submission's result, as the contract has it; `source` is for the comparison of submissions only."""
+    return {
+        "student": work.student,
+        "notebook": work.notebook,
+        "sha256": work.sha256,
+        "version": qkv.__version__,
+        "seed": settings.seed,
+        "status": "ungraded" if reason else "graded",
+        "reason": bounded(reason, MAX_MESSAGE),
+        "score": None if reason else sum(mark.points for mark in marks),
+        "max_score": float(sum(question.points for question in questions)),
+        "questions": [asdict(mark) for mark in marks],
+        "source": "\n\n".join(work.sources),
+        **({} if settings.safe else {"unsafe": True}),
+    }
+
+
+def solution(chapter: int) -> list[str]:
+    """The reference solution's code cells: shipped beside the package, or in the repository that it is in.
+
+    Raises:
+        FaultError: it is not there.
+    """
+    package = Path(qkv.__file__).resolve().parent
+    for folder in (package / "solutions", package.parents[1] / "solutions"):
+        for path in folder.glob(f"{chapter:02}_*.ipynb"):
+            notebook = nbformat.read(path, as_version=4)
+            return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    raise FaultError(f"the solution of chapter {chapter} is not there: {package / 'solutions'}")
