@@ -125,28 +125,52 @@ def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--check", action="store_true", help="write nothing; say which exercises are out of sync")
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="default: solutions")
     parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR", help="default: exercises")
+    parser.add_argument("--seed", type=int, metavar="N", help="draw the numbers of the examples again, for a term")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument(
+        "--without-solutions", type=Path, metavar="DIR", help="write what learners get there: chapters and exercises"
+    )
+    other.add_argument("--nbgrader", type=Path, metavar="DIR", help="write the sources of a course of nbgrader's there")
     parser.set_defaults(run=_release)
 
 
 def _release(asked: argparse.Namespace) -> int:
-    from qkv.release import findings, release
-
     if not asked.solutions.is_dir():
         print(f"qkv release: there is no folder {asked.solutions} here. Run it where the course is.", file=sys.stderr)
         return 2
     try:
-        if asked.check:
-            found = findings(asked.solutions, asked.exercises)
-            for finding in found:
-                print(f"{finding.exercise} {finding.what}. Mend it with: qkv release")
-            return 1 if found else 0
-        changed = release(asked.solutions, asked.exercises)
+        return _check_release(asked) if asked.check else _write_release(asked)
     except ImportError as missing:
         print(f"qkv release needs nbgrader ({missing}). Install the extra `grade` of this package.", file=sys.stderr)
-        return 2
-    for exercise in changed:
-        print(f"wrote {exercise}")
-    print(f"{len(changed)} of {len(list(asked.solutions.glob('*.ipynb')))} exercises changed")
+    except FileExistsError as there:
+        print(f"qkv release: {there}. Choose another.", file=sys.stderr)
+    return 2
+
+
+def _check_release(asked: argparse.Namespace) -> int:
+    from qkv.release import findings
+
+    found = findings(asked.solutions, asked.exercises, asked.seed)
+    for finding in found:
+        print(f"{finding.exercise} {finding.what}. Mend it with: qkv release")
+    return 1 if found else 0
+
+
+def _write_release(asked: argparse.Namespace) -> int:
+    from qkv.release import release, release_for_nbgrader, release_without_solutions
+
+    if asked.without_solutions:
+        chapters = asked.solutions.parent / "chapters"
+        files = release_without_solutions(asked.solutions, chapters, asked.without_solutions, asked.seed)
+        print(f"wrote {len(files)} notebooks into {asked.without_solutions}")
+    elif asked.nbgrader:
+        files = release_for_nbgrader(asked.solutions, asked.nbgrader, asked.seed)
+        print(f"wrote {len(files)} notebooks into {asked.nbgrader}")
+    else:
+        changed = release(asked.solutions, asked.exercises, asked.seed)
+        for exercise in changed:
+            print(f"wrote {exercise}")
+        print(f"{len(changed)} of {len(list(asked.solutions.glob('*.ipynb')))} exercises changed")
     return 0
 
 

@@ -6,6 +6,7 @@ the cells that grade, and drop outputs. The same source gives the same file, byt
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -73,10 +74,10 @@ def written(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n"
 
 
-def release(solutions: Path, exercises: Path) -> list[Path]:
-    """Write every exercise that is not as it should be, and give those files."""
+def release(solutions: Path, exercises: Path, seed: int | None = None) -> list[Path]:
+    """Write every exercise that is not as it should be, and give those files; a seed draws their examples again."""
     changed = []
-    for exercise, text in _expected(solutions, exercises):
+    for exercise, text in _expected(solutions, exercises, seed):
         if not exercise.exists() or exercise.read_text(encoding="utf-8") != text:
             exercise.parent.mkdir(parents=True, exist_ok=True)
             exercise.write_text(text, encoding="utf-8")
@@ -84,19 +85,33 @@ def release(solutions: Path, exercises: Path) -> list[Path]:
     return changed
 
 
-def release_for_nbgrader(solutions: Path, source: Path) -> list[Path]:
+def release_without_solutions(solutions: Path, chapters: Path, handout: Path, seed: int | None = None) -> list[Path]:
+    """Write what learners get into a folder: the exercises and the chapters that they link to. Gives its files.
+
+    Raises:
+        FileExistsError: the folder holds solutions, from another use or another command.
+    """
+    if (handout / "solutions").exists():
+        raise FileExistsError(f"there is a folder solutions in {handout}")
+    release(solutions, handout / "exercises", seed)
+    (handout / "chapters").mkdir(parents=True, exist_ok=True)
+    for chapter in sorted(chapters.glob("*.ipynb")):
+        shutil.copyfile(chapter, handout / "chapters" / chapter.name)
+    return sorted(handout.glob("*/*.ipynb"))
+
+
+def release_for_nbgrader(solutions: Path, source: Path, seed: int | None = None) -> list[Path]:
     """Write the `source/` folder of a course of nbgrader's, from which its own commands release and grade.
 
     A notebook is an assignment of its own. Answers stay, between their marks; only what is about the solution goes.
     """
-    written_files = []
+    files = []
     for path in sorted(solutions.glob("*.ipynb")):
-        notebook = without_solution_only(nbformat.read(path, as_version=4))
         target = source / path.stem / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(written(notebook), encoding="utf-8")
-        written_files.append(target)
-    return written_files
+        target.write_text(written(without_solution_only(_read(path, seed))), encoding="utf-8")
+        files.append(target)
+    return files
 
 
 def without_solution_only(source: NotebookNode) -> NotebookNode:
@@ -106,11 +121,11 @@ def without_solution_only(source: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def findings(solutions: Path, exercises: Path) -> list[Finding]:
+def findings(solutions: Path, exercises: Path, seed: int | None = None) -> list[Finding]:
     """Say which exercises are not what their solutions release to."""
     found = []
     wanted = set()
-    for exercise, text in _expected(solutions, exercises):
+    for exercise, text in _expected(solutions, exercises, seed):
         wanted.add(exercise)
         if not exercise.exists():
             found.append(Finding(exercise, "is missing"))
@@ -120,7 +135,16 @@ def findings(solutions: Path, exercises: Path) -> list[Finding]:
     return found + [Finding(orphan, "has no solution") for orphan in orphans]
 
 
-def _expected(solutions: Path, exercises: Path) -> Iterator[tuple[Path, str]]:
+def _expected(solutions: Path, exercises: Path, seed: int | None) -> Iterator[tuple[Path, str]]:
     for source in sorted(solutions.glob("*.ipynb")):
-        notebook = nbformat.read(source, as_version=4)
-        yield exercises / source.name, written(released(notebook))
+        yield exercises / source.name, written(released(_read(source, seed)))
+
+
+def _read(solution: Path, seed: int | None) -> NotebookNode:
+    """A solution, with other numbers in its examples where a seed is given."""
+    notebook = nbformat.read(solution, as_version=4)
+    if seed is not None:
+        from qkv.examples import redraw  # it needs torch, which takes its time
+
+        redraw(notebook, seed)
+    return notebook
