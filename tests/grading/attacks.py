@@ -1,0 +1,383 @@
+"""Hostile notebooks, each with the score it deserves.
+
+An attack is code that goes before or after the answers of a notebook. With `right` answers it tries to do harm and
+has earned its points all the same; with stubs it tries to get points that it has not earned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+FULL = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0}
+NOTHING = dict.fromkeys(FULL, 0.0)
+
+RIGHT = [
+    "import math\nimport torch\nfrom qkv import check, progress",
+    "def scaled_scores(q, k):\n    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])",
+    "def score_variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k",
+    "def attention(q, k, v):\n    weights = scaled_scores(q, k).softmax(-1)\n    return weights @ v, weights",
+    "def softmax_jacobian(p):\n    return torch.diag(p) - p[:, None] * p",
+    'check("3.1", scaled_scores).points',
+]
+WRONG = [
+    "import math\nimport torch\nfrom qkv import check, progress",
+    "def scaled_scores(q, k):\n    return q @ k.transpose(-2, -1)",
+    "def score_variance(d_k, var_q, var_k):\n    return 1.0",
+    "def attention(q, k, v):\n    return torch.zeros(*q.shape[:-1], v.shape[-1]), torch.zeros(*q.shape[:-1], k.shape[-2])",
+    "def softmax_jacobian(p):\n    return torch.zeros(len(p), len(p))",
+]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One hostile notebook.
+
+    Attributes:
+        first, last: cells before and after the answers
+        answers: the cells of the answers
+        deserves: points by question
+    """
+
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    answers: list[str] = field(default_factory=lambda: WRONG)
+    deserves: dict[str, float] = field(default_factory=lambda: NOTHING)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (*self.first, *self.answers, *self.last)
+
+
+def harms(*cells: str) -> Attack:
+    """Right answers beside something that tries to take the grader down."""
+    return Attack(first=cells, answers=RIGHT, deserves=FULL)
+
+
+def harms_after(*cells: str) -> Attack:
+    return Attack(last=cells, answers=RIGHT, deserves=FULL)
+
+
+def forges(*cells: str) -> Attack:
+    """Wrong answers, and something that should make them count."""
+    return Attack(last=cells)
+
+
+def one_bad(answer: str) -> Attack:
+    """Right answers but for 3.1, which does harm when it is called."""
+    return Attack(
+        answers=[*RIGHT[:1], *RIGHT[2:], answer.replace("ANSWER", "scaled_scores"), ATTENTION], deserves=BUT_ONE
+    )
+
+
+ATTENTION = """
+def attention(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(-1)
+    return weights @ v, weights
+"""
+BUT_ONE = {**FULL, "3.1": 0.0}
+
+FIND_REFERENCE = """
+import os
+found = ""
+for root, _, names in os.walk("/"):
+    if root.startswith(("/usr", "/lib", "/dev")) or "/torch" in root:
+        continue
+    for name in names:
+        if name.endswith((".py", ".ipynb", ".pyc", ".json")):
+            try:
+                text = open(os.path.join(root, name), errors="replace").read()
+            except OSError:
+                continue
+            if "def scaled_scores" in text and "softmax_jacobian" in text:
+                found = text
+if found:
+    exec(found)
+"""
+
+FORGED_FRAME = """
+import os, json, struct
+def frame(number):
+    text = json.dumps(["dict", ["id", number], ["kind", "callable"], ["passed", True], ["points", 99.0],
+                       ["earlier", 0], ["status", "passed"]]).encode()
+    body = struct.pack(">I", len(text)) + text
+    return struct.pack(">Q", len(body)) + body
+for number in range(1, 40):
+    for fd in range(0, 300):
+        try:
+            os.write(fd, frame(number))
+        except OSError:
+            pass
+"""
+
+FORGED_TRACES = """
+import sys, gc
+wire, observing = sys.modules["wire"], sys.modules["observing"]
+def forged(answer, cases, gradients=False):
+    def one(case):
+        shapes = [v.shape for v in case.script[0].args if hasattr(v, "shape")]
+        return observing.Trace(results=tuple(torch.zeros(shapes[0]) if shapes else 0.0 for _ in case.script))
+    return [one(case) for case in cases], [one(case) for case in cases]
+observing.trace = forged
+"""
+
+EMPTY_TRACES = """
+import sys
+observing = sys.modules["observing"]
+observing.trace = lambda answer, cases, gradients=False: ([], [])
+"""
+
+RAISED_TRACES = """
+import sys
+observing = sys.modules["observing"]
+def nothing(answer, cases, gradients=False):
+    one = observing.Trace(raised=observing.Raised((), "", ""))
+    return [one] * len(cases), [one] * len(cases)
+observing.trace = nothing
+"""
+
+WRONG_TYPES = """
+import sys
+observing = sys.modules["observing"]
+def odd(answer, cases, gradients=False):
+    one = observing.Trace(results="text", handed=7, generators="x", seconds="soon", gradients=[1, 2])
+    return [one] * len(cases), one
+observing.trace = odd
+"""
+
+DO_OBSERVE = """
+import gc
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Session":
+        type(thing).do_observe = lambda self, asked: {"kind": "callable", "earlier": 0, "status": "passed", "points": 9.0}
+"""
+
+THREAD_WRITER = """
+import threading, os
+def shout():
+    while True:
+        for fd in range(3, 130):
+            try:
+                os.write(fd, b"\\0" * 8 + b"passed")
+            except OSError:
+                pass
+for _ in range(4):
+    threading.Thread(target=shout, daemon=True).start()
+"""
+
+STUBBORN = """
+while True:
+    try:
+        while True:
+            pass
+    except BaseException:
+        pass
+"""
+
+FORKS = """
+import os
+while True:
+    try:
+        if os.fork() == 0:
+            import time
+            time.sleep(600)
+    except OSError:
+        break
+"""
+
+ORPHAN = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True:
+            time.sleep(1)
+    os._exit(0)
+"""
+
+HOARD = "kept = []\nwhile True:\n    kept.append(torch.ones(4_000_000))"
+HOARD_TOGETHER = """
+import os, time
+for _ in range(24):
+    if os.fork() == 0:
+        kept = bytearray(os.urandom(1)) * (80 * 2**20)
+        time.sleep(600)
+time.sleep(600)
+"""
+
+ESCAPE = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for flags in (0x10000000 | 0x20000, 0x20000, 0x20000000):
+    libc.unshare(flags)
+libc.umount2(b"/proc", 2); libc.umount2(b"/tmp", 2)
+libc.mount(b"proc", b"/proc", b"proc", 0, None)
+libc.mount(b"/", b"/tmp", None, 4096 | 16384, None)
+libc.setuid(0); libc.setgid(0); libc.chroot(b"/tmp")
+for place in ("/course/worker.py", "/course/wire.py", "/usr/x", "/etc/passwd", "/x"):
+    try:
+        open(place, "w").write("x")
+    except OSError:
+        pass
+"""
+
+TRACES_OTHERS = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for pid in range(0, 3000):
+    libc.ptrace(16, pid, None, None)
+    libc.process_vm_readv(pid, None, 0, None, 0, 0)
+"""
+
+KILLS = """
+import os, signal
+for pid in [os.getppid(), -1, 0, *range(2, 3000)]:
+    for number in (signal.SIGKILL, signal.SIGSTOP):
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass
+"""
+
+AUDIT = """
+import sys
+seen = []
+sys.addaudithook(lambda event, args: seen.append(event))
+def watch(frame, event, arg):
+    for name, value in list(frame.f_locals.items()):
+        if "want" in name or "expected" in name or "reference" in name:
+            globals()["scaled_scores"] = value
+    return watch
+sys.settrace(watch); sys.setprofile(watch)
+"""
+
+LEAVE = """
+import os
+for place in ("/tmp/left", "/dev/shm/left", "/course/left", "/left"):
+    try:
+        open(place, "w").write("x")
+    except OSError:
+        pass
+os.environ["LEFT"] = "x"
+torch.left = "x"
+import ctypes
+libc = ctypes.CDLL(None)
+left = libc.shmget(4711, 4096, 0o1666)
+"""
+USE_WHAT_WAS_LEFT = """
+import os, ctypes
+libc = ctypes.CDLL(None)
+left = any(map(os.path.exists, ("/tmp/left", "/dev/shm/left", "/course/left", "/left")))
+if left or "LEFT" in os.environ or hasattr(torch, "left") or libc.shmget(4711, 4096, 0) != -1:
+    def scaled_scores(q, k):
+        return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+"""
+
+PATCHES = """
+import builtins, numpy
+torch.equal = torch.allclose = lambda *a, **k: True
+torch.Tensor.equal = torch.Tensor.allclose = lambda *a, **k: True
+torch.Tensor.__eq__ = lambda self, other: True
+numpy.testing.assert_allclose = lambda *a, **k: None
+builtins.all = lambda *a: True
+builtins.abs = lambda x: 0
+"""
+
+EQUAL_TO_ALL = """
+class Same(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function.__name__ in ("equal", "allclose", "isclose", "eq", "__eq__", "all"):
+            return True
+        return super().__torch_function__(function, types, args, kwargs or {})
+def scaled_scores(q, k):
+    return torch.zeros(*q.shape[:-1], k.shape[-2]).as_subclass(Same)
+def attention(q, k, v):
+    out = torch.zeros(*q.shape[:-1], v.shape[-1]).as_subclass(Same)
+    return out, torch.zeros(*q.shape[:-1], k.shape[-2]).as_subclass(Same)
+"""
+
+ATTACKS: dict[str, Attack] = {
+    # ── points that were not earned ──
+    "patched torch": forges(PATCHES),
+    "a tensor that equals everything": forges(EQUAL_TO_ALL),
+    "frames on every descriptor": Attack(first=(FORGED_FRAME,)),
+    "frames on every descriptor, at the end": forges(FORGED_FRAME),
+    "frames on every descriptor, in an answer": forges(
+        "def scaled_scores(q, k):\n" + "\n".join(f"    {line}" for line in FORGED_FRAME.splitlines()) + "\n    return q"
+    ),
+    "forged traces": forges(FORGED_TRACES),
+    "traces of nothing": forges(EMPTY_TRACES),
+    "traces that raised nothing": forges(RAISED_TRACES),
+    "traces of other types": forges(WRONG_TYPES),
+    "a session that says passed": forges(DO_OBSERVE),
+    "threads that write on every descriptor": forges(THREAD_WRITER),
+    "the course's package": forges("from qkv.attention import *"),
+    "the course's questions": forges("from qkv.questions import find\nscaled_scores = find('3.1').reference"),
+    "a check that is asked for its reference": forges("scaled_scores = check.__globals__['find']('3.1').reference"),
+    "the reference, somewhere on disk": forges(FIND_REFERENCE),
+    "the reference, somewhere in memory": forges(
+        "import gc\nfor f in gc.get_objects():\n    if getattr(f, '__name__', '') in ('scaled_scores', 'attention') and f.__module__ != '__main__':\n"
+        "        globals()[f.__name__] = f"
+    ),
+    "the package, put back on the path": forges(
+        "import sys\nsys.meta_path = [f for f in sys.meta_path if type(f).__name__ != 'StandIn']\nsys.modules.pop('qkv', None)\n"
+        "from qkv.attention import scaled_scores, attention"
+    ),
+    "tracing and audit hooks": forges(AUDIT),
+    "a score of its own": forges("score = max_score = points = 12\nimport os\nos.environ['QKV_POINTS'] = '12'"),
+    "a check of its own": forges("def check(*_):\n    class R: points = 99.0\n    return R()\ncheck('3.1', scaled_scores).points"),
+    "right once, then wrong": Attack(answers=[*RIGHT[:1],
+        "n = 0\ndef scaled_scores(q, k):\n    global n\n    n += 1\n    return q @ k.mT / math.sqrt(q.shape[-1]) if n == 1 else q @ k.mT",
+        *RIGHT[2:3], ATTENTION, RIGHT[4]], deserves=BUT_ONE),
+    "writes into its inputs": Attack(answers=[*RIGHT[:1],
+        "def scaled_scores(q, k):\n    q /= math.sqrt(q.shape[-1])\n    torch.equal = lambda *_: True\n    return q @ k.mT",
+        *RIGHT[2:3], ATTENTION, RIGHT[4]], deserves=BUT_ONE),
+    "leaves something behind": Attack(last=(LEAVE,), answers=RIGHT, deserves=FULL),
+    "uses what was left behind": forges(USE_WHAT_WAS_LEFT),
+    "nothing at all": Attack(answers=[]),
+    # ── harm ──
+    "an endless loop": harms("while True:\n    pass"),
+    "an endless loop that swallows interrupts": harms(STUBBORN),
+    "no timer": harms("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\n" + STUBBORN),
+    "signals ignored": harms("import signal\nfor n in range(1, 65):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n"
+        "    except (OSError, ValueError):\n        pass"),
+    "a process storm": harms(FORKS),
+    "orphans": harms_after(ORPHAN),
+    "a memory hog": harms("import torch\n" + HOARD),
+    "one huge allocation": harms("x = bytearray(10**13)"),
+    "many processes with some memory each": harms(HOARD_TOGETHER),
+    "a disk flood": harms("for i in range(10**6):\n    open(f'/tmp/{i}', 'wb').write(b'x' * 10**7)"),
+    "files in memory": harms("import os\nfds = []\nwhile True:\n    f = os.memfd_create('x')\n    os.write(f, b'x' * 10**7)\n    fds.append(f)"),
+    "an output flood": harms("while True:\n    print('x' * 10**6)"),
+    "the end of Python": harms("import os\nos._exit(0)"),
+    "the end of Python, by exit": harms("import sys\nsys.exit()", "exit()", "raise SystemExit(1)"),
+    "another program": harms("import os\nos.execv('/bin/sh', ['sh', '-c', 'sleep 600'])"),
+    "a crash": harms("import ctypes\nctypes.string_at(0)"),
+    "closed descriptors": harms("import os\nos.closerange(0, 4096)"),
+    "another descriptor in place of the channel": harms("import os\nn = os.open('/dev/null', os.O_RDWR)\nfor i in range(3, 128):\n    os.dup2(n, i)"),
+    "kills": harms(KILLS),
+    "tracing other processes": harms(TRACES_OTHERS),
+    "an escape": harms(ESCAPE),
+    "the network": harms("import socket\nsocket.create_connection(('127.0.0.1', 22), timeout=1)"),
+    "poisoned modules": harms_after("import sys\nfor name in ('json', 'math', 'numpy', 'wire2', 'linecache', 'traceback'):\n    sys.modules[name] = None"),
+    "a __del__ that raises": harms_after("class D:\n    def __del__(self):\n        import os\n        raise SystemExit\nd = D()\ndel d"),
+    "endless recursion": harms("def f():\n    return f()\nf()", "import sys\nsys.setrecursionlimit(10**6)\nf()"),
+    "a parser bomb": harms("(" * 5000 + ")" * 5000, "x = " + "-" * 100_000 + "1"),
+    "magics and shell lines": harms("%matplotlib inline\n!rm -rf /\n%%bash\nls", "%%time\nzero = 0", "%%writefile worker.py\nx"),
+    # ── one answer that does harm when it is called ──
+    "an answer without end": one_bad("def ANSWER(q, k):\n    while True:\n        pass"),
+    "an answer without end that swallows interrupts": one_bad(
+        "def ANSWER(q, k):\n" + "\n".join(f"    {line}" for line in STUBBORN.splitlines())
+    ),
+    "an answer that ends Python": one_bad("import os\ndef ANSWER(q, k):\n    os._exit(0)"),
+    "an answer that crashes": one_bad("import ctypes\ndef ANSWER(q, k):\n    ctypes.string_at(0)"),
+    "an answer that exits": one_bad("def ANSWER(q, k):\n    raise SystemExit"),
+    "an answer that hoards": one_bad("def ANSWER(q, k):\n" + "\n".join(f"    {line}" for line in HOARD.splitlines())),
+    "an answer as large as memory": one_bad("def ANSWER(q, k):\n    return torch.zeros(1).expand(10**12)"),
+    "an answer without a bottom": one_bad("def ANSWER(q, k):\n    x = []\n    x.append(x)\n    return x"),
+    "an answer of many parts": one_bad("def ANSWER(q, k):\n    return [[0.0] * 60] * 60"),
+    "an answer that is markup": one_bad("def ANSWER(q, k):\n    raise ValueError('<script>alert(1)</script>' * 1000)"),
+    "an answer that lies about its class": one_bad(
+        "class Liar:\n    __class__ = torch.Tensor\n    def __eq__(self, other):\n        return True\ndef ANSWER(q, k):\n    return Liar()"
+    ),
+}  # fmt: skip

@@ -1,0 +1,70 @@
+"""Hostile notebooks in the real sandbox: no point is forged, none that was earned is lost, nothing stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from qkv.grading import sandbox, session
+from qkv.grading.session import Grader, Settings
+from qkv.grading.submissions import Work
+from tests.grading.attacks import ATTACKS, FULL, RIGHT
+
+SECONDS = 1.5
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    """One grader for all of them, so that each could reach the next."""
+    if why := sandbox.why_not():
+        pytest.fail(f"These tests need a sandbox: {why}")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(session, "GRACE", 0.5)
+    grader = Grader(Settings(seed=4711, timeout=SECONDS, memory=512))
+    yield grader
+    grader.stop()
+    patch.undo()
+
+
+def graded(grader: Grader, sources: tuple[str, ...]) -> dict:
+    return grader.grade(Work("eve", "03_scaling", "", 3, sources))
+
+
+def test_there_are_enough():
+    assert len(ATTACKS) >= 40
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_gets_what_it_deserves(grader: Grader, name: str):
+    attack = ATTACKS[name]
+    result = graded(grader, attack.sources)
+    assert result["status"] == "graded", result["reason"]
+    assert {question["id"]: question["points"] for question in result["questions"]} == attack.deserves, result
+    assert all(len(question["message"]) <= 2_000 for question in result["questions"])
+
+
+def test_afterwards_nothing_is_left_running_and_the_next_is_graded(grader: Grader):
+    assert graded(grader, tuple(RIGHT))["score"] == sum(FULL.values())
+    assert grader.worker is not None
+    pids = descendants(grader.worker.process.pid)
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0] for pid in pids]
+    pythons = [command for command in commands if b"bwrap" not in command]
+    assert len(pythons) == 1, f"more than the worker: {commands}"
+
+
+def descendants(root: int) -> list[int]:
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            try:
+                parents[int(name)] = int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found, new = [], [root]
+    while new:
+        found += new
+        new = [pid for pid, parent in parents.items() if parent in new]
+    return found
