@@ -45,7 +45,7 @@ const toy = base.widget("Toy", {
         ["heads", num(heads)],
         ["temperature", num(temperature), "none"],
       ])}
-      ${tables([{ caption: "doubled", head: ["n", "twice"], rows: [[heads, 2 * heads]] }])}
+      ${tables(() => [{ caption: "doubled", head: ["n", "twice"], rows: [[heads, 2 * heads]] }])}
       <p id="seen">${heads} ${open ? "open" : "closed"} ${kind} ${temperature}</p>`;
   },
 });

@@ -182,6 +182,7 @@ def test_scaling_lab_shows_its_numbers_as_text(open_page: OpenPage):
     assert 0.9 < float(number("std")) < 1.1
     assert 2.2 < float(number("entropy")) < 2.6
     assert page.evaluate("() => it.model.get('scaled')") is True
+    page.locator("summary").click()
     weights = page.locator("td:last-child").all_text_contents()[-16:]
     assert sum(float(weight) for weight in weights) == pytest.approx(1, abs=0.01)
     before = weights

@@ -62,13 +62,17 @@ def _own_traits(cls: type) -> list[str]:
 
 
 class Trait(traitlets.TraitType):
-    """A synced trait whose error is a sentence: what it takes, and what it got."""
+    """A synced trait whose error is a sentence: what it takes, and what it got.
 
-    def __init__(self, default: Any, takes: str, parse: Callable[[Any], Any]) -> None:
+    `limits` says the same as `takes`, as JSON: the site holds what a link asks of a widget against it.
+    """
+
+    def __init__(self, default: Any, takes: str, parse: Callable[[Any], Any], limits: dict[str, Any]) -> None:
         super().__init__(parse(default))
         self.tag(sync=True)
         self.takes = takes
         self.parse = parse
+        self.limits = limits
 
     def validate(self, obj: Any, value: Any) -> Any:
         """Return the value as it is kept: plain Python, with tuples for lists, so that it cannot be changed unseen."""
@@ -91,7 +95,7 @@ def choice(default: Any, values: Sequence[Any]) -> Trait:
                 return known
         raise ValueError
 
-    return Trait(default, takes, parse)
+    return Trait(default, takes, parse, {"one": list(values)})
 
 
 def whole(default: int, low: int, high: int) -> Trait:
@@ -100,13 +104,14 @@ def whole(default: int, low: int, high: int) -> Trait:
     def parse(value: Any) -> int:
         return _within(operator.index(_number(value)), low, high)
 
-    return Trait(default, f"a whole number from {low} to {high}", parse)
+    return Trait(default, f"a whole number from {low} to {high}", parse, {"whole": [low, high]})
 
 
 def real(default: float, low: float = -math.inf, high: float = math.inf) -> Trait:
     """A finite number from `low` to `high`, both included."""
     bounds = "" if math.isinf(low) and math.isinf(high) else f" from {low} to {high}"
-    return Trait(default, f"a number{bounds}", lambda value: _within(float(_number(value)), low, high))
+    limits = {"real": [None if math.isinf(bound) else bound for bound in (low, high)]}
+    return Trait(default, f"a number{bounds}", lambda value: _within(float(_number(value)), low, high), limits)
 
 
 def flag(default: bool) -> Trait:
@@ -122,7 +127,7 @@ def text(default: str) -> Trait:
             raise TypeError
         return value
 
-    return Trait(default, "a string", parse)
+    return Trait(default, "a string", parse, {"text": True})
 
 
 def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> Trait:
@@ -138,7 +143,13 @@ def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> 
         return tuple(each.parse(_plain(entry)) for entry in value)
 
     size = f"{' or '.join(map(str, lengths))} entries" if lengths else "entries"
-    return Trait(default, f"a list of {size}, each {each.takes}", parse)
+    limits = {"each": each.limits, "lengths": list(lengths)}
+    return Trait(default, f"a list of {size}, each {each.takes}", parse, limits)
+
+
+def limits_of(cls: type[Widget]) -> dict[str, dict[str, Any]]:
+    """What each trait that a reader may set takes, as JSON; one tagged `author` belongs to who wrote the page."""
+    return {name: trait.limits for name, trait in cls.class_traits(author=None).items() if isinstance(trait, Trait)}
 
 
 def _number(value: Any) -> Any:

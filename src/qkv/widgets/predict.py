@@ -22,9 +22,9 @@ class Predict(Widget):
         guess     the letter that the reader committed to; empty before that
     """
 
-    question = text("")
-    options = listed([], listed(["", ""], text(""), lengths=[2]))
-    answer = choice("A", ascii_uppercase)
+    question = text("").tag(author=True)
+    options = listed([], listed(["", ""], text(""), lengths=[2])).tag(author=True)
+    answer = choice("A", ascii_uppercase).tag(author=True)
     guess = choice("", ["", *ascii_uppercase])
 
     def __init__(self, question: str, options: Sequence[tuple[str, str]], answer: str, **values: str) -> None:

@@ -52,7 +52,7 @@ export default widget("CacheStepper", {
     ${whose(state, set)}
     ${counters(state)}
     ${farOn(state, set)}
-    ${tables([everyStep(state)])}`,
+    ${tables(() => [everyStep(state)])}`,
 });
 
 // ---- what happens in a step

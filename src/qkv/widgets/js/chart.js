@@ -19,8 +19,10 @@ export const plot = ({ label, kind = "", marks }) =>
 
 /** A curve through [x, y] points, stretched with the area; filled down to its ends, where its style has a fill. */
 export const curve = ({ points, kind = "" }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
-  <path class="qkv-curve ${kind}" d=${line()(points)} />
+  <path class="qkv-curve ${kind}" d=${drawn(points)} />
 </svg>`;
+
+const drawn = line().digits(1); // a tenth of a percent: long paths cost time in every step
 
 export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind = "qkv-grid" }) =>
   svg`<line class=${kind} x1=${pct(x1)} x2=${pct(x2)} y1=${pct(y1)} y2=${pct(y2)} />`;

@@ -1,6 +1,8 @@
 /* Native inputs with labels, as templates. `label` may be a template; `text` is the value in words, seen and read out. */
 
-import { html, nothing } from "lit-html";
+import { html, noChange, nothing } from "lit-html";
+import { AsyncDirective } from "lit-html/async-directive.js";
+import { directive } from "lit-html/directive.js";
 import { live } from "lit-html/directives/live.js";
 import { num } from "./numbers.js";
 
@@ -111,17 +113,36 @@ export const readings = (entries) => html`<dl class="qkv-readings">
   ${entries.map(([term, text, unit]) => html`<div><dt>${term}</dt><dd>${text}${unit ? html` <small>${unit}</small>` : nothing}</dd></div>`)}
 </dl>`;
 
-/** What the drawings show, as tables to open: each { caption, head, rows }; the first cell of a row names it. */
-export const tables = (contents) => html`<details class="qkv-tables">
-  <summary>The numbers as ${contents.length > 1 ? "tables" : "a table"}</summary>
-  ${contents.map(table)}
+/** What the drawings show, as tables to open: `make` gives a list of { caption, head, rows }; the first cell of a row names it. */
+export const tables = (make) => html`<details class="qkv-tables">
+  <summary>Numbers</summary>
+  <div>${inStep(() => make().map(table))}</div>
 </details>`;
 
-const table = ({
-  caption,
-  head,
-  rows,
-}) => html`<div class="qkv-scroll" tabindex="0" role="region" aria-label=${caption}>
+const PAUSE = 150;
+
+/** A template that a closed `<details>` draws anew only once its numbers rest, so that a step of a slider need not wait. */
+class InStep extends AsyncDirective {
+  #timer = 0;
+
+  render() {
+    return noChange;
+  }
+
+  update({ parentNode }, [make]) {
+    clearTimeout(this.#timer);
+    if (parentNode.childElementCount === 0 || parentNode.parentNode.open) return make();
+    this.#timer = setTimeout(() => this.isConnected && this.setValue(make()), PAUSE);
+    return noChange;
+  }
+
+  disconnected() {
+    clearTimeout(this.#timer);
+  }
+}
+const inStep = directive(InStep);
+
+const table = ({ caption, head, rows }) => html`<div class="qkv-scroll" tabindex="0" role="group" aria-label=${caption}>
   <table>
     <caption>${caption}</caption>
     <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>

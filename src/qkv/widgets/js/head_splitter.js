@@ -1,6 +1,6 @@
 import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
-import { html, nothing, num, powersOfTwo, select, stepSlider, tables, toggle, widget } from "./base.js";
+import { html, num, powersOfTwo, select, stepSlider, tables, toggle, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -25,7 +25,7 @@ const titleOf = (route) =>
   route === "right" ? "right: name the axes, then transpose" : WRONG.find(({ value }) => value === route).label;
 
 export default widget("HeadSplitter", {
-  own: { memo: {} },
+  own: { memo: {}, gliding: false },
   says: (state) => verdict(state, state.wrong),
   view: (state, set, id) => html`
     ${controls(state, set)}
@@ -36,13 +36,13 @@ export default widget("HeadSplitter", {
         and beside each row stands by how much. Numbers and projections are random.
       </p>
     </div>
-    <div class="qkv-lanes">${lane(state, "right")} ${lane(state, state.wrong)}</div>
-    ${numbers(state)}`,
+    <div class="qkv-lanes ${state.gliding ? "qkv-gliding" : ""}">${lane(state, "right")} ${lane(state, state.wrong)}</div>
+    ${tables(() => numbers(state))}`,
 });
 
 const controls = ({ n_heads, wrong, causal }, set) => html`<div class="qkv-controls">
-  ${stepSlider({ label: HEADS, value: n_heads, values: powersOfTwo(3), onInput: (value) => set({ n_heads: value }) })}
-  ${select({ label: "the wrong way shown", value: wrong, options: WRONG, onChange: (value) => set({ wrong: value }) })}
+  ${stepSlider({ label: HEADS, value: n_heads, values: powersOfTwo(3), onInput: (value) => set({ n_heads: value, gliding: false }) })}
+  ${select({ label: "the wrong way shown", value: wrong, options: WRONG, onChange: (value) => set({ wrong: value, gliding: true }) })}
   ${toggle({
     label: "rows of a head see only themselves and the rows above",
     checked: causal,
@@ -103,7 +103,7 @@ function lane(state, route) {
   const { entries } = through(route, state);
   const found = outputs(state, route);
   const wrong = found.some(({ should, hears }) => should !== hears);
-  return html`<section class="qkv-lane" aria-label=${titleOf(route)}>
+  return html`<div class="qkv-lane" role="group" aria-label=${titleOf(route)}>
     <p class="qkv-lane-name">${titleOf(route)}</p>
     <p class="qkv-label">${state.n_heads === 1 ? "one head" : `${state.n_heads} heads`}: what each takes for rows 0 to 3</p>
     ${sheets(state, (b) => inHeads(entries, b, state), headRows, "qkv-heads")}
@@ -114,7 +114,7 @@ function lane(state, route) {
       (b) => outputRows(found, b),
     )}
     <p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${wrong}>${verdict(state, route)}</p>
-  </section>`;
+  </div>`;
 }
 
 /** The second example is shown where something can happen to it. */
@@ -144,7 +144,7 @@ function inHeads(entries, b, state) {
   const here = entries.filter((entry) => entry.b === b).sort((one, other) => one.from - other.from);
   return here.map(({ h, row, column, from }) => {
     const x = (h * FEATURES) / state.n_heads + column + h * GAP;
-    return entry({ ...source(from, state), style: `transform: translate(${100 * x}%, ${100 * row}%)` });
+    return html`<span class="qkv-seat" style="transform: translate(${100 * x}%, ${100 * row}%)">${entry(source(from, state))}</span>`;
   });
 }
 
@@ -162,13 +162,22 @@ function merged(route, b, state) {
   const moves = through(route, state)
     .moves.slice(b * TOKENS, (b + 1) * TOKENS)
     .flat();
-  return moves.map((moved) =>
-    entry(moved > NOTHING ? { kind: "qkv-moved", content: "Δ" } : { kind: "qkv-still", content: "·" }),
-  );
+  const cells = (wanted, outline) =>
+    moves
+      .map((moved, i) => (moved > NOTHING === wanted ? outline(i % FEATURES, Math.floor(i / FEATURES)) : ""))
+      .join("");
+  return html`<svg viewBox="0 0 ${FEATURES + 7 * GAP} ${TOKENS}" preserveAspectRatio="none">
+    <path class="qkv-still" d=${cells(false, CELL)} /><path class="qkv-dots" d=${cells(false, DOT)} />
+    <path class="qkv-moved" d=${cells(true, CELL)} /><path class="qkv-deltas" d=${cells(true, DELTA)} />
+  </svg>`;
 }
 
-const entry = ({ kind, content, style = nothing }) =>
-  html`<span class="qkv-entry ${kind}" style=${style}>${content}</span>`;
+// Outlines in a cell whose upper left corner is x, y. A path for all cells of a kind: an element for each would be slow.
+const CELL = (x, y) => `M${x} ${y}h.96v.96h-.96z`;
+const DELTA = (x, y) => `M${x + 0.33} ${y + 0.7}h.32L${x + 0.49} ${y + 0.26}z`;
+const DOT = (x, y) => `M${x + 0.48} ${y + 0.48}h0`;
+
+const entry = ({ kind, content }) => html`<span class="qkv-entry ${kind}">${content}</span>`;
 
 function numbers(state) {
   const ways = ["right", state.wrong];
@@ -179,7 +188,7 @@ function numbers(state) {
       ", ",
     );
   const heads = shown(state).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
-  return tables([
+  return [
     {
       caption: `By how much each output moves when ${SPOKEN[state.nudged]} is nudged`,
       head: ["output", "should move", "right way", "wrong way"],
@@ -195,5 +204,5 @@ function numbers(state) {
       head: ["example, head", "right way", "wrong way"],
       rows: heads.map(([b, h]) => [`${b}, ${h}`, tokensIn(inRight, b, h), tokensIn(inWrong, b, h)]),
     },
-  ]);
+  ];
 }

@@ -1,5 +1,6 @@
 import { live } from "lit-html/directives/live.js";
-import { button, choices, html, nothing, num, select, slider, widget } from "./base.js";
+import { repeat } from "lit-html/directives/repeat.js";
+import { button, choices, html, nothing, num, select, slider, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
 
 const PRESETS = [
@@ -28,7 +29,8 @@ export default widget("MaskPainter", {
       ${grid(rows, state, set)}
       <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
       <p class="qkv-note">Queries down, keys across. Press a cell to hide or show it, or drag over several; with the keyboard, the
-        arrow keys move and the space bar paints. × says by how much the weights in sight have grown.</p>`;
+        arrow keys move and the space bar paints. × says by how much the weights in sight have grown.</p>
+      ${tables(() => [numbers(rows, state)])}`;
   },
 });
 
@@ -76,7 +78,9 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
   <thead><tr>
     <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
   </tr></thead>
-  <tbody>${rows.map(
+  <tbody>${repeat(
+    rows,
+    ({ query }) => query,
     (row) => html`<tr>
       <th scope="row">${name(state.tokens[row.query])}</th>
       ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
@@ -112,6 +116,16 @@ function rowEnd({ total, growth }, { method }) {
   return html`<b data-wrong=${!(Math.abs(total - 1) < 1e-9)}>${text}</b>
     ${grows && Number.isFinite(growth) ? html`<small>×${num(growth, { places: 2 })}</small>` : nothing}`;
 }
+
+const numbers = (rows, { tokens }) => ({
+  caption: "Weights, queries down and keys across; hidden keys in brackets",
+  head: ["query", ...tokens.map(english), "sum"],
+  rows: rows.map(({ query, mask, weights, total }) => [
+    english(tokens[query]),
+    ...weights.map((weight, key) => (mask[key] ? num(weight) : `(${num(weight)})`)),
+    num(total),
+  ]),
+});
 
 /** What is wrong with the weights; where nothing is, what the mask does to "it". */
 function summary(rows, { tokens, method, preset, queries }) {

@@ -1,6 +1,5 @@
 import { scaleLinear } from "d3-scale";
 import { live } from "lit-html/directives/live.js";
-import { ref } from "lit-html/directives/ref.js";
 import {
   choices,
   curve,
@@ -23,6 +22,7 @@ import {
   xAxis,
   yAxis,
 } from "./base.js";
+import { heatmap, whenColoursChange } from "./heatmap.js";
 import { alibiBias, dot, normals, placedScores, sinusoidalEncoding } from "./maths.js";
 
 const LAST = 127;
@@ -33,6 +33,7 @@ const SCHEMES = [
   { value: "rope", label: "turned (RoPE)" },
   { value: "alibi", label: "added to the scores (ALiBi)" },
 ];
+const named = (scheme) => `Positions ${SCHEMES.find(({ value }) => value === scheme).label}`;
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
 const PLACES = range(0, LAST);
@@ -43,7 +44,7 @@ export default widget("PositionExplorer", {
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (state) => {
     const { now, low, high } = current(state);
-    return `Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
+    return `${named(state.scheme)}. Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
   },
   view: (state, set, id) => html`
     ${controls(state, set, id)}
@@ -52,7 +53,7 @@ export default widget("PositionExplorer", {
       <div class="qkv-pos-curves">${distancePanel(state)} ${placePanel(state)}</div>
       ${state.scheme === "alibi" ? headsPanel(state) : clocksPanel(state)}
     </div>
-    ${numbers(state)}`,
+    ${tables(() => numbers(state))}`,
 });
 
 /* ---- what is drawn, worked out once for each setting of the scheme */
@@ -173,7 +174,7 @@ function mapPanel(state, set) {
     <figcaption><span class="qkv-label">${title}</span></figcaption>
     ${handle(state, set, "query")}
     <div class="qkv-pos-map-area">
-      <canvas role="img" aria-label=${label} width=${columns} height=${LAST + 1} ${ref(painter(state, rows, most))}></canvas>
+      ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state).setting, repainted: `${state.scheme} ${state.repainted}` })}
       ${mark("query", state.query)} ${mark("key", state.key)}
       ${state.together && !scores ? kept(state) : nothing}
     </div>
@@ -207,60 +208,6 @@ function pictured(state) {
     most,
     columns: state.d,
     legend: [`−${most}`, `${most}`],
-  };
-}
-
-/** Paints a canvas when what it shows, or a colour of the page, has changed. lit hands it over before it is in the page. */
-const painter = (state, rows, most) => (canvas) => {
-  const wanted = `${world(state).setting} ${state.repainted}`;
-  if (!canvas || canvas.dataset.painted === wanted) return;
-  canvas.dataset.painted = wanted;
-  const when = `${state.scheme} ${state.repainted}`;
-  queueMicrotask(() => canvas.isConnected && paint(canvas, rows, most, shadesOf(canvas, when)));
-};
-
-function paint(canvas, rows, most, shades) {
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(canvas.width, canvas.height);
-  const pixels = new Uint32Array(image.data.buffer);
-  let pixel = 0;
-  for (let t = 0; t < canvas.height; t++) {
-    for (const value of rows(t)) pixels[pixel++] = shades[Math.round(100 + 100 * clamp(value / most, -1, 1))];
-  }
-  context.putImageData(image, 0, 0);
-}
-
-const knownShades = new WeakMap();
-
-/** The pixels of −1, −0.99, … 1 on this canvas: asking for its style is slow, so they are kept while `when` stays. */
-function shadesOf(canvas, when) {
-  if (knownShades.get(canvas)?.when !== when) {
-    const style = getComputedStyle(canvas); // position_explorer.css says there what −1, 0 and 1 look like
-    knownShades.set(canvas, { when, pixels: mixtures([style.outlineColor, style.backgroundColor, style.color]) });
-  }
-  return knownShades.get(canvas).pixels;
-}
-
-function mixtures(colours) {
-  const [minus, paper, plus] = colours.map((colour) => colour.match(/[\d.]+/g).map(Number));
-  const bytes = range(-100, 100).flatMap((percent) => {
-    const full = percent < 0 ? minus : plus;
-    return [0, 1, 2].map((c) => paper[c] + (Math.abs(percent) / 100) * (full[c] - paper[c])).concat(255);
-  });
-  return new Uint32Array(Uint8ClampedArray.from(bytes).buffer);
-}
-
-/** Calls back when the page turns light or dark; returns what ends that. */
-function whenColoursChange(callBack) {
-  const media = matchMedia("(prefers-color-scheme: dark)");
-  const observer = new MutationObserver(callBack);
-  for (const element of [document.documentElement, document.body]) {
-    observer.observe(element, { attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"] });
-  }
-  media.addEventListener("change", callBack);
-  return () => {
-    observer.disconnect();
-    media.removeEventListener("change", callBack);
   };
 }
 
@@ -390,7 +337,7 @@ function numbers(state) {
     fixed(score(state.query, state.query - apart)),
     fixed(score(state.query, state.query + apart)),
   ]);
-  return tables([
+  return [
     { caption: `${nameOfScore(state)}, query at ${state.query}`, head: ["distance", "key before", "key after"], rows },
-  ]);
+  ];
 }

@@ -43,7 +43,7 @@ export default widget("QKVStepper", {
     const parts = worked(state);
     return html`${controls(state, set, id)} ${tableau(state, set, parts)}
       <p class="qkv-spelled">${place(state)} <span>${spelled(state, parts)}</span></p>
-      ${everything(parts)}`;
+      ${tables(() => everything(parts))}`;
   },
 });
 
@@ -178,10 +178,8 @@ const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
 const short = (x) => (Number.isInteger(x) ? num(x) : num(x, { places: Math.abs(x) < 10 ? 3 : 1 }));
 
 const everything = ({ q, k, v, scores, weights, out }) =>
-  tables(
-    Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
-      caption,
-      head: ["token", "1", "2", "3"],
-      rows: rows.map((row, i) => [i + 1, ...row.map((entry) => num(entry, { digits: 5 }))]),
-    })),
-  );
+  Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
+    caption,
+    head: ["token", "1", "2", "3"],
+    rows: rows.map((row, i) => [i + 1, ...row.map((entry) => num(entry, { digits: 5 }))]),
+  }));

@@ -52,7 +52,7 @@ export default widget("ScalingLab", {
     <p class="qkv-note">
       Sample ${state.seed}: 16 sequences of 16 tokens, every entry drawn on its own from a standard normal.
     </p>
-    ${numbers(state)}`,
+    ${tables(() => numbers(state))}`,
 });
 
 /** The sample of a seed at every d_k, and the table of it: worked out once, so that a step of the slider only draws. */
@@ -155,7 +155,7 @@ function metricPanel({ key, name, unit, top, ticks, places }, state) {
 
 function numbers(state) {
   const { scores, weights } = current(state);
-  return tables([
+  return [
     {
       caption: `Means over ${num(scores.length / weights.length)} queries: scores as is → divided`,
       head: [DK, "std of the scores", ...METRICS.map((metric) => metric.name)],
@@ -166,5 +166,5 @@ function numbers(state) {
       head: ["key", "score", "weight"],
       rows: weights.map((weight, i) => [i + 1, num(scores[i]), num(weight)]),
     },
-  ]);
+  ];
 }

@@ -12,6 +12,7 @@ import {
   toggle,
   widget,
 } from "./base.js";
+import { heatmap, whenColoursChange } from "./heatmap.js";
 import { bandEnergies, climbingTone, frameSignal, imagePatches } from "./maths.js";
 
 const SENTENCES = [
@@ -196,6 +197,8 @@ const spectrum = (tenths) => windows().slice(0, 10 * tenths - 2);
 const patches = remember((side) => imagePatches(PICTURE, side));
 
 export default widget("SequenceExplorer", {
+  own: { repainted: 0 },
+  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (state) => {
     const { rows, names, row } = look(state);
     return `${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${KINDS[state.kind].unit} ${names[row]}.`;
@@ -217,7 +220,7 @@ export default widget("SequenceExplorer", {
         <div class="qkv-object">${kind.drawn(state, seen.row)}</div>
         ${asMatrix(state, seen, set)}
       </div>
-      ${walker(state, seen, set)} ${numbers(state, seen)}`;
+      ${walker(state, seen, set)} ${tables(() => numbers(state, seen))}`;
   },
 });
 
@@ -227,31 +230,31 @@ function look(state) {
   return { rows, names, row: Math.min(state.row, rows.length - 1) };
 }
 
-/** The matrix as strips of colour: dark is large. A click on a strip looks at it; the slider does so by keyboard. */
+/** The matrix as a picture: dark is large. A click on a row looks at it; the slider does so by keyboard. */
 function asMatrix(state, { rows, row }, set) {
   const [n, d] = [rows.length, rows[0].length];
-  const label = `X: ${n} rows of ${d} numbers, shaded from 0, light, to 1, dark.`;
+  const look = ({ offsetY, currentTarget }) =>
+    set({ row: Math.min(n - 1, Math.floor((n * Math.max(0, offsetY)) / currentTarget.clientHeight)) });
+  const picture = heatmap({
+    label: `X: ${n} rows of ${d} numbers, shaded from 0, light, to 1, dark.`,
+    rows: (i) => rows[i],
+    width: d,
+    height: n,
+    key: matrixOf(state),
+    repainted: state.repainted,
+  });
   return html`<div class="qkv-x">
     <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n × d${state.kind === "image" ? `, ${n * d} numbers` : ""}</small></p>
-    <div class="qkv-strips" role="img" aria-label=${label}>
-      ${rows.map(
-        (
-          entries,
-          i,
-        ) => html`<div class=${i === row ? "qkv-strip qkv-looked-at" : "qkv-strip"} style="background: ${strip(entries)}"
-          @click=${() => set({ row: i })}></div>`,
-      )}
+    <div class="qkv-matrix" @click=${look}>
+      ${picture}
+      <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
     </div>
     <p class="qkv-note">columns: ${KINDS[state.kind].columns(state)}</p>
   </div>`;
 }
 
-const shades = remember((entries) => {
-  const edge = (i) => `${num((100 * i) / entries.length, { places: 2 })}%`;
-  const stops = entries.map((x, i) => `var(--qkv-shade-${Math.round(x * 10)}) ${edge(i)} ${edge(i + 1)}`);
-  return `linear-gradient(90deg, ${stops.join(", ")})`;
-}, 1024);
-const strip = (entries) => shades(entries);
+const matrixOf = ({ kind, sentence, embedded, tenths, molecule, patch }) =>
+  JSON.stringify([kind, sentence, embedded, tenths, molecule, patch]);
 
 function walker(state, { rows, names, row }, set) {
   const { unit } = KINDS[state.kind];
@@ -335,11 +338,10 @@ const PIXELS = PICTURE.flatMap((line, y) =>
   }),
 );
 
-const numbers = (state, { rows, names }) =>
-  tables([
-    {
-      caption: `X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
-      head: [KINDS[state.kind].unit, ...rows[0].slice(0, 8).map((_, j) => j + 1)],
-      rows: rows.slice(0, 16).map((row, i) => [`${i + 1}: ${names[i]}`, ...row.slice(0, 8).map((x) => num(x))]),
-    },
-  ]);
+const numbers = (state, { rows, names }) => [
+  {
+    caption: `X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
+    head: [KINDS[state.kind].unit, ...rows[0].slice(0, 8).map((_, j) => j + 1)],
+    rows: rows.slice(0, 16).map((row, i) => [`${i + 1}: ${names[i]}`, ...row.slice(0, 8).map((x) => num(x))]),
+  },
+];

@@ -39,7 +39,7 @@ export default widget("TemperatureLab", {
   view: (state, set) => html`
     ${controls(state, set)}
     <div class="qkv-temperature">${rows(state, set)} ${side(state)}</div>
-    ${numbers(state)}`,
+    ${tables(() => numbers(state))}`,
 });
 
 const share = (weight) => num(weight, { places: 3 });
@@ -156,11 +156,11 @@ function entropyPanel(state, spread) {
 
 function numbers(state) {
   const { stretched, weights } = measured(state);
-  return tables([
+  return [
     {
       caption: "Scores, and their weights at this temperature",
       head: ["token", "score", "score × √d_k", "weight"],
       rows: state.tokens.map((token, i) => [token, num(state.scores[i]), num(stretched[i]), num(weights[i])]),
     },
-  ]);
+  ];
 }

@@ -1,0 +1,77 @@
+/* A matrix as a picture: one pixel an entry, stretched by the style, in the colours that the style gives the canvas.
+ *
+ * Hundreds of elements would take longer than a step of a slider may. `outline-color`, `background-color` and `color` of
+ * the canvas say what −most, 0 and +most look like. */
+
+import { html } from "lit-html";
+import { ref } from "lit-html/directives/ref.js";
+
+const SHADES = 100; // on either side of 0
+
+/** A picture of `rows(0)` … `rows(height − 1)`, lists of `width` numbers from −most to most; `key` names what they are.
+ *
+ * It is painted again when `key` changes, or `repainted`, which `whenColoursChange` counts up. */
+export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }) =>
+  html`<canvas role="img" aria-label=${label} width=${width} height=${height}
+    ${ref(painter({ rows, most, wanted: `${key} ${repainted}`, repainted }))}></canvas>`;
+
+/** Calls back when the page turns light or dark; returns what ends that. */
+export function whenColoursChange(callBack) {
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  const observer = new MutationObserver(callBack);
+  for (const element of [document.documentElement, document.body]) {
+    observer.observe(element, { attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"] });
+  }
+  media.addEventListener("change", callBack);
+  return () => {
+    observer.disconnect();
+    media.removeEventListener("change", callBack);
+  };
+}
+
+/** lit hands the canvas over before it is in the page, so the painting waits a moment. */
+const painter =
+  ({ wanted, ...picture }) =>
+  (canvas) => {
+    if (!canvas || canvas.dataset.painted === wanted) return;
+    canvas.dataset.painted = wanted;
+    queueMicrotask(() => canvas.isConnected && paint(canvas, picture));
+  };
+
+function paint(canvas, { rows, most, repainted }) {
+  const shades = shadesOf(canvas, repainted);
+  const context = canvas.getContext("2d", { willReadFrequently: true }); // kept in memory, where pixels are written fast
+  const image = context.createImageData(canvas.width, canvas.height);
+  const pixels = new Uint32Array(image.data.buffer);
+  let pixel = 0;
+  for (let row = 0; row < canvas.height; row++) {
+    for (const value of rows(row)) {
+      pixels[pixel++] = shades[Math.round(SHADES * (1 + Math.min(1, Math.max(-1, value / most))))];
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+const knownShades = new WeakMap();
+
+/** The pixels of −1, −0.99, … 1 on this canvas. Asking for its style is slow, so they are kept while nothing repaints. */
+function shadesOf(canvas, repainted) {
+  if (knownShades.get(canvas)?.when !== repainted) {
+    const style = getComputedStyle(canvas);
+    knownShades.set(canvas, {
+      when: repainted,
+      pixels: mixtures([style.outlineColor, style.backgroundColor, style.color]),
+    });
+  }
+  return knownShades.get(canvas).pixels;
+}
+
+function mixtures(colours) {
+  const [minus, paper, plus] = colours.map((colour) => colour.match(/[\d.]+/g).map(Number));
+  const bytes = Array.from({ length: 2 * SHADES + 1 }, (_, i) => {
+    const share = Math.abs(i - SHADES) / SHADES;
+    const full = i < SHADES ? minus : plus;
+    return [0, 1, 2].map((c) => paper[c] + share * (full[c] - paper[c])).concat(255);
+  });
+  return new Uint32Array(Uint8ClampedArray.from(bytes.flat()).buffer);
+}

@@ -1,0 +1,262 @@
+"""All widgets on one page, for everyone: small screens, large text, screen readers, rest, weak colour sight."""
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Locator, Page, expect
+
+import qkv.widgets
+from qkv.widgets.base import Widget, _own_traits
+
+from .conftest import frame
+from .node import ROOT
+
+pytestmark = pytest.mark.browser
+
+Array = NDArray[np.float64]
+OpenPage = Callable[..., Page]
+PREDICTION = ("How large is it?", [("About 1.", "That is one product."), ("About 32.", "√1024 = 32.")], "B")
+NAMES = ["CacheStepper", "HeadSplitter", "MaskPainter", "PositionExplorer", "Predict", "QKVStepper", "ScalingLab"]
+NAMES += ["SequenceExplorer", "TemperatureLab"]
+NUMBERED = [name for name in NAMES if name != "Predict"]
+# Showing the other pictures of a widget that has several.
+LOOKS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in NAMES),
+    ("PositionExplorer", {"scheme": "alibi", "words": True}),
+    ("PositionExplorer", {"scheme": "sinusoidal", "words": True}),
+    ("QKVStepper", {"step": "weights"}),
+    ("QKVStepper", {"step": "queries"}),
+    ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
+    ("MaskPainter", {"preset": "padding", "method": "after"}),
+    ("SequenceExplorer", {"kind": "image"}),
+    ("SequenceExplorer", {"kind": "speech"}),
+]
+
+
+def made(name: str, **values: Any) -> Widget:
+    """A widget of this class."""
+    given = dict(zip(("question", "options", "answer"), PREDICTION, strict=True)) if name == "Predict" else {}
+    return getattr(qkv.widgets, name)(**given, **values)
+
+
+def state(widget: Widget) -> dict[str, Any]:
+    """What its drawing is told."""
+    return {name: getattr(widget, name) for name in _own_traits(type(widget))}
+
+
+def draw(page: Page, looks: list[tuple[str, dict[str, Any]]]) -> None:
+    """Add widgets to the page from their built files, so that `shown` in the page is the list of them."""
+    for name, values in looks:
+        widget = made(name, **values)
+        page.evaluate(
+            """async ([source, state]) => {
+              const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+              const { default: widget } = await import(address);
+              const it = show(widget, state);
+              document.querySelector("main").append(it.el);
+              window.shown = [...(window.shown ?? []), it];
+            }""",
+            [str(widget._esm), state(widget)],
+        )
+    frame(page)
+    expect(page.locator('.qkv-widget[data-state="ready"]')).to_have_count(len(looks))
+
+
+def test_no_widget_is_left_out():
+    stems = [name.replace("QKV", "Qkv") for name in NAMES]
+    snake = ["".join(f"_{c.lower()}" if c.isupper() else c for c in stem).lstrip("_") for stem in stems]
+    assert sorted(snake) == qkv.widgets._STEMS
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(open_page: OpenPage, theme: str):
+    page = open_page("<h1>Widgets</h1>", theme=theme, width=390)
+    if theme == "dark":
+        page.add_style_tag(content="body { background: #14171c; color: #e8eaee; }")
+    draw(page, LOOKS)
+    page.evaluate("() => document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    frame(page)
+    page.add_script_tag(path=ROOT / "node_modules" / "axe-core" / "axe.min.js")
+    violations = page.evaluate("""async () => (await axe.run({
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    })).violations""")
+    assert not violations, json.dumps(violations, indent=1)[:3000]
+
+
+# A phone; a small window with text at 200 %; and a window of 640 px zoomed to 200 %.
+@pytest.mark.parametrize(("width", "text"), [(390, 100), (800, 200), (320, 100)])
+def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, width: int, text: int):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"html {{ font-size: {text}%; }}")
+    draw(page, LOOKS)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    small = page.evaluate("""() => [...document.querySelectorAll('input, select, button, summary')].map((control) => {
+      const target = control.closest('.qkv-range, .qkv-pos-handle') ? control : control.closest('label') ?? control;
+      const { width, height } = target.getBoundingClientRect();
+      return [control.closest('.qkv-widget').dataset.widget, target.innerText, width, height];
+    }).filter(([, , width, height]) => Math.min(width, height) < 24)""")
+    assert small == []
+
+
+@pytest.fixture
+def quiet(open_page: OpenPage) -> Page:
+    """A page of all widgets whose reader asks for no motion."""
+    page = open_page(width=800, reduced_motion="reduce")
+    draw(page, [(name, {}) for name in NAMES])
+    return page
+
+
+def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
+    splitter = quiet.locator('[data-widget="HeadSplitter"]')
+    splitter.get_by_role("combobox").select_option(index=3)
+    frame(quiet)
+    assert quiet.evaluate("document.getAnimations().length") == 0
+
+
+def test_entries_glide_when_another_way_is_chosen_and_not_while_a_slider_moves(open_page: OpenPage):
+    page = open_page(width=800)
+    draw(page, [("HeadSplitter", {})])
+    page.get_by_role("slider").press("ArrowRight")
+    frame(page)
+    assert page.evaluate("document.getAnimations().length") == 0
+    page.get_by_role("combobox").select_option(index=2)
+    frame(page)
+    assert page.evaluate("document.getAnimations().length") > 0
+
+
+def change(widget: Locator) -> None:
+    """Make one change by keyboard."""
+    control = widget.locator("input[type=range], input[type=radio]:not(:checked)").first
+    control.press("Space" if control.get_attribute("type") == "radio" else "ArrowRight")
+
+
+def test_every_change_is_said_politely(quiet: Page):
+    widgets = [quiet.locator(f'[data-widget="{name}"]') for name in NAMES]
+    for widget in widgets:
+        expect(widget.get_by_role("status")).to_have_attribute("aria-live", "polite")
+        expect(widget.get_by_role("status")).to_have_text("")
+        change(widget)
+    quiet.locator('[data-widget="Predict"]').get_by_role("button", name="commit to A").press("Enter")
+    for widget in widgets:
+        expect(widget.get_by_role("status")).not_to_have_text("")
+
+
+def test_numbers_are_there_as_tables(quiet: Page):
+    for name in NUMBERED:
+        widget = quiet.locator(f'[data-widget="{name}"]')
+        widget.locator("summary").press("Enter")
+        expect(widget.locator("details caption").first).to_be_visible()
+        for columns, rows, cells in widget.locator("details table").evaluate_all(
+            """tables => tables.map((table) => ["thead th[scope=col]", "tbody th[scope=row]", "tbody td"].map(
+                 (part) => table.querySelectorAll(part).length))"""
+        ):
+            assert columns > 1, name
+            assert rows > 1, name
+            assert cells == (columns - 1) * rows, name
+
+
+def test_open_tables_follow_at_once_and_closed_ones_soon(open_page: OpenPage):
+    page = open_page()
+    page.evaluate("(state) => { window.it = show(toy, state); }", {"heads": 3, "kind": "causal", "temperature": 1})
+    cell = page.locator("details td")
+    assert cell.text_content() == "6"
+    page.evaluate("() => it.model.set('heads', 4)")
+    frame(page)
+    assert cell.text_content() == "6", "a step of a slider does not wait for a table that nobody sees"
+    expect(cell).to_have_text("8")
+    page.locator("summary").press("Enter")
+    page.evaluate("() => it.model.set('heads', 5)")
+    frame(page)
+    assert cell.text_content() == "10"
+
+
+# ---- colours, as they are seen with each of the three common deficiencies
+
+# Machado, Oliveira and Fernandes, 2009, severity 1: what linear red, green and blue become.
+SIGHT = {
+    "full": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+RGB_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(colours: Array, sight: Array) -> Array:
+    """CIE L*a*b* (D65) of sRGB colours (n, 3) in 0 to 255, as somebody with this sight sees them."""
+    srgb = np.asarray(colours) / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    xyz = np.clip(linear @ sight.T, 0, 1) @ RGB_TO_XYZ.T / RGB_TO_XYZ.sum(axis=1)
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+
+def test_simulated_sight_is_right_for_known_colours():
+    red_and_green = np.array([[255.0, 0, 0], [0, 160, 0]])
+    apart = {name: np.linalg.norm(np.diff(lab(red_and_green, sight), axis=0)) for name, sight in SIGHT.items()}
+    assert apart["deuteranopia"] < apart["full"] / 2, "who has deuteranopia confuses red and green"
+    assert lab(np.array([[255.0, 255, 255]]), SIGHT["full"])[0] == pytest.approx([100, 0, 0], abs=0.1)
+
+
+def pixels(page: Page, colours: str) -> Array:
+    """The red, green and blue of CSS colours: `colours` is JavaScript for a list of them."""
+    return np.array(
+        page.evaluate(f"""() => {{
+          const context = Object.assign(document.createElement("canvas"), {{ width: 1, height: 1 }}).getContext("2d");
+          return ({colours}).map((colour) => {{
+            context.fillStyle = colour;
+            context.fillRect(0, 0, 1, 1);
+            return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+          }});
+        }}"""),
+        dtype=float,
+    )
+
+
+STYLE_OF = "getComputedStyle(document.querySelector('{}')).{}"
+MIXED = """[...Array(11).keys()].map((i) => `color-mix(in srgb, ${{{0}}} ${{10 * i}}%, ${{{1}}})`)"""
+WEIGHTS = """[...Array(11).keys()].map((i) => {
+  const cell = document.createElement("span");
+  cell.className = "qkv-heat";
+  cell.style.setProperty("--qkv-p", i / 10);
+  document.querySelector(".qkv-widget").append(cell);
+  return getComputedStyle(cell).backgroundColor;
+})"""
+MAP = ".qkv-pos-map canvas"
+SCALES = {
+    "weights": WEIGHTS,
+    "positive": MIXED.format(STYLE_OF.format(MAP, "color"), STYLE_OF.format(MAP, "backgroundColor")),
+    "negative": MIXED.format(STYLE_OF.format(MAP, "outlineColor"), STYLE_OF.format(MAP, "backgroundColor")),
+    "matrix": MIXED.format(
+        STYLE_OF.format(".qkv-matrix canvas", "color"), STYLE_OF.format(".qkv-matrix canvas", "backgroundColor")
+    ),
+}
+SHADED = [("PositionExplorer", {}), ("SequenceExplorer", {})]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_heat_maps_can_be_read_with_any_colour_sight(open_page: OpenPage, theme: str):
+    page = open_page(theme=theme)
+    draw(page, SHADED)
+    seen = {name: pixels(page, colours) for name, colours in SCALES.items()}
+    for (name, colours), (sight, matrix) in itertools.product(seen.items(), SIGHT.items()):
+        steps = lab(colours, matrix)
+        apart = np.linalg.norm(np.diff(steps, axis=0), axis=1)
+        assert apart.min() > 3, f"two neighbouring tenths of {name} look alike with {sight}: {apart.round(1)}"
+        darker = np.diff(steps[:, 0])
+        assert (np.sign(darker) == np.sign(darker[0])).all(), f"{name} does not go one way from light to dark: {sight}"
+    for sight, matrix in SIGHT.items():
+        minus, plus = lab(seen["negative"], matrix), lab(seen["positive"], matrix)
+        apart = np.linalg.norm(minus - plus, axis=1)
+        assert apart[3:].min() > 8, f"−x and +x look alike with {sight}: {apart.round(1)}"
