@@ -11,12 +11,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from qkv.cli import main
 from qkv.examples import EXAMPLES, MissingError, floats, redraw, rows
 from qkv.release import release, release_without_solutions
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = {int(path.name[:2]): path for path in (ROOT / "solutions").glob("*.ipynb")}
-SEEDS = (1, 2, 20261)
+SEEDS = (1, 20261)
 
 
 def solution(question: str, seed: int | None = None):
@@ -50,17 +51,16 @@ def test_the_code_prints_what_the_example_works_out(question, seed):
 
 @pytest.mark.parametrize("question", EXAMPLES)
 def test_a_seed_gives_its_numbers_and_another_gives_others(question):
-    texts = {solution(question, seed)[f"question-{question.replace('.', '-')}"] for seed in range(8)}
-    assert len(texts) > 1
-    assert solution(question, 3) == solution(question, 3)
+    drawn = [EXAMPLES[question](random.Random(f"{seed} {question}")) for seed in [*range(8), 7]]
+    assert len({example.by_hand for example in drawn}) > 1
+    assert drawn[7] == drawn[8]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_text_names_the_result(seed):
-    """The last numbers of the paragraph are the result, for the examples whose result is a list of whole numbers."""
-    for question in ("1.2", "2.1", "2.2", "3.1"):
-        example = EXAMPLES[question](random.Random(f"{seed} {question}"))
-        last = [float(number) for number in re.findall(r"-?\d+", example.by_hand.rpartition("`")[0].rpartition("`")[2])]
+@pytest.mark.parametrize("question", ["1.2", "2.1", "2.2", "3.1"])
+def test_the_text_names_the_result(question):
+    for seed in range(40):
+        example = EXAMPLES[question](random.Random(seed))
+        last = [float(number) for number in re.findall(r"-?\d+", example.by_hand.split("`")[-2])]
         assert last == list(example.result)
 
 
@@ -111,3 +111,14 @@ def test_a_handout_has_chapters_and_exercises_and_no_solution(tmp_path):
 def test_a_folder_that_holds_solutions_is_no_handout():
     with pytest.raises(FileExistsError):
         release_without_solutions(ROOT / "solutions", ROOT / "chapters", ROOT)
+
+
+def test_the_command_writes_a_handout_and_refuses_a_folder_with_solutions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert main(["release", "--without-solutions", str(tmp_path / "handout"), "--seed", "4"]) == 0
+    assert f"wrote {2 * len(SOLUTIONS)} notebooks" in capsys.readouterr().out
+    assert main(["release", "--without-solutions", "."]) == 2
+    assert "solutions" in capsys.readouterr().err
+    exercises = tmp_path / "handout" / "exercises"
+    assert main(["release", "--check", "--seed", "4", "--exercises", str(exercises)]) == 0
+    assert main(["release", "--check", "--seed", "5", "--exercises", str(exercises)]) == 1

@@ -53,10 +53,11 @@ def redraw(notebook: NotebookNode, seed: int) -> None:
         if text is None:
             continue
         drawn = example(random.Random(f"{seed} {question}"))
-        text.source, found = PARAGRAPH.subn(lambda _, drawn=drawn: f"By hand: {drawn.by_hand}", text.source)
         trial = cells.get(f"try-{question.replace('.', '-')}")
-        if found != 1 or trial is None:
+        paragraphs = PARAGRAPH.findall(text.source)
+        if len(paragraphs) != 1 or trial is None:
             raise MissingError(f"question {question} should have one paragraph “By hand: …” and a cell to try it")
+        text.source = text.source.replace(paragraphs[0], f"By hand: {drawn.by_hand}")
         for old, new in drawn.code.items():
             if old not in trial.source:
                 raise MissingError(f"the cell try-{question.replace('.', '-')} should have {old!r} in it")
