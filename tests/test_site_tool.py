@@ -57,9 +57,9 @@ class Book:
     def chapter(self, *cells: str) -> None:
         (self.root / "chapters" / "01_small.ipynb").write_text(notebook(*cells), encoding="utf-8")
 
-    def build(self) -> subprocess.CompletedProcess[str]:
+    def build(self, *options: str) -> subprocess.CompletedProcess[str]:
         env = {name: value for name, value in os.environ.items() if name != "GITHUB_REPOSITORY"}
-        command = [sys.executable, str(self.root / "tools" / "site.py"), "build"]
+        command = [sys.executable, str(self.root / "tools" / "site.py"), "build", *options]
         return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
 
     def page(self, name: str) -> str:
@@ -114,7 +114,7 @@ def test_pages_load_what_they_need_and_no_more(built: Book):
     for spared in ("qkv-site.js", "qkv-site.css", "katex"):
         assert spared not in index
     scripts = re.findall(r'<script[^>]*\bsrc="([^"?]+)', chapter)
-    assert {Path(script).name for script in scripts} == {"page.js", "qkv-site.js"}
+    assert {Path(script).name for script in scripts} == {"page.js", "progress.js", "qkv-site.js"}
     assert "defer" in chapter
     assert 'type="module"' not in chapter, "a module cannot be loaded from a file"
 
@@ -136,7 +136,7 @@ def test_widget_state_carries_no_code(built: Book):
     assert "_esm" not in chapter
     assert "<" not in state[1]
     assert len(state[1]) < 2000
-    assert 'class="qkv-slot" data-for="ScalingLab"' in chapter
+    assert 'class="qkv-slot" id="widget-1" data-for="ScalingLab"' in chapter
 
 
 def test_figure_uses_the_palette_of_the_page(built: Book):
@@ -155,11 +155,18 @@ def test_links_lead_to_entries(built: Book):
 
 def test_page_says_what_it_is(built: Book):
     chapter = built.page("chapters/01_small")
+    assert '<meta property="og:title" content="A small chapter">' in chapter
+    assert "QKV 0." in chapter, "the version"
     assert '<meta name="description" content="It has' in chapter
     assert "Chapter 1" in chapter
     assert re.search(r"about \d+ minutes of reading", chapter)
     assert 'download="01_small.ipynb"' in chapter
     assert "colab" not in chapter.lower()
+
+
+def test_a_site_that_is_built_here_keeps_nothing_in_the_browser(built: Book):
+    assert not (built.root / "_build" / "html" / "sw.js").exists()
+    assert "serviceWorker" not in built.page("chapters/01_small")
 
 
 # --- nothing stale --------------------------------------------------------------------------------------------------
@@ -177,17 +184,21 @@ def test_an_edit_of_the_package_runs_notebooks_again(built: Book):
     assert "the answer is forty-two" in built.page("chapters/01_small")
 
 
-def test_an_edit_of_the_skin_alone_runs_no_notebook(built: Book):
+def test_an_edit_of_the_skin_alone_runs_no_notebook_and_an_address_publishes(built: Book):
     before = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
     with (built.root / "book" / "static" / "qkv.css").open("a", encoding="utf-8") as css:
         css.write("\n.qkv-new { color: inherit; }\n")
-    done = built.build()
+    done = built.build("--address", "https://x.org/course")
     assert done.returncode == 0, done.stderr
     assert "(0 of 1 run)" in done.stdout
     after = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
     assert before is not None
     assert after is not None
     assert before[1] != after[1], "the page would show an old skin that the browser kept"
+    assert 'register("../sw.js")' in built.page("chapters/01_small")
+    assert '"chapters/01_small.html"' in (built.root / "_build" / "html" / "sw.js").read_text(encoding="utf-8")
+    assert '<link rel="canonical" href="https://x.org/course/book/index.html">' in built.page("book/index")
+    assert 'href="/course/_static/qkv.css' in built.page("404")
 
 
 # --- nothing silent (these come last: they leave the book broken) ---------------------------------------------------
@@ -247,8 +258,38 @@ def test_missing_modules_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_toc_is_read_as_jupyter_book_reads_it():
     from sphinx_external_toc.parsing import parse_toc_yaml
 
-    documents = [ROOT / f"{name}.ipynb" for name in parse_toc_yaml(ROOT / "_toc.yml")]
+    documents = [ROOT / f"{name}.ipynb" for name in parse_toc_yaml(ROOT / "_toc.yml") if "solutions/" not in name]
     assert sorted(site.notebooks()) == sorted(path for path in documents if path.exists())
+
+
+def test_a_course_can_be_built_without_its_solutions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    from sphinx_external_toc.parsing import parse_toc_yaml
+
+    monkeypatch.setattr(site, "BUILD", tmp_path)
+    every = list(parse_toc_yaml(site.contents(site.Options())))
+    short = list(parse_toc_yaml(site.contents(site.Options(solutions=False))))
+    assert len([name for name in every if name.startswith("solutions/")]) == 7
+    assert short == [name for name in every if not name.startswith("solutions/")]
+
+
+@pytest.mark.parametrize(
+    ("repository", "address"),
+    [
+        ("", ""),
+        ("who/what", "https://who.github.io/what/"),
+        ("Who/What", "https://who.github.io/What/"),
+        ("who/who.github.io", "https://who.github.io/"),
+    ],
+)
+def test_a_repository_s_pages_have_their_address(repository: str, address: str):
+    assert site.pages_address(repository) == address
+
+
+def test_an_address_is_a_folder_on_the_web():
+    assert site.checked_address("https://x.org/course") == "https://x.org/course/"
+    for wrong in ("x.org", "https://", "https://x.org/?q=1", 'https://x.org/"'):
+        with pytest.raises(site.StoppedError, match="--address takes"):
+            site.checked_address(wrong)
 
 
 def test_package_fingerprint_sees_code_and_look_but_not_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

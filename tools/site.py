@@ -1,5 +1,8 @@
 """Build the site into _build/html, or build and serve it: `python tools/site.py build`, `… serve [--port N]`.
 
+A site that is published has an address, from `--address` or, where a workflow of GitHub builds it, from the repository.
+Only such a site has a service worker, a map for search engines and previews; one that is served here has none of them.
+
 Three steps: bundle the JavaScript, run the notebooks whose code or package changed (one process per core, into
 _build/.jupyter_cache), and let Jupyter Book write the pages. When nothing changed since the last build, none of them.
 """
@@ -22,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +71,37 @@ def installed() -> str:
     return " ".join(sorted(f"{d.name}=={d.version}" for d in importlib.metadata.distributions()))
 
 
-def fingerprint() -> str:
+@dataclass(frozen=True)
+class Options:
+    """What can be chosen about a build: where it will be published (empty: nowhere), and whether solutions are in."""
+
+    address: str = ""
+    solutions: bool = True
+
+
+def pages_address(repository: str) -> str:
+    """Where GitHub shows the pages of a repository `owner/name`; empty without one."""
+    owner, _, name = repository.partition("/")
+    own = name.lower() == f"{owner}.github.io".lower()
+    return f"https://{owner.lower()}.github.io/{'' if own else f'{name}/'}" if name else ""
+
+
+def checked_address(text: str) -> str:
+    """An address with a slash at its end.
+
+    Raises:
+        StoppedError: it is not one under which a site can be published.
+    """
+    if not re.fullmatch(r"https?://[\w.-]+(:\d+)?(/[\w./~-]*)?", text):
+        raise StoppedError(f"--address takes the address of the site's folder, https://…/; got {text!r}")
+    return text.rstrip("/") + "/"
+
+
+def fingerprint(options: Options) -> str:
     """A hash of everything that the site is made of."""
     sources = [file for name in SOURCES for file in files_below(ROOT / name)]
-    return digest(sources, installed(), platform.python_version(), os.environ.get("GITHUB_REPOSITORY", ""))
+    repository = os.environ.get("GITHUB_REPOSITORY", "")
+    return digest(sources, installed(), platform.python_version(), repository, repr(options))
 
 
 def package_fingerprint() -> str:
@@ -102,9 +133,27 @@ def bundle() -> str:
 
 
 def notebooks() -> list[Path]:
-    """The notebooks that the table of contents names."""
+    """The notebooks to run of those that the table of contents names: solutions carry what they printed."""
     names = re.findall(r"^[ -]*(?:file|root): *(\S+) *$", (ROOT / "_toc.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    return [path for name in names if (path := ROOT / f"{name}.ipynb").exists()]
+    found = [path for name in names if (path := ROOT / f"{name}.ipynb").exists()]
+    return [path for path in found if path.parent.name != "solutions"]
+
+
+def contents(options: Options) -> Path:
+    """The table of contents to build from: `_toc.yml`, or a copy of it that names no solution."""
+    import yaml
+
+    toc = ROOT / "_toc.yml"
+    if options.solutions:
+        return toc
+    table = yaml.safe_load(toc.read_text(encoding="utf-8"))
+    for part in table.get("parts", []):
+        part["chapters"] = [page for page in part["chapters"] if not page["file"].startswith("solutions/")]
+    table["parts"] = [part for part in table.get("parts", []) if part["chapters"]]
+    BUILD.mkdir(exist_ok=True)
+    short = BUILD / "toc-without-solutions.yml"
+    short.write_text(yaml.safe_dump(table, sort_keys=False), encoding="utf-8")
+    return short
 
 
 def refresh_cache() -> None:
@@ -205,13 +254,15 @@ def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def write_pages() -> str:
+def write_pages(options: Options) -> str:
     """Step 3: Jupyter Book, where every warning is an error."""
     call = f"import sys; sys.modules[{SPARED!r}] = None; from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
+    command += ["--toc", str(contents(options))]
+    environment = {**os.environ, "QKV_ADDRESS": options.address}
     # A file and not a pipe: a pipe would be waited for as long as any process that Sphinx started keeps it open.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=said, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=said, check=False)
         said.seek(0)
         problems = re.sub(r"\x1b\[[\d;]*m", "", said.read())
     if done.returncode:
@@ -228,17 +279,17 @@ def timed(number: int, name: str, step: Callable[[], str]) -> None:
     print(f" {time.perf_counter() - start:.1f} s{f'  ({said})' if said else ''}", flush=True)
 
 
-def build() -> None:
+def build(options: Options) -> None:
     """Build what changed."""
     stamp, start = HTML / ".inputs", time.perf_counter()
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint():
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint(options):
         print(f"nothing changed since the last build ({time.perf_counter() - start:.1f} s)")
         return
     stamp.unlink(missing_ok=True)
     timed(1, "widgets", bundle)
-    current = fingerprint()  # before the pages are made: what is edited meanwhile belongs to the next build
+    current = fingerprint(options)  # before the pages are made: what is edited meanwhile belongs to the next build
     timed(2, "notebooks", execute)
-    timed(3, "pages", write_pages)
+    timed(3, "pages", functools.partial(write_pages, options))
     stamp.write_text(current, encoding="utf-8")
     print(f"built in {time.perf_counter() - start:.1f} s: {HTML.relative_to(ROOT)}/index.html")
 
@@ -274,9 +325,9 @@ def free_port(first: int) -> int:
     raise StoppedError(f"ports {first} to {first + 99} are all taken; choose one with --port")
 
 
-def serve(port: int | None) -> None:
+def serve(port: int | None, options: Options) -> None:
     """Build, then serve until Ctrl-C."""
-    build()
+    build(options)
     chosen = port or free_port(8000)
     handler = functools.partial(Handler, directory=str(HTML))
     with http.server.ThreadingHTTPServer(("127.0.0.1", chosen), handler) as server:
@@ -291,11 +342,20 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("build", help="build what changed")
-    commands.add_parser("serve", help="build, then serve").add_argument("--port", type=int)
+    for_build = commands.add_parser("build", help="build what changed")
+    for_build.add_argument("--address", metavar="URL", help="where the site will be published")
+    for_serve = commands.add_parser("serve", help="build, then serve")
+    for_serve.add_argument("--port", type=int)
+    for command in (for_build, for_serve):
+        command.add_argument("--without-solutions", action="store_true", help="leave out the pages with solutions")
     chosen = parser.parse_args(arguments)
     try:
-        build() if chosen.command == "build" else serve(chosen.port)
+        if chosen.command == "serve":
+            serve(chosen.port, Options(solutions=not chosen.without_solutions))
+        else:
+            given = chosen.address or pages_address(os.environ.get("GITHUB_REPOSITORY", ""))
+            address = checked_address(given) if given else ""
+            build(Options(address=address, solutions=not chosen.without_solutions))
     except (StoppedError, OSError) as problem:
         print(f"\n\nStopped: {problem}", file=sys.stderr)
         return 1

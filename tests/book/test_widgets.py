@@ -2,7 +2,7 @@
 
 import json
 
-from qkv_site.widgets import STATE, VIEW, slim, slots
+from qkv_site.widgets import STATE, VIEW, limits, slim, slots
 
 LAB = {
     "model_name": "AnyModel",
@@ -38,10 +38,19 @@ def test_slim_state_cannot_end_its_script_element():
 
 def test_each_view_has_a_place_that_knows_its_widget():
     view = f'<script type="{VIEW}">{{"model_id": "a", "version_major": 2}}</script>'
-    html = slots(f"<p>before</p>{view}<p>after</p>", {"a": "ScalingLab"})
-    assert f'<div class="qkv-slot" data-for="ScalingLab">{view}<noscript>' in html
-    assert html.startswith("<p>before</p>")
-    assert html.endswith("</div><p>after</p>")
+    html = slots(f"<p>before</p>{view}<p>between</p>{view}<p>after</p>", {"a": "ScalingLab"})
+    assert f'<p>before</p><div class="qkv-slot" id="widget-1" data-for="ScalingLab">{view}<noscript>' in html
+    assert f'<div class="qkv-slot" id="widget-2" data-for="ScalingLab">{view}<noscript>' in html
+    assert html.count('</noscript></div><p class="qkv-share"><button type="button">Copy link</button>') == 2
+    assert html.endswith("</p><p>after</p>")
+
+
+def test_limits_of_what_a_link_may_set_are_the_traits_own():
+    saved = json.loads(slim(BUNDLE)[0])
+    assert saved["limits"]["ScalingLab"]["d_k"] == {"one": [2**i for i in range(11)]}
+    assert saved["limits"]["ScalingLab"]["seed"] == {"whole": [0, 2**32 - 1]}
+    assert limits("Predict").keys() == {"guess"}, "a link must not change what is asked"
+    assert limits("Unknown") == {}
 
 
 def test_nothing_happens_on_a_page_without_widgets():

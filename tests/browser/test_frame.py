@@ -1,11 +1,14 @@
 """The frame of a page in a real browser: theme, drawers, contents, copying, search; by keyboard, and from a file."""
 
+import re
 from collections.abc import Callable
+from importlib.metadata import version
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import SITE
+from .conftest import SITE, pages
 
 pytestmark = pytest.mark.browser
 
@@ -100,6 +103,67 @@ def test_search_finds_a_page(visit: Visit, site: str, where: str):
     expect(page.get_by_label("Words that a page must contain")).to_have_value("softmax")
     found.click()
     expect(page.locator("h1")).to_contain_text("Notation")
+
+
+FOUND_FIRST = {
+    "√d_k": "Why divide by √d_k",
+    "sqrt(d_k)": "Why divide by √d_k",
+    "dₖ": "d_k",
+    "QKᵀ": "Self-attention you can touch",
+    "QK^T": "Self-attention you can touch",
+    r"Q K^\top": "",
+    "注意力": "Glossary › attention (注意力)",
+    "权重": "Glossary › weight (權重, 权重)",
+    "queries": "",
+    "masked_fill": "",
+    "Vaswani": "References › Vaswani et al., 2017",
+}
+
+
+def test_search_finds_symbols_and_chinese(visit: Visit):
+    page = visit(f"search.html?q={quote('√d_k')}")
+    expect(page.locator("#search-results a").first).to_contain_text("√d_k")
+    for query, first in FOUND_FIRST.items():
+        page.get_by_label("Words that a page must contain").fill(query)
+        expect(page.locator("#search-status"), query).to_contain_text("Found in")
+        expect(page.locator("#search-results a").first, query).to_contain_text(first)
+        places = page.eval_on_selector_all("#search-results a", "links => links.map(link => link.href)")
+        assert not [place for place in places if "solutions/" in place]
+
+
+def test_search_answers_while_one_types_and_leads_to_the_place(visit: Visit):
+    page = visit("search.html")
+    box = page.get_by_label("Words that a page must contain")
+    box.fill("attention zebra")
+    expect(page.locator("#search-status")).to_have_text("Found nowhere in the course.")
+    box.fill("attention sink")
+    page.locator("#search-results a").first.click()
+    page.wait_for_url("**/book/glossary.html#term-attention-sink")
+    assert page.evaluate("document.querySelector(':target') !== null")
+
+
+def test_no_exercise_leads_to_a_solution(visit: Visit):
+    for path in (path for path in pages() if path.startswith("exercises/")):
+        text = (SITE / path).read_text(encoding="utf-8")
+        assert "solutions/" not in text, path
+    listed = (SITE / "book" / "instructors.html").read_text(encoding="utf-8")
+    assert 'href="../solutions/01_sequence_inputs.html"' in listed
+    contents = listed[listed.index('class="sidebar-tree"') :]
+    assert contents.index('href="references.html"') < contents.index("../solutions/01_"), "they come last"
+    page = visit("solutions/03_scaling.html")
+    expect(page.locator("h1")).to_contain_text("Solutions to chapter 3")
+    assert page.locator("meta[name=robots]").get_attribute("content") == "noindex"
+
+
+@pytest.mark.parametrize("path", pages())
+def test_every_page_says_what_it_is(path: str):
+    text = (SITE / path).read_text(encoding="utf-8")
+    for needed in ('<meta name="description" content="', 'property="og:title"', 'property="og:image"', "<title>"):
+        assert text.count(needed) == 1, needed
+    if path != "index.html":
+        assert f"QKV {version('qkv')}." in text
+        assert re.search(r'<link rel="[^"]*\bicon" href="[^"]*favicon.svg', text)
+    assert "Project name not set" not in text
 
 
 def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):

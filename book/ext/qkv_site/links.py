@@ -1,4 +1,4 @@
-"""Links that find their mark: a work's entry in the references, a term's in the glossary, a chapter on the map.
+"""Links that find their mark: a work's entry in the references, a term's in the glossary.
 
 Notebooks link to whole pages, `[Vaswani et al., 2017](../book/references.md)` or `[softmax](../book/glossary.md)`, so
 that the links work in JupyterLab too. On the site what a link says leads to the entry itself. A work that is not in
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape
-from typing import Any
 
 from docutils import nodes
 from pybtex.database import Entry, Person
@@ -21,7 +19,6 @@ from pybtex.style.sorting import BaseSortingStyle
 from pybtex.style.template import Node, field, href, optional, sentence
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 LOGGER = logging.getLogger(__name__)
 REFERENCES, GLOSSARY = "book/references", "book/glossary"
@@ -139,57 +136,6 @@ def lead(link: nodes.reference, anchor: str | None, missing: str) -> None:
         link["refuri"] += f"#{anchor}"
 
 
-# --- the map of the course ------------------------------------------------------------------------------------------
-
-
-class CourseMap(SphinxDirective):
-    """`{course-map}` lists the chapters that exist. A line of it is a chapter's file and the question it answers."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Leave a place; the titles of other pages are known once all are read."""
-        place = nodes.container(classes=["qkv-map"])
-        place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
-        return [place]
-
-
-def draw_map(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Fill the map with the chapters that exist."""
-    for place in document.findall(nodes.container):
-        questions: dict[str, str] = place.get("questions", {})
-        if questions:
-            rows = [chapter_row(app, page, name, asked) for name, asked in questions.items() if exists(app, name)]
-            place.children = [nodes.raw("", f"<ol>{''.join(rows)}</ol>", format="html")]
-            del place["questions"]
-
-
-def exists(app: Sphinx, name: str) -> bool:
-    """Whether the book has the chapter."""
-    return f"chapters/{name}" in app.env.found_docs
-
-
-def chapter_row(app: Sphinx, page: str, name: str, question: str) -> str:
-    """A chapter on the map: its number, title, question and time, and its exercises where there are some."""
-    chapter, exercise = f"chapters/{name}", f"exercises/{name}"
-    about: dict[str, Any] = app.env.metadata[chapter]
-    title = app.env.titles[chapter].astext()
-    more = f"<span>about {about['qkv_minutes']} minutes of reading</span>"
-    if exercise in app.env.found_docs:
-        more += f' <a href="{app.builder.get_relative_uri(page, exercise)}">Exercises</a>'
-    return (
-        f'<li value="{int(name[:2])}"><a href="{app.builder.get_relative_uri(page, chapter)}">{escape(title)}</a>'
-        f"<p>{escape(question)}</p><p>{more}</p></li>"
-    )
-
-
-def resolve(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Once every page was read, and before this one is written."""
-    aim(app, document, page)
-    draw_map(app, document, page)
-
-
 def setup(app: Sphinx) -> None:
-    """Register the directive, and run when links are resolved."""
-    app.add_directive("course-map", CourseMap)
-    app.connect("doctree-resolved", resolve, priority=900)
+    """Run when links are resolved: once every page was read, and before this one is written."""
+    app.connect("doctree-resolved", aim, priority=900)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from . import navigation, widgets
+from .published import site_of
 
 # What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
 NEEDS = {
@@ -17,15 +20,23 @@ NEEDS = {
     "tokens.css": "",
     "qkv.css": "",
     "page.js": "",
+    "progress.js": "",
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     "qkv-site.js": widgets.VIEW,
 }
-SEARCH = {"documentation_options.js", "doctools.js", "sphinx_highlight.js"}
-SHARED = {*NEEDS, *SEARCH, "searchtools.js", "language_data.js", "favicon.svg", "qkv-site-licenses.txt"}
+SHARED = {*NEEDS, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
+MISSED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
+# In prose alone: inside a tag, a script, a figure or code, a span would do harm.
+PROSE = re.compile(r"(<(?:p|li|td|dd|em|strong)[^>]*>)([^<]*[\u4e00-\u9fff][^<]*)")
+CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+TAGLINE = (
+    "A course on self-attention: live widgets on every page, the same text as notebooks, and checks that name the "
+    "mistake."
+)
 WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span class="qkv-value">V</span>'
 
 
@@ -34,10 +45,10 @@ def local_name(asset: Any) -> str:
     return str(getattr(asset, "filename", asset)).split("?")[0].removeprefix("_static/")
 
 
-def needed(asset: Any, text: str, page: str) -> bool:
+def needed(asset: Any, text: str) -> bool:
     """Whether a page with this text needs a script or style."""
     name = local_name(asset)
-    return (name in SEARCH and page == "search") or (name in NEEDS and NEEDS[name] in text)
+    return name in NEEDS and NEEDS[name] in text
 
 
 def take_state(context: dict[str, Any]) -> None:
@@ -62,11 +73,12 @@ def accessible(body: str) -> str:
     """The text of a page with what docutils writes mended for screen readers.
 
     The role of a reference is deprecated, and its parent is a list. What opens hidden code has a name of its own. The
-    corner of a table that names rows and columns is empty, and so no header of anything.
+    corner of a table that names rows and columns is empty, and so no header of anything. Chinese is read as Chinese.
     """
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     body = body.replace(' aria-label="Toggle hidden content"', "")
-    return re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
+    body = re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
+    return PROSE.sub(lambda found: found[1] + CHINESE.sub(r'<span lang="zh">\g<0></span>', found[2]), body)
 
 
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
@@ -76,22 +88,21 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
     text = "".join((context["body"], context["furo_navigation_tree"], *titles))
     for kind in ("script_files", "css_files"):
-        context[kind][:] = [asset for asset in context[kind] if needed(asset, text, page)]
+        context[kind][:] = [asset for asset in context[kind] if needed(asset, text)]
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     context["qkv_wordmark"] = WORDMARK
+    context["qkv_version"] = importlib.metadata.version("qkv")
+    context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE
     navigation.compose(context, page)
-    if doctree is not None:
-        context["qkv_description"] = described(doctree)
-        if page.startswith(NOTEBOOKS):
-            line = app.builder.templates.render("partials/ties.html", navigation.ties(app, page, context))
-            context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
+    if doctree is not None and page.startswith(NOTEBOOKS):
+        line = app.builder.templates.render("partials/ties.html", navigation.ties(app, page, context))
+        context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 
-FIRST_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>QKV: self-attention you can touch</title>
-<meta http-equiv="refresh" content="0; url={first}"><link rel="canonical" href="{first}"></head>
-<body><p><a href="{first}">QKV: self-attention you can touch</a></p></body></html>
-"""
+def others(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The page that a server shows for an address that is none."""
+    places = [(name, text) for name, text in MISSED if name in app.env.found_docs or name == "search"]
+    yield "404", {"places": places}, "404.html"
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
@@ -99,7 +110,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None:
         return
     site = Path(app.outdir)
-    (site / "index.html").write_text(FIRST_PAGE.format(first=f"{app.config.root_doc}.html"), encoding="utf-8")
+    first = app.builder.templates.render("first.html", {"first": app.config.root_doc, "about": TAGLINE, **site_of(app)})
+    (site / "index.html").write_text(first, encoding="utf-8")
     for file in (site / "_static").rglob("*"):
         shared = file.parent.name == "fonts" or file.relative_to(site / "_static").as_posix() in SHARED
         if file.is_file() and not shared:
@@ -115,5 +127,7 @@ def setup(app: Sphinx) -> None:
     app.add_css_file("qkv-site.css")
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
+    app.add_js_file("progress.js", loading_method="defer")
+    app.connect("html-collect-pages", others)
     app.connect("html-page-context", compose, priority=900)
     app.connect("build-finished", finish, priority=900)

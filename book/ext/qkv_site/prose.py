@@ -46,6 +46,7 @@ CODE = {
     "w_v": "value",
 }
 FIGURE_STYLE = re.compile(r"<style data-qkv-tokens>.*?</style>", re.DOTALL)
+LONG_PATH = re.compile(r'(?<= d=")[^"]{2000,}')
 BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\"img\")(?![^>]*aria-label=\"[^\"]+\")")
 
 
@@ -77,11 +78,16 @@ def colour_words(document: nodes.document) -> None:
 
 
 def share_palette(document: nodes.document) -> None:
-    """The page has the palette already; the copy that each figure carries for other places is left out."""
+    """The page has the palette already; the copy that each figure carries is left out, and long paths are shortened."""
     for raw in document.findall(nodes.raw):
         if "data-qkv-tokens" in raw.astext():
-            text = FIGURE_STYLE.sub("", raw.astext())
+            text = LONG_PATH.sub(shortened, FIGURE_STYLE.sub("", raw.astext()))
             raw.replace_self(nodes.raw("", text, **raw.non_default_attributes()))
+
+
+def shortened(path: re.Match[str]) -> str:
+    """A path of hundreds of points to a tenth of a point: half a hair's width, and a page of fewer bytes."""
+    return re.sub(r"\d+\.\d\d", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), path[0])
 
 
 def require_alt_text(document: nodes.document) -> None:
@@ -92,6 +98,15 @@ def require_alt_text(document: nodes.document) -> None:
     for raw in document.findall(nodes.raw):
         if bare := BARE_IMAGE.search(raw.astext()):
             LOGGER.warning("a picture without alt text: %s", bare[0][:80], location=raw)
+
+
+def name_solutions(app: Sphinx, document: nodes.document) -> None:
+    """A solution is the source of an exercise, title included: on the site it says which of the two it is."""
+    title = document.next_node(nodes.title)
+    if app.env.docname.startswith("solutions/") and title is not None:
+        for text in title.findall(nodes.Text):
+            text.parent.replace(text, nodes.Text(text.replace("Exercises for", "Solutions to")))
+            return
 
 
 def minutes(document: nodes.document) -> int:
@@ -109,5 +124,6 @@ def mark(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run once a page has been read."""
+    """Run once a page has been read; titles before they are collected."""
+    app.connect("doctree-read", name_solutions, priority=100)
     app.connect("doctree-read", mark)

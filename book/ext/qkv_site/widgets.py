@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import count
+from typing import Any
+
+import qkv.widgets
+from qkv.widgets.base import limits_of
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -26,15 +31,31 @@ def slim(bundle: str) -> tuple[str, dict[str, str]]:
         if model["model_module"] == "anywidget"
     }
     classes = {key: model["state"].get("_name", "") for key, model in models.items()}
-    return json.dumps({"state": models}, separators=(",", ":")).replace("<", "\\u003c"), classes
+    saved = {"state": models, "limits": {name: limits(name) for name in sorted({*classes.values()} - {""})}}
+    return json.dumps(saved, separators=(",", ":")).replace("<", "\\u003c"), classes
+
+
+def limits(name: str) -> dict[str, Any]:
+    """What a link may set of the widgets of a class; nothing where the class is not one of the course's."""
+    try:
+        return limits_of(getattr(qkv.widgets, name))
+    except AttributeError:
+        return {}
+
+
+WITHOUT = "<noscript><p>This is a live widget. It needs JavaScript.</p></noscript>"
+SHARE = '<p class="qkv-share"><button type="button">Copy link</button> <span role="status"></span></p>'
 
 
 def slots(body: str, classes: dict[str, str]) -> str:
-    """Put each widget's view in an element that reserves its height, so that nothing moves when it comes alive."""
+    """Put each widget's view in an element that reserves its height, so that nothing moves when it comes alive.
+
+    Its number on the page is what links lead to, and below it is what copies such a link.
+    """
+    numbers = count(1)
 
     def slot(view: re.Match[str]) -> str:
         name = classes.get(json.loads(view[1])["model_id"], "")
-        without = "<noscript><p>This is a live widget. It needs JavaScript.</p></noscript>"
-        return f'<div class="qkv-slot" data-for="{name}">{view[0]}{without}</div>'
+        return f'<div class="qkv-slot" id="widget-{next(numbers)}" data-for="{name}">{view[0]}{WITHOUT}</div>{SHARE}'
 
     return VIEW_SCRIPT.sub(slot, body)

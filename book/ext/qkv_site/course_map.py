@@ -1,0 +1,122 @@
+"""Maps of the course: the chapters with the questions that they answer, and all of it with the reader's progress.
+
+The progress is kept in the reader's browser alone; `progress.js` shows it in the places that are left here.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+
+class CourseMap(SphinxDirective):
+    """`{course-map}` lists the chapters that exist. A line of it is a chapter's file and the question it answers."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Leave a place; the titles of other pages are known once all are read."""
+        place = nodes.container(classes=["qkv-map"])
+        place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
+        return [place]
+
+
+class ProgressMap(SphinxDirective):
+    """`{progress-map}` lists every chapter with its sections and its exercises, and what the reader has read of it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave a place, as above."""
+        return [nodes.container(classes=["qkv-map", "qkv-progress-map"])]
+
+
+def draw(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Fill the maps of a page with the chapters that exist."""
+    for place in document.findall(nodes.container):
+        if "qkv-progress-map" in place["classes"]:
+            place.children = [nodes.raw("", CONTROLS + listed(progress_rows(app, page)), format="html")]
+        elif "questions" in place:
+            asked: dict[str, str] = place.attributes.pop("questions")
+            rows = [
+                question_row(app, page, name, text) for name, text in asked.items() if exists(app, "chapters", name)
+            ]
+            place.children = [nodes.raw("", listed(rows), format="html")]
+
+
+def listed(rows: list[str]) -> str:
+    """The rows as a list."""
+    return f"<ol>{''.join(rows)}</ol>"
+
+
+def exists(app: Sphinx, folder: str, name: str) -> bool:
+    """Whether the book has the page."""
+    return f"{folder}/{name}" in app.env.found_docs
+
+
+def link(app: Sphinx, page: str, target: str, text: str, anchor: str = "") -> str:
+    """A link from a page to another."""
+    return f'<a href="{app.builder.get_relative_uri(page, target)}{anchor}">{escape(text)}</a>'
+
+
+def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
+    """A chapter with its number, title, question and time, and its exercises where there are some."""
+    chapter, exercise = f"chapters/{name}", f"exercises/{name}"
+    about: dict[str, Any] = app.env.metadata[chapter]
+    more = f"<span>about {about['qkv_minutes']} minutes of reading</span>"
+    if exists(app, "exercises", name):
+        more += " " + link(app, page, exercise, "Exercises")
+    title = link(app, page, chapter, app.env.titles[chapter].astext())
+    return f'<li value="{int(name[:2])}">{title}<p>{escape(question)}</p><p>{more}</p></li>'
+
+
+def progress_rows(app: Sphinx, page: str) -> list[str]:
+    """Each chapter with its sections, and with a box for it and one for its exercises."""
+    chapters = sorted(name for name in app.env.found_docs if name.startswith("chapters/"))
+    return [progress_row(app, page, chapter.removeprefix("chapters/")) for chapter in chapters]
+
+
+def progress_row(app: Sphinx, page: str, name: str) -> str:
+    """A chapter's row: what it is, its sections, and what can be ticked."""
+    chapter, exercise = f"chapters/{name}", f"exercises/{name}"
+    title = link(app, page, chapter, app.env.titles[chapter].astext())
+    boxes = box(chapter, "read", f"about {app.env.metadata[chapter]['qkv_minutes']} minutes")
+    if exists(app, "exercises", name):
+        boxes += box(exercise, "done", link(app, page, exercise, "exercises"))
+    sections = "".join(f"<li>{link(app, page, chapter, *section)}</li>" for section in sections_of(app, chapter))
+    return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul><p>{boxes}</p></li>'
+
+
+def box(page: str, word: str, about: str) -> str:
+    """A box that says whether a page was read, or an exercise done."""
+    return (
+        f'<span class="qkv-mark">{about}<span data-visited="{page}"></span> '
+        f'<label><input type="checkbox" data-progress="{page}"> {word}</label></span>'
+    )
+
+
+def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
+    """The title and anchor of each section of a page that is about its subject."""
+    inner = app.env.tocs[page].next_node(nodes.bullet_list)
+    items = [item.next_node(nodes.reference) for item in inner.children] if inner is not None else []
+    found = [(item.astext(), item["anchorname"]) for item in items if item is not None]
+    return [(title, anchor) for title, anchor in found if title not in {"Summary", "Exercises", "References"}]
+
+
+CONTROLS = """<div class="qkv-progress">
+<p role="status"></p>
+<p><button type="button" data-do="export">Export</button>
+<button type="button" data-do="import">Import</button>
+<button type="button" data-do="clear">Clear</button>
+<input type="file" accept=".json,application/json" aria-label="A file with progress" hidden></p>
+</div>"""
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directives, and draw when links are resolved."""
+    app.add_directive("course-map", CourseMap)
+    app.add_directive("progress-map", ProgressMap)
+    app.connect("doctree-resolved", draw, priority=900)

@@ -1,0 +1,179 @@
+// What the reader has visited and read, in this browser alone: one entry of localStorage, which nothing sends anywhere.
+
+(() => {
+  const KEY = "qkv-progress";
+  const FORMAT = { format: "qkv-progress", version: 1 };
+  const TRACKED = /^(chapters|exercises)\/[\w-]+$/;
+  const LEAST = 10_000; // ms before the end of a chapter counts as reached by reading
+  const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+  const here = document.querySelector("[data-page]")?.dataset.page ?? "";
+  const map = document.querySelector(".qkv-progress-map");
+  const today = () => new Date().toISOString().slice(0, 10);
+
+  /** The pages of a text that was kept or imported, each with the days on which it was visited and read. */
+  function pagesOf(text) {
+    const { format, version, pages } = JSON.parse(text);
+    if (format !== FORMAT.format || version !== FORMAT.version) throw new Error("it is no file of this course");
+    const clean = ([page, days]) => [page, Object.fromEntries(Object.entries(days).filter(known))];
+    const known = ([what, day]) => ["visited", "read"].includes(what) && DAY.test(day);
+    return Object.fromEntries(
+      Object.entries(pages)
+        .filter(([page, days]) => TRACKED.test(page) && days && typeof days === "object")
+        .map(clean),
+    );
+  }
+
+  const written = (pages) => JSON.stringify({ ...FORMAT, pages }, null, 2);
+
+  function load() {
+    try {
+      return pagesOf(localStorage.getItem(KEY) ?? written({}));
+    } catch {
+      return {}; // storage is blocked, or holds something else
+    }
+  }
+
+  /** Keep the pages; whether the browser let us. */
+  function save(pages) {
+    try {
+      if (Object.keys(pages).length) localStorage.setItem(KEY, written(pages));
+      else localStorage.removeItem(KEY);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function note(page, what, day) {
+    const pages = load();
+    pages[page] = { ...pages[page], [what]: day };
+    if (!day) delete pages[page][what];
+    const kept = save(pages);
+    show();
+    return kept;
+  }
+
+  // ---- what is shown
+
+  const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+  const pageOf = (link) => {
+    const { origin, pathname } = new URL(link.href);
+    const inside = origin === root.origin && pathname.startsWith(root.pathname);
+    return inside ? pathname.slice(root.pathname.length).replace(/\.html$/, "") : "";
+  };
+
+  function show() {
+    const pages = load();
+    for (const link of document.querySelectorAll(".sidebar-tree a")) {
+      link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
+    }
+    if (map) showMap(pages);
+  }
+
+  function showMap(pages) {
+    const boxes = [...map.querySelectorAll("[data-progress]")];
+    for (const box of boxes) box.checked = Boolean(pages[box.dataset.progress]?.read);
+    for (const place of map.querySelectorAll("[data-visited]")) {
+      const { visited, read } = pages[place.dataset.visited] ?? {};
+      place.textContent = read ? `, ${read}` : visited ? `, opened ${visited}` : "";
+    }
+    const of = (kind) => {
+      const all = boxes.filter((box) => box.dataset.progress.startsWith(kind));
+      return `${all.filter((box) => box.checked).length} of ${all.length}`;
+    };
+    say(`You have read ${of("chapters")} chapters and done ${of("exercises")} sets of exercises.`);
+  }
+
+  function say(words) {
+    map.querySelector("[role=status]").textContent = words;
+  }
+
+  // ---- what the reader does with it
+
+  function download() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([written(load())], { type: "application/json" }));
+    link.download = "qkv-progress.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  /** Add what a file holds to what is here; the earlier day of two counts. */
+  async function take(file) {
+    try {
+      const pages = load();
+      for (const [page, days] of Object.entries(pagesOf(await file.text()))) {
+        pages[page] ??= {};
+        for (const [what, day] of Object.entries(days)) {
+          if (!pages[page][what] || day < pages[page][what]) pages[page][what] = day;
+        }
+      }
+      if (!save(pages)) throw new Error("this browser keeps nothing");
+      show();
+    } catch (problem) {
+      say(`The file cannot be read: ${problem.message}.`);
+    }
+  }
+
+  function clear(button) {
+    const before = load();
+    save({});
+    show();
+    say("Cleared. Nothing is kept.");
+    const undo = button.cloneNode();
+    delete undo.dataset.do;
+    undo.textContent = "Undo";
+    undo.addEventListener("click", () => {
+      save(before);
+      undo.remove();
+      show();
+      button.focus();
+    });
+    button.parentElement.querySelector("[data-undo]")?.remove();
+    undo.dataset.undo = "";
+    button.after(" ", undo);
+  }
+
+  if (map) {
+    const file = map.querySelector("input[type=file]");
+    file.addEventListener("change", async () => {
+      if (file.files.length) await take(file.files[0]);
+      file.value = "";
+    });
+    const actions = { export: download, import: () => file.click(), clear };
+    for (const button of map.querySelectorAll("button[data-do]")) {
+      button.addEventListener("click", () => actions[button.dataset.do](button));
+    }
+    map.addEventListener("change", ({ target }) => {
+      if (!target.dataset.progress) return;
+      if (!note(target.dataset.progress, "read", target.checked && today())) say("This browser keeps nothing.");
+    });
+  }
+
+  if (TRACKED.test(here)) {
+    const { visited } = load()[here] ?? {};
+    if (!visited) note(here, "visited", today());
+  }
+  // A chapter is read when its end was in sight, a while after it was opened. Exercises are ticked by hand.
+  const end = document.querySelector("footer");
+  if (end && here.startsWith("chapters/") && !load()[here]?.read) {
+    let inSight = false;
+    const check = () => {
+      if (!inSight || performance.now() < LEAST) return;
+      observer.disconnect();
+      inSight = false;
+      note(here, "read", today());
+    };
+    const observer = new IntersectionObserver(([{ isIntersecting }]) => {
+      inSight = isIntersecting;
+      check();
+    });
+    observer.observe(end);
+    setTimeout(check, LEAST + 50);
+  }
+  addEventListener("storage", ({ key }) => {
+    if (key === KEY) show();
+  });
+  show();
+})();

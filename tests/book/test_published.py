@@ -1,0 +1,56 @@
+"""What a published site has besides its pages."""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from qkv_site.published import anchored, finish, sitemap, worker
+
+ADDRESS = "https://who.github.io/what/"
+
+
+def app(site: Path, address: str) -> SimpleNamespace:
+    pages = {"book/index", "chapters/01_x", "solutions/01_x"}
+    return SimpleNamespace(
+        outdir=site, config=SimpleNamespace(qkv_address=address), env=SimpleNamespace(found_docs=pages)
+    )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    for name in ("404.html", "index.html", "chapters/01_x.html", "_static/page.js", "objects.inv", "reports/x.log"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{name}", encoding="utf-8")
+    return tmp_path
+
+
+def test_search_engines_are_told_of_every_page_but_solutions(site: Path):
+    listed = re.findall("<loc>(.*?)</loc>", sitemap(app(site, ADDRESS)))
+    assert listed == [f"{ADDRESS}book/index.html", f"{ADDRESS}chapters/01_x.html"]
+
+
+def test_the_worker_knows_every_file_of_one_build(site: Path):
+    files = json.loads(re.search(r"const FILES = (.*);", worker(site))[1])
+    assert files == ["404.html", "_static/page.js", "chapters/01_x.html", "index.html"]
+    before = worker(site).splitlines()[0]
+    (site / "_static" / "page.js").write_text("changed", encoding="utf-8")
+    assert worker(site).splitlines()[0] != before, "browsers would keep the old build for ever"
+
+
+def test_only_a_site_with_an_address_has_a_worker(site: Path):
+    finish(app(site, ADDRESS), None)
+    assert (site / "sw.js").exists()
+    assert (site / "sitemap.xml").exists()
+    finish(app(site, ""), None)
+    assert not (site / "sw.js").exists()
+    assert not (site / "sitemap.xml").exists()
+
+
+def test_the_page_for_missing_addresses_works_at_any_depth():
+    page = '<link href="_static/qkv.css?v=1"><a href="book/index.html">x</a><a href="#top">y</a><a href="https://x.org/a.html">'
+    assert anchored(page, ADDRESS) == (
+        '<link href="/what/_static/qkv.css?v=1"><a href="/what/book/index.html">x</a><a href="#top">y</a>'
+        '<a href="https://x.org/a.html">'
+    )

@@ -1,0 +1,105 @@
+"""The map of the course: what was read is noted in this browser alone, and can be taken along and forgotten."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+Visit = Callable[..., Page]
+MAP = "book/map.html"
+CHAPTER, EXERCISE = "chapters/03_scaling", "exercises/03_scaling"
+
+
+def kept(page: Page) -> dict[str, dict[str, str]]:
+    return json.loads(page.evaluate("localStorage.getItem('qkv-progress')") or '{"pages": {}}')["pages"]
+
+
+def progress(pages: object, version: int = 1) -> str:
+    return json.dumps({"format": "qkv-progress", "version": version, "pages": pages})
+
+
+def test_the_map_has_all_of_the_course(visit: Visit):
+    page = visit(MAP)
+    assert page.locator('[data-progress^="chapters/"]').count() == 7
+    assert page.locator('[data-progress^="exercises/"]').count() == 7
+    assert page.locator(".qkv-sections a").count() > 40
+    assert page.locator("main a[href*=solutions]").count() == 0
+
+
+def test_a_chapter_is_read_when_its_end_was_reached_after_a_while(visit: Visit):
+    page = visit("book/notation.html")
+    page.clock.install()
+    page.goto(page.url.replace("book/notation", CHAPTER))
+    page.locator("footer").scroll_into_view_if_needed()
+    page.wait_for_timeout(100)
+    assert kept(page)[CHAPTER].keys() == {"visited"}
+    page.clock.run_for(11_000)
+    assert kept(page)[CHAPTER].keys() == {"visited", "read"}
+    expect(page.locator(".sidebar-tree a.qkv-read")).to_have_count(1)
+
+
+def test_a_tick_is_kept_and_shown(visit: Visit):
+    page = visit(MAP)
+    page.locator(f'[data-progress="{EXERCISE}"]').check()
+    status = page.locator(".qkv-progress [role=status]")
+    expect(status).to_have_text("You have read 0 of 7 chapters and done 1 of 7 sets of exercises.")
+    page.reload()
+    expect(page.locator(f'[data-progress="{EXERCISE}"]')).to_be_checked()
+    expect(page.locator(".sidebar-tree a.qkv-read")).to_have_count(1)
+    page.locator(f'[data-progress="{EXERCISE}"]').uncheck()
+    assert kept(page) == {EXERCISE: {}}
+
+
+def test_progress_travels_as_a_file(visit: Visit, tmp_path: Path):
+    page = visit(MAP)
+    page.locator(f'[data-progress="{CHAPTER}"]').check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    file = tmp_path / "mine.json"
+    download.value.save_as(file)
+    other = visit(MAP)
+    other.locator("input[type=file]").set_input_files(file)
+    expect(other.locator(f'[data-progress="{CHAPTER}"]')).to_be_checked()
+    assert kept(other) == kept(page)
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", progress({}, version=2), '{"format": "other", "pages": {}}'])
+def test_a_file_that_is_none_of_ours_is_refused(visit: Visit, tmp_path: Path, text: str):
+    file = tmp_path / "other.json"
+    file.write_text(text, encoding="utf-8")
+    page = visit(MAP)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.locator(".qkv-progress [role=status]")).to_contain_text("The file cannot be read")
+    assert kept(page) == {}
+
+
+def test_of_a_file_only_what_is_known_is_taken(visit: Visit, tmp_path: Path):
+    file = tmp_path / "odd.json"
+    odd = {"../../etc": {"read": "2026-01-01"}, CHAPTER: {"read": "<b>", "visited": "2026-01-02", "x": "2026-01-01"}}
+    file.write_text(progress(odd), encoding="utf-8")
+    page = visit(MAP)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.locator(f'[data-visited="{CHAPTER}"]')).to_have_text(", opened 2026-01-02")
+    assert kept(page) == {CHAPTER: {"visited": "2026-01-02"}}
+
+
+def test_progress_can_be_forgotten_and_called_back(visit: Visit):
+    page = visit(MAP)
+    box = page.locator(f'[data-progress="{CHAPTER}"]')
+    box.check()
+    page.get_by_role("button", name="Clear").click()
+    expect(box).not_to_be_checked()
+    assert page.evaluate("localStorage.getItem('qkv-progress')") is None
+    page.get_by_role("button", name="Undo").click()
+    expect(box).to_be_checked()
+
+
+def test_a_broken_memory_breaks_no_page(visit: Visit):
+    page = visit(MAP)
+    page.evaluate("localStorage.setItem('qkv-progress', '{broken')")
+    page.reload()
+    expect(page.locator(".qkv-progress [role=status]")).to_contain_text("0 of 7 chapters")

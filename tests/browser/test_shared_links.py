@@ -1,0 +1,88 @@
+"""What a reader made of a widget, in the address: it can be copied, reloaded and sent, and a bad link says so."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from .conftest import SITE
+from .test_site import CHAPTERS
+
+pytestmark = pytest.mark.browser
+
+Visit = Callable[..., Page]
+CHAPTER = "chapters/03_scaling.html"
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+
+def lab(page: Page) -> tuple[str, Locator]:
+    """The name by which links call the chapter's ScalingLab, and its place."""
+    slot = page.locator('.qkv-slot[data-for="ScalingLab"]').first
+    slot.scroll_into_view_if_needed()
+    slot.locator('[data-state="ready"]').wait_for()
+    return f"ScalingLab-{slot.get_attribute('id').removeprefix('widget-')}", slot
+
+
+def test_a_discovery_can_be_sent_and_opened(visit: Visit):
+    page = visit(CHAPTER, permissions=CLIPBOARD)
+    name, slot = lab(page)
+    slot.locator("input[type=range]").first.focus()
+    page.keyboard.press("Home")
+    share = slot.locator("+ .qkv-share")
+    share.get_by_role("button", name="Copy link").click()
+    expect(share.get_by_role("status")).to_contain_text("Copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert f"{name}.d_k=1" in link
+    assert link.endswith(f"#{slot.get_attribute('id')}")
+    other = page.context.new_page()
+    other.goto(link)
+    _, opened = lab(other)
+    expect(opened.locator("input[type=range]").first).to_have_value(
+        slot.locator("input[type=range]").first.input_value()
+    )
+    expect(opened.locator('[data-number="entropy"]')).to_have_text(slot.locator('[data-number="entropy"]').inner_text())
+    expect(opened).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("where", ["served", "file"])
+def test_the_address_follows_and_a_reload_keeps_it(visit: Visit, site: str, where: str):
+    page = visit(CHAPTER, base=site if where == "served" else SITE.as_uri())
+    name, slot = lab(page)
+    box = slot.locator("input[type=checkbox]").first
+    before = box.is_checked()
+    box.set_checked(not before)
+    page.wait_for_url(f"**{name}.scaled=*")
+    page.reload()
+    lab(page)
+    expect(box).to_be_checked(checked=not before)
+    box.set_checked(before)
+    page.wait_for_url(lambda url: name not in url)
+
+
+def test_a_bad_link_is_told_and_harms_nothing(visit: Visit):
+    page = visit(CHAPTER)
+    name, slot = lab(page)
+    shown = slot.inner_text()
+    page.goto(f"{page.url}?{name}.d_k=7&{name}.scaled=maybe&{name}._name=Predict&ScalingLab-77.d_k=4")
+    _, slot = lab(page)
+    for said in ("d_k = 7,", "scaled = maybe,", "_name = Predict,"):
+        expect(slot.locator("+ .qkv-share").get_by_role("status")).to_contain_text(said)
+    expect(page.locator(".qkv-share [role=status]").first).to_contain_text("ScalingLab-77, which is not on this page")
+    assert slot.inner_text() == shown
+
+
+def test_values_that_clash_leave_the_widget_alive(visit: Visit):
+    page = visit(CHAPTER)
+    question = page.locator('.qkv-slot[data-for="Predict"]').first
+    page.goto(f"{page.url}?Predict-{question.get_attribute('id').removeprefix('widget-')}.guess=Z")
+    question.scroll_into_view_if_needed()
+    expect(question.locator('[data-state="ready"]')).to_have_count(1)
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_every_widget_has_its_own_place_and_its_link(path: str):
+    text = (SITE / path).read_text(encoding="utf-8")
+    numbers = re.findall(r'<div class="qkv-slot" id="widget-(\d+)"', text)
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+    assert text.count('<p class="qkv-share"><button type="button">Copy link</button>') == len(numbers) > 0
