@@ -20,11 +20,11 @@ from rapidfuzz.process import cdist
 
 CLOSE = 0.95  # share of the tokens that stand in the same order in both
 MIN_TOKENS = 60  # fewer of one's own say nothing
-MAX_TOKENS = 2000  # a bound on what one submission can cost
+MAX_TOKENS = 1000  # a bound on what one submission can cost
 MAX_SOURCE = 200_000  # characters
 SAMPLE = 100  # submissions that show what is usual
 ENOUGH = 20  # submissions in which a line that half of them share is nobody's own
-BLOCK = 500  # rows of the table of pairs at a time
+LETTERS = 255
 
 # A string that never ends is one too: to look for its end again and again would take time that grows with the square.
 LEXEME = re.compile(
@@ -99,19 +99,25 @@ def _tokens(code: str, known: frozenset[str]) -> Iterator[str]:
 
 
 def letter(token: str) -> str:
-    """One character for a token, the same at each run, below those that Unicode forbids."""
-    return chr(0x100 + zlib.crc32(token.encode("utf-8", "replace")) % 50_000)
+    """One character for a token, the same at each run. There are few, so that texts are compared fast."""
+    return chr(1 + zlib.crc32(token.encode("utf-8", "replace")) % LETTERS)
 
 
 def _close_pairs(codes: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """Each pair that is close, block by block: the table of all pairs of a large class would fill the memory."""
-    for start in range(0, len(codes), BLOCK):
-        rows = codes[start : start + BLOCK]
-        table = cdist(
-            rows, codes[start:], scorer=Indel.normalized_similarity, score_cutoff=CLOSE, dtype=np.float32, workers=-1
-        )
-        for i, j in zip(*np.nonzero(np.triu(table, k=1)), strict=True):
-            yield start + int(i), start + int(j), float(table[i, j])
+    """Each pair that is close.
+
+    Two texts differ at least in as many places as their counts of letters do. To compare counts first spares nearly
+    every pair of a class the longer look.
+    """
+    counts = np.array([np.bincount(np.frombuffer(code.encode("latin-1"), np.uint8), minlength=256) for code in codes])
+    counts = counts.astype(np.int16)  # at most MAX_TOKENS
+    lengths = np.array([len(code) for code in codes])
+    for i, code in enumerate(codes[:-1]):
+        apart = np.abs(counts[i + 1 :] - counts[i]).sum(1, dtype=np.int32)
+        near = i + 1 + np.nonzero(apart <= (1 - CLOSE) * (lengths[i + 1 :] + lengths[i]) + 1e-6)[0]
+        others = [codes[j] for j in near]
+        shares = cdist([code], others, scorer=Indel.normalized_similarity, score_cutoff=CLOSE, dtype=np.float32)[0]
+        yield from ((i, int(j), float(share)) for j, share in zip(near, shares, strict=True) if share > 0)
 
 
 def _groups(places: Sequence[Sequence[int]], pairs: Iterable[tuple[int, int, float]]) -> tuple[Group, ...]:

@@ -1,0 +1,101 @@
+"""How long it takes to write the results of a class, and to compare its submissions.
+
+    .venv/bin/python benchmarks/results.py [N]
+
+N results (1,000 unless told) with made-up answers: the seconds for feedback, tables, gradebook and class report; for
+reading all of them again; for comparing alone, and once more where every submission is as long as is looked at.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from qkv.grading.report import released_code
+from qkv.grading.results import Writer
+from qkv.grading.similar import MAX_TOKENS, compare
+from qkv.questions import questions_of
+
+ROOT = Path(__file__).resolve().parent.parent
+SLUG, CHAPTER = "03_scaling", 3
+NAMES = ["scores", "weights", "mixed", "total", "spread", "query", "key", "value", "out", "result"]
+
+
+def answer_code(draw: random.Random) -> str:
+    """The solution's code, with up to 25 lines of somebody's own among it."""
+    notebook = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
+    lines = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code").splitlines()
+    for _ in range(draw.randrange(25)):
+        name, left, right = (draw.choice(NAMES) for _ in range(3))
+        own = f"    {name}_{draw.randrange(9)} = {left} {draw.choice('+-*/@')} {right}.sum({draw.randrange(-3, 3)})"
+        lines.insert(draw.randrange(len(lines)), own)
+    return "\n".join(lines)
+
+
+def made_up(student: int, draw: random.Random) -> dict[str, Any]:
+    """A result as the grader gives it; one in forty could not be graded."""
+    questions = []
+    for question in questions_of(CHAPTER).values():
+        right = draw.random() < 0.7
+        idea = None if right else draw.choice(question.misconceptions).slug
+        fields = {"id": question.id, "points": float(question.points * right), "max_points": float(question.points)}
+        fields |= {"status": "passed" if right else "failed", "misconception": idea, "message": "m" * 400}
+        questions.append(fields | {"seconds": 0.1})
+    fault = student % 40 == 0
+    return {
+        "student": f"student-{student:05}",
+        "notebook": SLUG,
+        "sha256": f"{student:064x}",
+        "version": "0",
+        "seed": 7,
+        "status": "ungraded" if fault else "graded",
+        "reason": "the worker was lost" if fault else "",
+        "score": None if fault else sum(question["points"] for question in questions),
+        "max_score": float(sum(question.points for question in questions_of(CHAPTER).values())),
+        "questions": [] if fault else questions,
+        "source": answer_code(draw),
+    }
+
+
+def timed(name: str, step: Callable[[], Any]) -> Any:
+    """Do a step and print its seconds."""
+    start = time.perf_counter()
+    done = step()
+    print(f"{name:<58} {time.perf_counter() - start:6.2f} s", flush=True)
+    return done
+
+
+def main() -> None:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    draw = random.Random(3)
+    results = [made_up(student, draw) for student in range(n)]
+    like = " ".join(f"f{draw.randrange(99)}(" for _ in range(MAX_TOKENS // 2 - 9))
+    alike = [" ".join([like, *(f"f{draw.randrange(99)}(" for _ in range(9))]) for _ in range(n)]
+    long = [" ".join(f"f{draw.randrange(99)}(" for _ in range(MAX_TOKENS // 2)) for _ in range(n)]
+    with tempfile.TemporaryDirectory() as folder:
+        writer = Writer(Path(folder), seed=7)
+        start = time.perf_counter()
+        timed(f"write {n} results", lambda: [writer.write(result) for result in results])
+        timed("finish: tables, new gradebook, report", lambda: writer.finish(results, ROOT / "exercises"))
+        print(f"{'both':<58} {time.perf_counter() - start:6.2f} s")
+        asked = [(r["student"], r["notebook"], r["sha256"], r["version"]) for r in results]
+        kept = timed("read all again", lambda: [writer.kept(*one) for one in asked])
+        timed("finish again, into the same gradebook", lambda: writer.finish(results, ROOT / "exercises"))
+    print(f"kept: {sum(result is not None for result in kept)} of {n}")
+    released = released_code(ROOT / "exercises", SLUG)
+    timed("compare alone", lambda: compare([result["source"] for result in results], released))
+    timed(f"compare alone, {MAX_TOKENS} tokens each", lambda: compare(long))
+    timed(f"compare alone, {MAX_TOKENS} tokens each, all alike", lambda: compare(alike))
+    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
