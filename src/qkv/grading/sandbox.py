@@ -56,7 +56,7 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self.control, [json.dumps({"memory": memory}).encode()], [theirs.fileno()])
+            socket.send_fds(self.control, [json.dumps({"memory": memory}).encode() + b"\n"], [theirs.fileno()])
         return ours
 
     def close_session(self, channel: socket.socket, seconds: float = 5.0) -> str:
@@ -70,7 +70,7 @@ class Worker:
         with contextlib.suppress(TimeoutError):
             how = str(self._next(0.5).get("ended", ""))
         if not how:
-            self.control.sendall(b"stop")
+            self.control.sendall(b"stop\n")
             how = str(self._next(seconds).get("ended", ""))
         self._next(seconds)  # and it is free
         return how

@@ -155,7 +155,7 @@ class _Attempt:
         self.questions = list(questions)
         self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
         self.timeout = grader.settings.timeout
-        self.until = time.monotonic() + LONGEST * max(self.timeout, 1.0)
+        self.left = LONGEST * max(self.timeout, 1.0)  # seconds; what the worker itself needs is not counted
         self.skipped: dict[int, str] = {}  # cells that ended a session, and how
         self.errors: dict[int, str] = {}  # cells that raised, and what
         self.marks: dict[str, Mark] = {}
@@ -176,7 +176,15 @@ class _Attempt:
         return [question for question in self.questions if question.id not in self.marks]
 
     def is_over(self) -> bool:
-        return time.monotonic() > self.until
+        return self.left <= 0
+
+    def ask(self, session: _Session, **message: Any) -> dict[str, Any]:
+        """Ask something of a session, in the time that is left."""
+        started = time.monotonic()
+        try:
+            return session.ask(max(0.05, min(self.timeout, self.left)), **message)
+        finally:
+            self.left -= session.answered - started
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
@@ -195,7 +203,7 @@ class _Attempt:
             if number in self.skipped or not source.strip():
                 continue
             try:
-                said = session.ask(self.seconds(), do="cell", source=source, number=number, names=names)
+                said = self.ask(session, do="cell", source=source, number=number, names=names)
                 self.errors[number] = str(said.get("error", ""))[:MAX_TEXT]
             except CrashError as crash:
                 self.skipped[number] = str(crash)
@@ -237,8 +245,8 @@ class _Attempt:
         """The verdict on one definition, and how many earlier ones there are."""
         cases = self.grader.cases_of(question)
         wants_class = cases[0].script[0].act == "make"
-        said = session.ask(
-            self.seconds(), do="observe", name=question.name, back=back, wants_class=wants_class, cases=cases,
+        said = self.ask(
+            session, do="observe", name=question.name, back=back, wants_class=wants_class, cases=cases,
             gradients=question.gradients,
         )  # fmt: skip
         earlier = said.get("earlier")
@@ -266,10 +274,6 @@ class _Attempt:
         failed = [f"code cell {number} raised {error}" for number, error in self.errors.items() if error]
         return f"{text} Its {failed[0]}." if failed else text
 
-    def seconds(self) -> float:
-        """What the next step may take."""
-        return max(0.05, min(self.timeout, self.until - time.monotonic()))
-
 
 class _Session:
     """A session in the worker: questions and answers, each with its number."""
@@ -278,6 +282,7 @@ class _Session:
         self.grader = grader
         self.channel = grader.open()
         self.number = 0
+        self.answered = 0.0  # when it last answered, or was found not to
         self.ended = ""
 
     def ask(self, seconds: float, **message: Any) -> dict[str, Any]:
@@ -289,7 +294,10 @@ class _Session:
         self.number += 1
         try:
             wire.send(self.channel, {"id": self.number, "seconds": seconds, **message})
-            reply = wire.receive(self.channel, seconds + GRACE)
+            try:
+                reply = wire.receive(self.channel, seconds + GRACE)
+            finally:
+                self.answered = time.monotonic()
         except TimeoutError:
             raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
         except wire.EndedError:
