@@ -1,18 +1,24 @@
-"""Colab without Colab: its versions, the built wheel, an empty folder, every notebook."""
+"""Colab without Colab: its versions, the notebooks as they are published, their setup cell, an empty folder."""
 
 import hashlib
 import os
 import subprocess
 import sys
+import threading
 import venv
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import nbformat
 import pytest
 from filelock import FileLock
 
+from tools import publish
+
 ROOT = Path(__file__).resolve().parents[2]
 PINS = Path(__file__).with_name("requirements.txt")
-NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")])
+PAGES = list(publish.pages())
 RUN = """
 import sys, nbformat
 from nbclient import NotebookClient
@@ -45,19 +51,28 @@ def colab() -> Path:
     return python
 
 
-def install(python: Path, dist: Path) -> None:
-    """Install the wheel as a stranger would, by itself, with its dependencies; nothing else may change."""
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", dist, ROOT)
-    before = run(python, "-m", "pip", "freeze", "--all")
-    run(python, "-m", "pip", "install", "--quiet", *dist.glob("*.whl"))
+def install(python: Path, home: Path) -> None:
+    """Install the wheel as a stranger would, with the setup cell of a published notebook; nothing else may change."""
+    publish.build_wheel(home / "site")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(home / "site"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        where = publish.place("someone/qkv", f"http://127.0.0.1:{server.server_port}/")
+        publish.write_colab(where, home / "notebooks")
+        before = run(python, "-m", "pip", "freeze", "--all")
+        notebook = nbformat.read(home / "notebooks" / f"{PAGES[0]}.ipynb", as_version=4)
+        notebook.cells = [cell for cell in notebook.cells if "setup" in cell.metadata.get("tags", [])]
+        nbformat.write(notebook, home / "setup.ipynb")
+        run(python, "-c", RUN, home / "setup.ipynb", cwd=home)
+        server.shutdown()
     after = run(python, "-m", "pip", "freeze", "--all")
     changed = set(after.splitlines()) ^ set(before.splitlines())
     assert {line.split()[0].split("=")[0] for line in changed} == {"qkv"}, changed
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python of the environment with the wheel in it; one for all the processes of a test run."""
+def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Python of the environment with the wheel in it, and the published notebooks; for all processes of a test run."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -65,17 +80,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = shared / "colab"
         if not done.exists():
             python = colab()
-            install(python, tmp_path_factory.mktemp("dist"))
-            done.write_text(str(python))
-        return Path(done.read_text())
+            home = tmp_path_factory.mktemp("published")
+            install(python, home)
+            done.write_text(f"{python}\n{home / 'notebooks'}")
+        python, notebooks = done.read_text().splitlines()
+        return Path(python), Path(notebooks)
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_notebook_runs_from_an_empty_folder(installed: Path, notebook: Path, tmp_path: Path):
-    run(installed, "-c", RUN, notebook, cwd=tmp_path)
+@pytest.mark.parametrize("page", PAGES)
+def test_notebook_runs_from_an_empty_folder(installed: tuple[Path, Path], page: str, tmp_path: Path):
+    python, notebooks = installed
+    run(python, "-c", RUN, notebooks / f"{page}.ipynb", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == [], "a notebook must leave nothing beside itself"
-
-
-def test_wheel_carries_what_the_widgets_need(installed: Path, tmp_path: Path):
-    show = "import qkv, pathlib; print(*(p.name for p in pathlib.Path(qkv.__file__).parent.rglob('*')))"
-    assert {"scaling_lab.js", "scaling_lab.css", "tokens.css"} <= set(run(installed, "-c", show, cwd=tmp_path).split())

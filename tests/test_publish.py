@@ -1,0 +1,154 @@
+"""What is published: notebooks that install the package, links that lead somewhere, and no address that is made up."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tools import publish
+from tools.site import StoppedError
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = "https://someone.github.io/qkv/"
+COLAB = "https://colab.research.google.com/github/someone/qkv/blob/colab/"
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("colab") / "new"
+    assert publish.main(["colab", "--out", str(folder), "--repository", "someone/qkv"]) == 0
+    return folder
+
+
+def notebooks(folder: Path) -> dict[str, nbformat.NotebookNode]:
+    """The notebooks of a folder by page."""
+    files = sorted(folder.glob("*/*.ipynb"))
+    return {f"{file.parent.name}/{file.stem}": nbformat.read(file, as_version=4) for file in files}
+
+
+def test_chapters_and_exercises_are_published_and_no_solution(published: Path):
+    names = {
+        f"{folder}/{path.stem}" for folder in ("chapters", "exercises") for path in (ROOT / folder).glob("*.ipynb")
+    }
+    assert set(notebooks(published)) == names
+    assert {path.name for path in published.iterdir()} == {"chapters", "exercises", "README.md"}
+
+
+def test_each_badge_opens_its_own_notebook(published: Path):
+    for page, notebook in notebooks(published).items():
+        badges = re.findall(r"\[!\[Open in Colab\]\([^)]*\)\]\(([^)]*)\)", notebook.cells[0].source)
+        assert badges == [f"{COLAB}{page}.ipynb"]
+    readme = (published / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^\]]*\]\(([^)]*)\) \| \[!\[[^\]]*\]\([^)]*\)\]\(([^)]*)\) \|$", readme, re.MULTILINE)
+    assert [badge for _, badge in rows] == [f"{COLAB}{file}" for file, _ in rows]
+    assert {file.removesuffix(".ipynb") for file, _ in rows} == set(notebooks(published))
+
+
+def test_every_link_leads_to_what_is_published(published: Path):
+    found = set()
+    for notebook in notebooks(published).values():
+        for link in (
+            link for cell in notebook.cells if cell.cell_type == "markdown" for link in LINK.findall(cell.source)
+        ):
+            assert link.startswith(("https://", "#")), link
+            assert "solutions" not in link
+            if link.startswith(COLAB):
+                assert (published / link.removeprefix(COLAB)).is_file(), link
+            found.add(link.partition("#")[0])
+    assert f"{SITE}book/glossary.html" in found
+    assert f"{COLAB}exercises/03_scaling.ipynb" in found
+
+
+def test_the_first_code_cell_installs_the_wheel_where_it_is_missing(published: Path):
+    for page, notebook in notebooks(published).items():
+        first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+        assert f"%pip install --quiet {SITE}{publish.wheel_name()}" in first.source, page
+        assert 'find_spec("qkv") is None' in first.source
+        original = nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
+        others = [(a.source, b.source) for a, b in zip(original.cells, notebook.cells, strict=True)
+                  if a.cell_type == "code" and "setup" not in a.metadata.get("tags", [])]  # fmt: skip
+        assert all(one == other for one, other in others)
+
+
+def test_places_on_a_page_are_kept():
+    where = publish.place("someone/qkv", "")
+    text = "[a](../book/notation.md#shapes) and [b](02_qkv_projection.ipynb#x) and [c](https://arxiv.org)"
+    assert publish.linked(text, "chapters/03_scaling", where) == (
+        f"[a]({SITE}book/notation.html#shapes) and [b]({COLAB}chapters/02_qkv_projection.ipynb) and [c](https://arxiv.org)"
+    )
+
+
+@pytest.mark.parametrize("link", ["../solutions/03_scaling.ipynb", "../book/gone.md", "../src/qkv/cli.py"])
+def test_a_link_to_what_is_not_published_stops(link: str):
+    with pytest.raises(StoppedError, match="is not published"):
+        publish.linked(f"[see]({link})", "exercises/03_scaling", publish.place("someone/qkv", ""))
+
+
+def test_a_notebook_without_a_setup_cell_stops():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
+    with pytest.raises(StoppedError, match="tagged `setup`"):
+        publish.for_colab(notebook, "chapters/99_new", publish.place("someone/qkv", ""))
+
+
+def test_no_address_is_made_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    assert publish.main(["colab", "--out", str(tmp_path)]) == 1
+    assert "nobody said where the course is published" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("repository", "address", "site"),
+    [
+        ("Someone/qkv", "", "https://someone.github.io/qkv/"),
+        ("someone/someone.github.io", "", "https://someone.github.io/"),
+        ("someone/qkv", "https://qkv.example", "https://qkv.example/"),
+    ],
+)
+def test_the_site_s_address(repository: str, address: str, site: str):
+    assert publish.place(repository, address).site == site
+
+
+@pytest.mark.parametrize(
+    ("repository", "address"), [("qkv", ""), ("a/b/c", ""), ("a/b", "qkv.example"), ("a/$(x)", "")]
+)
+def test_what_is_no_repository_or_address_stops(repository: str, address: str):
+    with pytest.raises(StoppedError, match="takes"):
+        publish.place(repository, address)
+
+
+def test_a_folder_with_something_in_it_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    (tmp_path / "answers.txt").write_text("42")
+    assert publish.main(["colab", "--out", str(tmp_path), "--repository", "someone/qkv"]) == 1
+    assert "is not empty" in capsys.readouterr().err
+
+
+def git(*arguments: str, at: Path) -> str:
+    return subprocess.run(["git", *arguments], cwd=at, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_a_branch_holds_the_folder_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    origin, clone, folder = tmp_path / "origin", tmp_path / "clone", tmp_path / "new"
+    git("init", "--quiet", "--bare", str(origin), at=tmp_path)
+    git("clone", "--quiet", str(origin), str(clone), at=tmp_path)
+    (clone / "source.txt").write_text("source")
+    git("add", ".", at=clone)
+    git("-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "--quiet", "-m", "Begin", at=clone)
+    monkeypatch.setattr(publish, "ROOT", clone)
+    for round_ in ("first", "second"):
+        (folder / "chapters").mkdir(parents=True, exist_ok=True)
+        (folder / "chapters" / f"{round_}.ipynb").write_text(round_)
+        assert publish.main(["push", str(folder), "colab"]) == 0
+    assert git("ls-tree", "-r", "--name-only", "colab", at=origin).split() == [
+        "chapters/first.ipynb", "chapters/second.ipynb",
+    ]  # fmt: skip
+    assert git("rev-list", "--count", "colab", at=origin) == "1"
+    assert git("status", "--porcelain", at=clone) == "", "the checkout stays as it was"
+
+
+def test_an_empty_folder_is_not_pushed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert publish.main(["push", str(tmp_path), "colab"]) == 1
+    assert "nothing to push" in capsys.readouterr().err
