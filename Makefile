@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book site lab grade test test-all test-the-tests build format release clean
+.PHONY: help book site publish lab grade test test-all test-the-tests build format release pins clean
 
 help: ## Say what each command does
 	@echo "QKV: self-attention you can touch"
@@ -16,6 +16,11 @@ book: $(VENV)/ready node_modules/ready ## Build the site, serve it and print its
 
 site: $(VENV)/ready node_modules/ready ## Build the site into _build/html
 	@$(BIN)/python tools/site.py build
+
+publish: site ## Put the wheel on the site, and notebooks for Colab into _build/colab (for a workflow)
+	@rm -rf _build/colab
+	@$(BIN)/python tools/publish.py wheel --out _build/html
+	@$(BIN)/python tools/publish.py colab --out _build/colab
 
 lab: $(VENV)/ready ## Open the chapters in JupyterLab
 	@$(BIN)/jupyter lab chapters
@@ -45,6 +50,9 @@ format: $(VENV)/ready node_modules/ready ## Format Python, JavaScript and notebo
 
 release: $(VENV)/ready ## Generate exercises/ from solutions/
 	@$(BIN)/qkv release
+
+pins: ## Renew requirements.txt and package.json: the newest releases of everything
+	@$(PYTHON) tools/pins.py
 
 clean: ## Remove what was built (the environment stays)
 	rm -rf _build dist
