@@ -56,6 +56,12 @@ def test_a_seed_gives_its_numbers_and_another_gives_others(question):
     assert drawn[7] == drawn[8]
 
 
+@pytest.mark.parametrize("question", EXAMPLES)
+def test_the_text_gets_the_example(question):
+    drawn = EXAMPLES[question](random.Random(f"4 {question}"))
+    assert f"\n\nBy hand: {drawn.by_hand}" in solution(question, 4)[f"question-{question.replace('.', '-')}"]
+
+
 @pytest.mark.parametrize("question", ["1.2", "2.1", "2.2", "3.1"])
 def test_the_text_names_the_result(question):
     for seed in range(40):
