@@ -1,4 +1,4 @@
-"""The grader's pages in a real Chromium: legible in light and dark, no rule of axe broken, no request, no script run."""
+"""The grader's pages in a real Chromium: legible in light and dark, no rule of axe broken, no request, no script."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading import results
-from qkv.grading.results import UNSAFE, MalformedError, Submission, Writer, clean, clean_name, safe_name
+from qkv.grading.results import UNSAFE, MalformedError, Submission, Writer, clean, clean_name, earlier_seed, safe_name
 from tests.grading.made import question, result, ungraded
 
 CONTRACT = ["student", "notebook", "sha256", "version", "seed", "status", "reason", "score", "max_score", "questions"]
@@ -75,6 +75,16 @@ def test_a_score_that_was_made_text_counts_as_damage(writer):
     path = writer.out / "ada" / "03_scaling.json"
     path.write_text(path.read_text().replace('"score": 3.0', '"score": "12"'))
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+
+
+def test_a_run_without_a_seed_takes_up_the_newest(writer):
+    assert earlier_seed(writer.out) is None
+    assert earlier_seed(writer.out / "absent") is None
+    for age, (student, seed) in enumerate([("ada", 5), ("bob", 6), ("eve", 4)]):
+        writer.write(result(student, seed=seed))
+        os.utime(writer.out / student / "03_scaling.json", (age, age))
+    (writer.out / "eve" / "03_scaling.json").write_text("{")
+    assert earlier_seed(writer.out) == 6
 
 
 def test_the_result_is_written_last(writer, monkeypatch):

@@ -6,6 +6,7 @@ writes. A file is either as it was or as it should be, and no link that somebody
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -166,6 +167,16 @@ def safe_name(name: str) -> str:
     if kept and kept == name and not looks_hashed and not RESERVED.fullmatch(kept):
         return kept
     return f"{kept[:40] or 'unnamed'}~{_hash(name)}"
+
+
+def earlier_seed(out: Path) -> int | None:
+    """The seed of the newest result in a folder: a run without a seed of its own takes up the one before it."""
+    with contextlib.suppress(OSError):
+        files = [path for path in out.glob("*/*.json") if not path.name.endswith(".results.json")]
+        for path in sorted(files, key=lambda path: path.lstat().st_mtime_ns, reverse=True):
+            with contextlib.suppress(OSError, ValueError, RecursionError):
+                return Submission.of(json.loads(_read(path))).seed
+    return None
 
 
 class Writer:
