@@ -22,8 +22,12 @@ publish: site ## Put the wheel on the site, and notebooks for Colab into _build/
 	@$(BIN)/python tools/publish.py wheel --out _build/html
 	@$(BIN)/python tools/publish.py colab --out _build/colab
 
-lab: $(VENV)/ready ## Open the chapters in JupyterLab
-	@$(BIN)/jupyter lab chapters
+pdf: site ## Print the whole book to _build/qkv.pdf
+	@$(BIN)/python tools/system.py chromium
+	@$(BIN)/python tools/pdf.py
+
+lab: $(VENV)/ready ## Open the course in JupyterLab
+	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/book/welcome.ipynb
 
 test: $(VENV)/ready node_modules/ready ## Run every kind of test: the gate
 	@$(BIN)/python tools/system.py chromium bubblewrap

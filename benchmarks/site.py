@@ -1,9 +1,14 @@
-"""What a reader waits for, on the built site: weight, time until widgets are ready, longest step of a slider.
+"""What a reader waits for, on the built site: weight, time until a page is ready, longest step of a slider.
 
-    make site && .venv/bin/python benchmarks/site.py [PAGE …]
+    make site && .venv/bin/python benchmarks/site.py [PAGE …] [--defaults]
 
-For each page: kB gzipped at the first load; seconds until the first widget is ready, on localhost and at 9 Mbps, 60 ms
-and a CPU four times slower; the work of a slider step in ms at that CPU, median and longest of 20 steps of each slider.
+For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book; how far
+things moved while it loaded (CLS); seconds until the first widget is ready (without widgets: until it is loaded), on
+localhost and at 9 Mbps, 60 ms and a CPU four times slower; the longest step of a slider in ms at that CPU, of 20 steps
+of each; violations that axe finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console.
+
+`--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
+what it loads from elsewhere is fetched from npm first, and served from here. `--jobs steps` and so on run a part.
 """
 
 from __future__ import annotations
@@ -13,20 +18,40 @@ import functools
 import gzip
 import http.server
 import os
+import re
 import statistics
+import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
+DEFAULTS = ROOT / "_build" / "defaults"
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 sys.path.insert(0, str(ROOT))
 from tools.system import chromium  # noqa: E402
 
+FIRST, SECOND = "book/index.html", "book/how-to-use.html"
+COMPARED = "chapters/03_scaling"
 SLOW = {"offline": False, "latency": 60, "downloadThroughput": 9e6 / 8, "uploadThroughput": 9e6 / 8}
+LOOKS = [(width, scheme) for width in (390, 1440) for scheme in ("light", "dark")]
+PACKED = {".woff2", ".png"}
+# What a page that Jupyter Book makes asks of other hosts, and the npm packages that hold it.
+ELSEWHERE = {
+    "https://cdn.jsdelivr.net/npm/": "/cdn/",
+    "https://cdnjs.cloudflare.com/ajax/libs/require.js/2.3.4/require.min.js": "/cdn/requirejs/require.min.js",
+    "https://unpkg.com/": "/cdn/",
+}
+CDN = re.compile(r"cdn/(?P<name>(?:@[^/]+/)?[^/@]+)(?:@[^/]+)?/(?P<inside>.+)")
+PACKAGES = ["requirejs@2.3", "@jupyter-widgets/html-manager@1.0", "mathjax@3", "anywidget"]
+VIEWS = ".qkv-slot, script[type='application/vnd.jupyter.widget-view+json']"
 # Notes when the first widget says that it is ready, however early that is.
 WATCH = """
 window.layoutShift = 0;
@@ -60,36 +85,68 @@ STEPS = """async (slider) => {
 }"""
 
 
-def serve() -> http.server.ThreadingHTTPServer:
-    """Serve the site with gzip, as any host of static pages does."""
+@dataclass
+class Server:
+    """A folder of pages, sent gzipped and kept by browsers for a while, as hosts of static pages do."""
 
-    class Gzipped(http.server.SimpleHTTPRequestHandler):
+    folder: Path
+    address: str = ""
+    sent: int = 0  # bytes of bodies since it was last set to 0
+
+    def file(self, path: str) -> Path:
+        """The file of an address; what pages load from elsewhere lies among the npm packages."""
+        name = path.split("?")[0].lstrip("/")
+        package = CDN.fullmatch(name)
+        if package is None:
+            found = self.folder / name
+            return found / "index.html" if found.is_dir() else found
+        return DEFAULTS / "node_modules" / package["name"] / package["inside"]
+
+    def body(self, path: str) -> bytes | None:
+        """What is sent for an address."""
+        file = self.file(path)
+        file = file if file.is_file() else file.with_name(file.name + ".js")
+        if not file.is_file():
+            return None
+        data = file.read_bytes()
+        if file.suffix == ".html":
+            for there, here in ELSEWHERE.items():
+                data = data.replace(there.encode(), here.encode())
+        return data if file.suffix in PACKED else gzip.compress(data, 6)
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[Server]:
+    """Serve a folder until the end of the block."""
+    served = Server(folder)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
 
         def do_GET(self) -> None:
-            path = Path(self.translate_path(self.path))
-            path = path / "index.html" if path.is_dir() else path
-            if not path.exists():
+            body = served.body(self.path)
+            if body is None:
                 return self.send_error(404)
-            body = gzip.compress(path.read_bytes(), 6)
+            served.sent += len(body)
             self.send_response(200)
-            self.send_header("Content-Type", self.guess_type(str(path)))
-            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Type", self.guess_type(self.path.split("?")[0]))
+            if served.file(self.path).suffix not in PACKED:
+                self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "max-age=600")
             self.end_headers()
             self.wfile.write(body)
 
-    handler = functools.partial(Gzipped, directory=str(SITE))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+    served.address = f"http://127.0.0.1:{server.server_port}"
+    yield served
+    server.shutdown()
 
 
-def open_page(browser: Browser, address: str, slow: bool) -> tuple[Page, CDPSession, set[str]]:
-    """A page in a fresh context (no cache), with the paths that it fetched."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    fetched: set[str] = set()
-    page.on("request", lambda request: fetched.add(urlsplit(request.url).path))
+def open_page(browser: Browser, address: str, slow: bool = False, **look: Any) -> tuple[Page, CDPSession]:
+    """A page in a fresh context, where nothing is kept."""
+    page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **look}).new_page()
     session = page.context.new_cdp_session(page)
     if slow:
         session.send("Network.enable")
@@ -97,66 +154,204 @@ def open_page(browser: Browser, address: str, slow: bool) -> tuple[Page, CDPSess
         session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.add_init_script(WATCH)
     page.goto(address, wait_until="load")
-    return page, session, fetched
+    return page, session
 
 
-def ready_seconds(browser: Browser, address: str, slow: bool) -> float | None:
-    """Median of three fresh loads, from navigation to the first ready widget."""
+def start_widgets(page: Page) -> None:
+    """Bring every widget near, as a reader does who reads to the end."""
+    for slot in page.locator(".qkv-slot").all():
+        slot.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+
+
+def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, float]:
+    """kB of a first load and of a load after another page, each read to its end; and how far things moved."""
+    server.sent = 0
+    page, _ = open_page(browser, f"{server.address}/{name}")
+    start_widgets(page)
+    first, shift = server.sent / 1000, page.evaluate("window.layoutShift")
+    page.context.close()
+    page, _ = open_page(browser, f"{server.address}/{SECOND if name == FIRST else FIRST}")
+    start_widgets(page)
+    server.sent = 0
+    page.goto(f"{server.address}/{name}", wait_until="load")
+    start_widgets(page)
+    page.context.close()
+    return first, server.sent / 1000, shift
+
+
+def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
+    """Median of three fresh loads, from the start to the first ready widget, or to the loaded page."""
     times = []
     for _ in range(3):
-        page, _, _ = open_page(browser, address, slow)
-        if not page.locator(".qkv-slot").count():
-            page.context.close()
-            return None
-        page.locator(".qkv-slot").first.scroll_into_view_if_needed()
-        page.wait_for_function("window.readyAt", timeout=30_000)
-        times.append(page.evaluate("window.readyAt") / 1000)
+        page, _ = open_page(browser, address, slow)
+        if page.locator(VIEWS).count():
+            page.locator(VIEWS).first.scroll_into_view_if_needed(timeout=60_000)
+            page.wait_for_function("window.readyAt", timeout=60_000)
+            times.append(page.evaluate("window.readyAt") / 1000)
+        else:
+            times.append(page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart") / 1000)
         page.context.close()
     return statistics.median(times)
 
 
-def slider_steps(browser: Browser, address: str) -> tuple[float, float]:
-    """Milliseconds of a slider step at a CPU four times slower: median and longest over every slider of the page."""
-    page, session, _ = open_page(browser, address, slow=False)
-    for slot in page.locator(".qkv-slot").all():
-        slot.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
+def slider_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
+    """The longest step of each slider of a page in ms, at a CPU four times slower, with the widget's name."""
+    page, session = open_page(browser, address)
+    start_widgets(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    times = [t for slider in page.locator("input[type=range]").all() for t in slider.evaluate(STEPS)]
+    longest = []
+    for slider in page.locator(".qkv-widget input[type=range]").all():
+        name = slider.evaluate(
+            "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? e.ariaLabel}`"
+        )
+        longest.append((" ".join(name.split()), max(slider.evaluate(STEPS))))
     page.context.close()
-    return (statistics.median(times), max(times)) if times else (float("nan"), float("nan"))
+    return longest
 
 
-def weight(browser: Browser, address: str) -> tuple[float, int, float]:
-    """kB gzipped of all that the first load fetched, the number of files, and the layout shift."""
-    page, _, fetched = open_page(browser, address, slow=False)
-    page.wait_for_timeout(500)
-    shift = page.evaluate("window.layoutShift")
-    page.context.close()
-    files = [SITE / name.lstrip("/") for name in fetched]
-    return sum(len(gzip.compress(f.read_bytes())) for f in files if f.is_file()) / 1000, len(files), shift
+def faults(browser: Browser, server: Server, name: str) -> tuple[int, int, int]:
+    """What axe finds wrong over four looks, the requests to other hosts, and the errors in the console."""
+    wrong, outside, errors = 0, set(), 0
+    for width, scheme in LOOKS:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = context.new_page()
+        asked: list[str] = []
+        said: list[str] = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.goto(f"{server.address}/{name}", wait_until="load")
+        start_widgets(page)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        wrong += page.evaluate(
+            "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']}).then(r => r.violations.length)"
+        )
+        outside |= {url for url in asked if not url.startswith((f"{server.address}/", "data:", "blob:"))}
+        outside |= {url for url in asked if url.startswith(f"{server.address}/cdn/")}
+        errors += len(said)
+        context.close()
+    return wrong, len(outside), errors
+
+
+COLUMNS: dict[str, tuple[str, str]] = {
+    "first": ("first kB", "{:8.0f}"),
+    "second": ("then kB", "{:7.0f}"),
+    "shift": ("shift", "{:6.3f}"),
+    "local": ("ready s", "{:7.2f}"),
+    "slow": ("slow s", "{:6.2f}"),
+    "step": ("step ms", "{:7.1f}"),
+    "axe": ("axe", "{:3}"),
+    "outside": ("elsewhere", "{:9}"),
+    "errors": ("errors", "{:6}"),
+}
+
+
+def measure(
+    browser: Browser, server: Server, name: str, parts: set[str]
+) -> tuple[dict[str, Any], list[tuple[str, float]]]:
+    """One row of the table, and the sliders of the page."""
+    row: dict[str, Any] = {}
+    steps: list[tuple[str, float]] = []
+    address = f"{server.address}/{name}"
+    if "weight" in parts:
+        row["first"], row["second"], row["shift"] = weight(browser, server, name)
+    if "ready" in parts:
+        row["local"], row["slow"] = (ready_seconds(browser, address, slow) for slow in (False, True))
+    if "steps" in parts:
+        steps = slider_steps(browser, address)
+        row["step"] = max((step for _, step in steps), default=None)
+    if "faults" in parts:
+        row["axe"], row["outside"], row["errors"] = faults(browser, server, name)
+    return row, steps
+
+
+def shown(name: str, row: dict[str, Any]) -> str:
+    """A row of the table as text."""
+    cells = [
+        form.format(row[key]) if row.get(key) is not None else "–".rjust(len(form.format(0)))
+        for key, (_, form) in COLUMNS.items()
+    ]
+    return f"{name:36} {' '.join(cells)}"
+
+
+def build_defaults() -> Path:
+    """A chapter as Jupyter Book makes it without a configuration, and what it would load from elsewhere."""
+    book = DEFAULTS / "book"
+    (book / "chapters").mkdir(parents=True, exist_ok=True)
+    (book / f"{COMPARED}.ipynb").write_bytes((ROOT / f"{COMPARED}.ipynb").read_bytes())
+    cache = ROOT / "_build" / ".jupyter_cache"
+    settings = f"title: Defaults\nexecute:\n  execute_notebooks: cache\n  cache: {cache}\n"
+    (book / "_config.yml").write_text(settings, encoding="utf-8")
+    (book / "_toc.yml").write_text(f"format: jb-book\nroot: {COMPARED}\n", encoding="utf-8")
+    quiet: Callable[..., Any] = functools.partial(subprocess.run, check=True, capture_output=True, cwd=DEFAULTS)
+    quiet([sys.executable, "-m", "jupyter_book.cli.main", "build", str(book), "-q"])
+    (DEFAULTS / "package.json").write_text("{}", encoding="utf-8")
+    quiet(["npm", "install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", *PACKAGES])
+    require = DEFAULTS / "node_modules" / "requirejs"
+    esbuild = ROOT / "node_modules" / ".bin" / "esbuild"
+    quiet(
+        [
+            str(esbuild),
+            "--minify",
+            str(require / "require.js"),
+            f"--outfile={require / 'require.min.js'}",
+            "--allow-overwrite",
+        ]
+    )
+    return book / "_build" / "html"
+
+
+def compare(browser: Browser, ours: dict[str, Any]) -> None:
+    """Print the row of the chapter as Jupyter Book makes it, and how many times ours it is."""
+    with serve(build_defaults()) as server:
+        name = f"{COMPARED}.html"
+        server.sent = 0
+        page, _ = open_page(browser, f"{server.address}/{name}")
+        page.locator(VIEWS).first.scroll_into_view_if_needed()
+        page.wait_for_function("window.readyAt", timeout=60_000)
+        page.wait_for_timeout(1500)
+        row: dict[str, Any] = {"first": server.sent / 1000, "shift": page.evaluate("window.layoutShift")}
+        page.context.close()
+        row["local"], row["slow"] = (ready_seconds(browser, f"{server.address}/{name}", slow) for slow in (False, True))
+        row["axe"], row["outside"], row["errors"] = faults(browser, server, name)
+    print(shown("  the same by Jupyter Book's defaults", row))
+    ratios = {key: f"{row[key] / ours[key]:.1f} times" for key in ("first", "local", "slow") if ours.get(key)}
+    print(f"  kB {ratios.get('first')}, ready {ratios.get('local')}, slow {ratios.get('slow')} of ours")
 
 
 def main() -> None:
     """Print the table."""
+    every = sorted(str(path.relative_to(SITE)) for path in SITE.glob("*/*.html") if path.parent.name[0] != "_")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", nargs="*", help="addresses relative to the site; all chapters by default")
-    chosen = parser.parse_args().pages or sorted(str(p.relative_to(SITE)) for p in SITE.glob("chapters/*.html"))
-    server = serve()
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    print(
-        f"{'page':36} {'kB gz':>6} {'files':>5} {'shift':>6} {'ready s':>8} {'slow s':>7} {'step ms':>8} {'longest':>8}"
+    parser.add_argument(
+        "pages", nargs="*", default=every, help="addresses relative to the site; all of them by default"
     )
-    with sync_playwright() as playwright:
+    parser.add_argument("--defaults", action="store_true", help=f"compare {COMPARED} with Jupyter Book's defaults")
+    parser.add_argument("--jobs", nargs="+", default=["weight", "ready", "steps", "faults"], help="what is measured")
+    chosen = parser.parse_args()
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    print(f"{'page':36} {' '.join(title.rjust(len(form.format(0))) for title, form in COLUMNS.values())}")
+    sliders: dict[str, float] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    with sync_playwright() as playwright, serve(SITE) as server:
         browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
-        for name in chosen:
-            address = f"http://127.0.0.1:{server.server_port}/{name}"
-            kilobytes, files, shift = weight(browser, address)
-            local, slow = ready_seconds(browser, address, False), ready_seconds(browser, address, True)
-            median, longest = slider_steps(browser, address)
-            ready = " ".join(f"{value:8.2f}" if value else "       –" for value in (local, slow))
-            print(f"{name:36} {kilobytes:6.0f} {files:5} {shift:6.3f} {ready} {median:7.1f} {longest:8.1f}", flush=True)
-    server.shutdown()
+        for name in chosen.pages:
+            rows[name], steps = measure(browser, server, name, set(chosen.jobs))
+            print(shown(name, rows[name]), flush=True)
+            for slider, step in steps:
+                sliders[slider] = max(step, sliders.get(slider, 0.0))
+        if sliders:
+            print("\nLongest step of each slider, ms at a CPU four times slower:")
+            print(
+                "\n".join(f"  {step:6.1f}  {slider}" for slider, step in sorted(sliders.items(), key=lambda e: -e[1]))
+            )
+        if chosen.defaults:
+            name = f"{COMPARED}.html"
+            ours = rows.get(name) or measure(browser, server, name, {"weight", "ready", "faults"})[0]
+            print(f"\n{shown(name, ours)}")
+            compare(browser, ours)
+        browser.close()
 
 
 if __name__ == "__main__":

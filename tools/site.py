@@ -132,10 +132,15 @@ def bundle() -> str:
     return ""
 
 
+def listed() -> list[str]:
+    """The pages that the table of contents names, in its order."""
+    table = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^[ -]*(?:file|root): *(\S+) *$", table, re.MULTILINE)
+
+
 def notebooks() -> list[Path]:
-    """The notebooks to run of those that the table of contents names: solutions carry what they printed."""
-    names = re.findall(r"^[ -]*(?:file|root): *(\S+) *$", (ROOT / "_toc.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    found = [path for name in names if (path := ROOT / f"{name}.ipynb").exists()]
+    """The notebooks to run of those that are listed: solutions carry what they printed."""
+    found = [path for name in listed() if (path := ROOT / f"{name}.ipynb").exists()]
     return [path for path in found if path.parent.name != "solutions"]
 
 

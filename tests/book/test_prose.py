@@ -1,5 +1,6 @@
 """Plain Markdown, and what it means on the page."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -117,3 +118,23 @@ def test_reading_time_counts_prose_and_cells():
     assert prose.minutes(page(words)) == 5
     assert prose.minutes(page(words, *cells)) == 9
     assert prose.minutes(page()) == 1
+
+
+def test_a_long_line_keeps_its_points_in_fewer_bytes():
+    points = [(round(3.337 * i, 2), round(50 + (-1) ** i * 7.77 * i, 2)) for i in range(60)]
+    path = " \n".join(f"{'L' if i else 'M'} {x:.2f} {y:.2f}" for i, (x, y) in enumerate(points))
+    light = prose.lightened(f'<svg>\n  <path d="{path}"/>\n</svg>')
+    assert light.startswith('<svg><path d="M0 50l')
+    assert len(light) < len(path)
+    x, y = 0.0, 50.0
+    steps = [float(number) for number in re.findall(r"-?[\d.]+", light.split("l", 1)[1].split('"')[0])]
+    for (dx, dy), point in zip(zip(steps[::2], steps[1::2], strict=True), points[1:], strict=True):
+        x, y = x + dx, y + dy
+        assert (x, y) == pytest.approx(point, abs=0.051)
+
+
+@pytest.mark.parametrize(
+    "path", ["M 1 2 L 3 4", "M 0 0 " + "C 1 2 3 4 5 6 " * 50, "M 1 1 L 2 2 M 3 3 " + "L 4 4 " * 50]
+)
+def test_other_paths_stay(path: str):
+    assert prose.lightened(f'<path d="{path}"/>') == f'<path d="{path}"/>'
