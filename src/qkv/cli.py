@@ -42,7 +42,7 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a notebook, or a folder of notebooks")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where results go; default: graded")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="draw every question's inputs from it; default: a new one"
+        "--seed", type=int, metavar="N", help="draw every question's inputs from it; default: DIR's, or new"
     )
     parser.add_argument("--jobs", type=_positive(int), metavar="N", help="how many at once; default: one for each core")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="grade on this Dask cluster, tcp://HOST:8786")

@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from qkv.grading import runner, sandbox
-from qkv.grading.results import UNSAFE, Writer
+from qkv.grading.results import UNSAFE, Writer, earlier_seed
 from qkv.grading.session import Settings
 from qkv.grading.submissions import find
 
@@ -29,8 +29,9 @@ def run(asked: argparse.Namespace) -> int:
             "--unsafe-no-sandbox grades all the same, not for credit.",
             2,
         )
+    seed = earlier_seed(out) if asked.seed is None else asked.seed
     settings = Settings(
-        seed=secrets.randbelow(2**31) if asked.seed is None else asked.seed,
+        seed=secrets.randbelow(2**31) if seed is None else seed,
         timeout=asked.timeout or Settings.timeout,
         memory=asked.memory or Settings.memory,
         safe=not asked.unsafe_no_sandbox,

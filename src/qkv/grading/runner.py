@@ -80,7 +80,8 @@ def grade_all(
             except UnreadableError as why:
                 settle(i, unreadable(submission, settings, str(why)))
                 continue
-            kept = None if regrade else writer.kept(work.student, work.notebook, work.sha256, qkv.__version__)
+            found = (work.student, work.notebook, work.sha256, qkv.__version__)
+            kept = None if regrade else writer.kept(*found, unsafe=not settings.safe)
             if kept is not None and bool(kept.get("unsafe")) == (not settings.safe):
                 done[i] = {**kept, "source": "\n\n".join(work.sources)}
                 tell(done[i], True)

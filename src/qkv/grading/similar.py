@@ -115,7 +115,7 @@ def _close_pairs(codes: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     for i, code in enumerate(codes[:-1]):
         apart = np.abs(counts[i + 1 :] - counts[i]).sum(1, dtype=np.int32)
         near = i + 1 + np.nonzero(apart <= (1 - CLOSE) * (lengths[i + 1 :] + lengths[i]) + 1e-6)[0]
-        others = [codes[j] for j in near]
+        others = [codes[int(j)] for j in near]
         shares = cdist([code], others, scorer=Indel.normalized_similarity, score_cutoff=CLOSE, dtype=np.float32)[0]
         yield from ((i, int(j), float(share)) for j, share in zip(near, shares, strict=True) if share > 0)
 
