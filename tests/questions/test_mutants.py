@@ -85,13 +85,16 @@ def test_equivalent_mutants_are_few_and_proved():
 
 @pytest.mark.slow
 def test_the_table(capsys: pytest.CaptureFixture[str]):
-    """Judge every mutant in full: print the table, and hold the share that is named by its idea."""
+    """Judge every mutant in full: print the table, and hold the share that is named by its idea.
+
+    Every mutant counts, those too that nothing can be said of: they return nothing, or use a name without a value.
+    """
     rows: list[Row] = [row_of(question) for question in EVERY]
     every = total(rows)
     with capsys.disabled():
         print("", HEAD, *rows, every, sep="\n")
     assert every.rejected + len(EQUIVALENT) >= every.mutants
-    assert every.by_idea + every.by_effect >= 0.6 * every.mutants
+    assert every.by_idea >= 0.7 * every.mutants
 
 
 def test_a_mutant_without_end_is_stopped():

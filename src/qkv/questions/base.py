@@ -51,7 +51,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from qkv.observing import (
     Case,
@@ -68,6 +68,7 @@ from qkv.observing import (
 __all__ = [
     "Case",
     "Draw",
+    "Layer",
     "Misconception",
     "Provided",
     "Question",
@@ -173,6 +174,13 @@ class Question:
     def fresh_cases(self, seed: int | None = None) -> list[Case]:
         """Draw the cases: from the system's entropy, or again from a seed that was kept."""
         return self.draw(Draw(seed))
+
+
+class Layer(nn.Linear):
+    """A layer for twins, which are made by the hundred: no numbers are drawn for weights that are loaded next."""
+
+    def reset_parameters(self) -> None:
+        pass
 
 
 class Draw:

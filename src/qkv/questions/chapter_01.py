@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.slips import At, slips
 from qkv.sequences import embed, frame_signal, one_hot, pad_batch
 
 
@@ -18,9 +19,6 @@ def some_ids(draw: Draw, n: int, vocab: int, *must: int) -> Tensor:
     ids = torch.cat([torch.tensor(must, dtype=torch.int64)[:n], draw.ids(max(0, n - len(must)), below=vocab)])
     return ids[torch.randperm(n, generator=draw.generator)]
 
-
-SIGN = "Every sign is turned round. Where does a minus come in?"
-ROUNDED = "What came back are whole numbers, or rounded ones. Where are they rounded?"
 
 # ── 1.1 one-hot rows ──────────────────────────────────────────────────────────────────────────────
 
@@ -47,6 +45,11 @@ in_range = guard(is_outside)
 
 def unguarded(ids: Tensor, vocab_size: int) -> None:
     pass
+
+
+def guard_by_truth(ids: Tensor, vocab_size: int) -> None:
+    if ids[is_outside(ids, vocab_size)]:
+        raise ValueError("outside")
 
 
 def compared(ids: Tensor, vocab_size: int) -> Tensor:
@@ -96,6 +99,15 @@ def draw_ids(draw: Draw) -> list[Case]:
         case("nothing but an id that equals vocab_size", 1, vocab, vocab, raises="ValueError"),
         case("nothing but the id −1", 1, vocab, -1, raises="ValueError"),
     ]
+
+
+def one_hot_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(ids: Tensor, vocab_size: int) -> Tensor:
+        in_range(ids, vocab_size)
+        columns = at("columns", torch.arange(vocab_size))
+        return at("rows", (ids[:, None] == columns).float())
+
+    return answer
 
 
 def every_row_has_every_id(ids: Tensor, vocab_size: int) -> Tensor:
@@ -302,6 +314,42 @@ ONE_HOT = Question(
             "Your rows sum to 1, but no number in them is 0. A one-hot row says which word it is. Is anything unsure?",
             knobs={"rows": lambda ids, size: compared(ids, size).softmax(-1)},
         ),
+        *(
+            Misconception(
+                "good-ids-refused",
+                f"Ids that the vocabulary has are refused: those {which}. For which ids is your comparison true?",
+                twin=one_hot_variant(check=guard(outside)),
+            )
+            for which, outside in (
+                ("above 0", lambda ids, size: (ids > 0) | (ids >= size)),
+                ("from 0 on, all there are", lambda ids, size: (ids >= 0) | (ids >= size)),
+                ("below vocab_size", lambda ids, size: (ids < 0) | (ids < size)),
+            )
+        ),
+        Misconception(
+            "one-unknown-id-let-through",
+            "A single id outside is let through where it is 0 or its test is read as a truth value: your test asks for "
+            "the ids themselves. How do you ask whether there are any?",
+            twin=one_hot_variant(check=guard_by_truth),
+        ),
+        *(
+            Misconception(
+                "ids-against-columns-one-by-one",
+                "Id i is compared with column i, and with no other. Each id must meet every column: which new axis "
+                "makes room for that?",
+                twin=one_hot_variant(rows=rows),
+            )
+            for rows in (
+                lambda ids, size: (ids == torch.arange(size)).float(),
+                lambda ids, size: (ids[None] == torch.arange(size)).float(),
+            )
+        ),
+        *slips(
+            one_hot_in_steps,
+            "negated",
+            columns="the columns' numbers 0 … vocab_size − 1",
+            rows="your rows of zeros and ones",
+        ),
     ),
 )
 
@@ -486,14 +534,17 @@ EMBED = Question(
             twin=lambda ids, table: F.embedding(ids, table, padding_idx=0),
         ),
         Misconception(
-            "gradient-cut",
+            "gradient-cut-at-the-table",
             "The vectors are right, but no gradient reaches the table. Was it copied into a new layer, detached, or "
             "sent through NumPy? Such a table never learns.",
             twin=lambda ids, table: table.detach()[ids],
         ),
-        Misconception("sign-flipped", SIGN, knobs={"after": lambda rows, ids, table: -rows}),
-        Misconception("rounded", ROUNDED, knobs={"after": lambda rows, ids, table: rows.round()}),
-        Misconception("rounded", ROUNDED, knobs={"after": lambda rows, ids, table: rows.trunc()}),
+        *slips(lambda at: lambda ids, table: at("vectors", table[ids]), "negated rounded", vectors="the vectors"),
+        Misconception(
+            "vectors-rounded",
+            "Your vectors are cut to whole numbers. Which step or which dtype does that?",
+            knobs={"after": lambda rows, ids, table: rows.trunc()},
+        ),
     ),
 )
 
@@ -584,6 +635,11 @@ def first_places(counts: Sequence[int]) -> Callable[[Tensor, Tensor, Lengths], T
 def shifted_mask(by: int) -> Callable[[Tensor, Tensor, Lengths], Tensor]:
     """Give a mask that takes this many more rows for real."""
     return lambda batch, mask, lengths: torch.arange(mask.shape[1]) < torch.tensor(lengths)[:, None] + by
+
+
+def as_wide(axis: int) -> Callable[[Tensor, Tensor, Lengths], Tensor]:
+    """Give a mask with as many places as the batch has on another axis."""
+    return lambda batch, mask, lengths: torch.arange(batch.shape[axis]) < torch.tensor(lengths)[:, None]
 
 
 def repeat_last(batch: Tensor, mask: Tensor, lengths: Lengths) -> Any:
@@ -867,13 +923,42 @@ PAD_BATCH = Question(
             knobs={"give": lambda batch, mask, lengths: (batch, mask, torch.tensor(lengths))},
         ),
         Misconception(
-            "gradient-cut",
+            "gradient-cut-at-the-batch",
             "Batch and mask are right, but no gradient reaches the sequences. Where were their numbers copied without "
             "their history: `torch.tensor`, `.data`, NumPy?",
             twin=lambda sequences: pad_batch([s.detach() for s in sequences]),
         ),
-        Misconception("sign-flipped", SIGN, knobs={"give": lambda batch, mask, lengths: (-batch, mask)}),
-        Misconception("rounded", ROUNDED, knobs={"give": lambda batch, mask, lengths: (batch.round(), mask)}),
+        *slips(
+            lambda at: pad_variant(give=lambda batch, mask, lengths: (at("batch", batch), mask)),
+            "negated rounded",
+            batch="the batch",
+        ),
+        *(
+            Misconception(
+                "mask-as-wide-as-another-axis",
+                f"Your mask has as many columns as {what}. How many places has each sequence of the batch?",
+                knobs={"real": as_wide(axis)},
+            )
+            for what, axis in (("there are sequences", 0), ("a row has features", 2))
+        ),
+        *(
+            Misconception(
+                "places-against-lengths-one-by-one",
+                "Place i is compared with length i, and with no other. Each sequence's length must meet every place: "
+                "which new axis makes room for that?",
+                knobs={"real": real},
+            )
+            for real in (
+                lambda batch, mask, lengths: torch.arange(mask.shape[1]) < torch.tensor(lengths),
+                lambda batch, mask, lengths: torch.arange(mask.shape[1]) < torch.tensor(lengths)[None],
+            )
+        ),
+        Misconception(
+            "one-answer-a-sequence",
+            "Your mask has one entry for each sequence: the length was compared with the number of places, and not "
+            "with each of them. What makes the numbers of all places?",
+            knobs={"real": lambda batch, mask, lengths: mask.shape[1] < torch.tensor(lengths)[:, None]},
+        ),
         Misconception(
             "nothing-filled-in",
             "Your batch is all zeros. Which of its rows belong to which sequence, and who writes them there?",
@@ -1147,8 +1232,29 @@ FRAME_SIGNAL = Question(
             "Only the first window came back. How many whole ones are in the signal?",
             knobs={"after": lambda frames: frames[:1]},
         ),
-        Misconception("sign-flipped", SIGN, knobs={"after": lambda frames: -frames}),
-        Misconception("rounded", ROUNDED, knobs={"after": lambda frames: frames.round()}),
+        *slips(
+            lambda at: frames_variant(after=lambda frames: at("samples", frames)),
+            "negated rounded",
+            samples="the samples",
+        ),
+        Misconception(
+            "signal-returned",
+            "The signal came back as it is. What should the rows of your result be?",
+            twin=lambda signal, window, hop: signal,
+        ),
+        *(
+            Misconception(
+                "arguments-of-unfold",
+                "`unfold` complains about its first argument, which is an axis. In which order does it take an axis, a "
+                "size and a step?",
+                twin=twin,
+            )
+            for twin in (
+                lambda signal, window, hop: signal.unfold(window, -1, hop),
+                lambda signal, window, hop: signal.unfold(hop, window, -1),
+                lambda signal, window, hop: signal.unfold(window, hop, -1),
+            )
+        ),
     ),
 )
 

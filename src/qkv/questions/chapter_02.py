@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import additive_scores, attention, attention_scores, project_qkv, weighted_sum
-from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call, load, make
-from qkv.questions.chapter_01 import ROUNDED, SIGN
+from qkv.questions.base import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
 from qkv.questions.chapter_03 import ATTENTION, PRODUCTS, attention_variant, q_with_k
+from qkv.questions.slips import At, slips
 
 WIDTHS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number
 
@@ -61,6 +61,11 @@ def projected_variant(
         return give(*three(x, w_q, w_k, w_v, project))
 
     return variant
+
+
+def one_made_otherwise(which: int, project: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
+    """Give an answer to 2.1 in which one of the three is made in another way."""
+    return lambda x, *matrices: tuple(project(x, w) if i == which else x @ w for i, w in enumerate(matrices))
 
 
 ORDER = "Your three results are right, in the order {0}. In which order are they asked for?"
@@ -265,23 +270,44 @@ PROJECT_QKV = Question(
             "You went on to attention, output and weights. Three tables are asked for, before queries meet keys.",
             knobs={"give": lambda q, k, v: attention(q, k, v)},
         ),
-        Misconception("sign-flipped", SIGN, knobs={"project": lambda x, w: -(x @ w)}),
         Misconception(
-            "sign-flipped",
-            "Every sign in your q is turned round. Where does a minus come in?",
-            knobs={"give": lambda q, k, v: (-q, k, v)},
+            "all-three-negated",
+            "Every sign in all three is turned round. Where does a minus come in?",
+            knobs={"project": lambda x, w: -(x @ w)},
         ),
         Misconception(
-            "sign-flipped",
-            "Every sign in your k is turned round. Where does a minus come in?",
-            knobs={"give": lambda q, k, v: (q, -k, v)},
+            "all-three-rounded",
+            "All three are rounded to whole numbers. Which step, or which dtype, does that?",
+            knobs={"project": lambda x, w: (x @ w).round()},
         ),
-        Misconception(
-            "sign-flipped",
-            "Every sign in your v is turned round. Where does a minus come in?",
-            knobs={"give": lambda q, k, v: (q, k, -v)},
+        *slips(
+            lambda at: lambda x, w_q, w_k, w_v: (at("queries", x @ w_q), at("keys", x @ w_k), at("values", x @ w_v)),
+            queries="your queries",
+            keys="your keys",
+            values="your values",
         ),
-        Misconception("rounded", ROUNDED, knobs={"project": lambda x, w: (x @ w).round()}),
+        *(
+            Misconception(f"{role}-{slug}", says.format(f"{role}s"), twin=one_made_otherwise(i, project))
+            for i, role in enumerate(("query", "key", "value"))
+            for slug, says, project in (
+                (
+                    "entry-by-entry",
+                    "For your {} alone x is multiplied entry by entry, which its shapes do not allow. Which product "
+                    "sums as it goes?",
+                    lambda x, w: x * w,
+                ),
+                (
+                    "matrix-on-the-left",
+                    "For your {} alone the matrix stands to the left of x. Rows are tokens: what must each row meet?",
+                    lambda x, w: w @ x,
+                ),
+                (
+                    "matrix-returned",
+                    "For your {} the matrix itself came back. Which tokens are they made of?",
+                    lambda x, w: w,
+                ),
+            )
+        ),
     ),
 )
 
@@ -485,7 +511,7 @@ ATTENTION_SCORES = Question(
             knobs={"after": lambda scores, q, k: scores.exp()},
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Every score has the wrong sign. Should a key that points where the query points score high, or low?",
             knobs={"after": lambda scores, q, k: -scores},
         ),
@@ -521,7 +547,7 @@ ATTENTION_SCORES = Question(
             "One number came back for each query. How many keys does a query meet?",
             knobs={"after": lambda scores, q, k: scores.sum(-1)},
         ),
-        Misconception("rounded", ROUNDED, knobs={"after": lambda scores, q, k: scores.round()}),
+        *slips(lambda at: lambda q, k: at("scores", q @ k.mT), "rounded cut", scores="your scores"),
     ),
 )
 
@@ -574,6 +600,25 @@ def additive_variant(
         q, k, w_q, w_k = roles(q, k, w_q, w_k)
         hidden = squash(meet(project(q, w_q), project(k, w_k)))
         return after(read(hidden, v))
+
+    return variant
+
+
+def additive_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+        asked, offered = at("projected_queries", q @ w_q), at("projected_keys", k @ w_k)
+        return at("scores", at("hidden_units", torch.tanh(summed_pairs(asked, offered))) @ v)
+
+    return answer
+
+
+def additive_with(which: str, project: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Give an answer to 2.3 in which the queries or the keys are projected in another way."""
+
+    def variant(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+        asked = project(q, w_q) if which == "queries" else q @ w_q
+        offered = project(k, w_k) if which == "keys" else k @ w_k
+        return torch.tanh(summed_pairs(asked, offered)) @ v
 
     return variant
 
@@ -779,7 +824,7 @@ ADDITIVE_SCORES = Question(
             knobs={"project": lambda x, w: x @ w.mT},
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Every score has the wrong sign. Is there a minus in the formula?",
             knobs={"after": lambda scores: -scores},
         ),
@@ -795,7 +840,77 @@ ADDITIVE_SCORES = Question(
             "softmax.",
             knobs={"after": lambda scores: scores.softmax(-2)},
         ),
-        Misconception("rounded", ROUNDED, knobs={"after": lambda scores: scores.round()}),
+        *slips(
+            additive_in_steps,
+            "rounded cut",
+            projected_queries="the projected queries",
+            projected_keys="the projected keys",
+            scores="your scores",
+        ),
+        *slips(additive_in_steps, "rounded", hidden_units="your hidden units"),
+        *(
+            Misconception(
+                "new-axis-in-the-wrong-place",
+                f"The new axis of the {which} stands in the wrong place. Queries go down, keys across, hidden units "
+                "last: where is there room for what the other one has?",
+                twin=additive_variant(meet=meet),
+            )
+            for which, meet in (
+                ("queries", lambda asked, offered: asked.unsqueeze(-1) + offered.unsqueeze(-3)),
+                ("queries", lambda asked, offered: asked.unsqueeze(-3) + offered.unsqueeze(-3)),
+                ("queries", lambda asked, offered: asked.unsqueeze(0) + offered.unsqueeze(-3)),
+                ("queries", lambda asked, offered: asked + offered.unsqueeze(-3)),
+                ("keys", lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(-1)),
+                ("keys", lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(0)),
+                ("keys", lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(1)),
+                ("keys", lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(-2)),
+                ("keys", lambda asked, offered: asked.unsqueeze(-2) + offered),
+            )
+        ),
+        *(
+            Misconception(
+                "keys-left-out" if i == 0 else "queries-left-out",
+                "Only one of the two goes through your tanh: one axis of the scores has a single entry. What meets "
+                "there?",
+                twin=additive_variant(meet=meet),
+            )
+            for i, meet in enumerate((lambda asked, _: asked.unsqueeze(-2), lambda _, offered: offered.unsqueeze(-3)))
+        ),
+        *(
+            Misconception(
+                f"{which}-{slug}",
+                says.format(which),
+                twin=additive_with(which, project),
+            )
+            for which in ("queries", "keys")
+            for slug, says, project in (
+                (
+                    "times-matrix-entry-by-entry",
+                    "Your {} are multiplied with their matrix entry by entry. Which product sums as it goes?",
+                    lambda x, w: x * w,
+                ),
+                (
+                    "not-projected",
+                    "Your {} go into the sum as they are. Which matrix makes hidden units of them?",
+                    lambda x, w: x,
+                ),
+                (
+                    "left-out-of-their-projection",
+                    "The matrix of your {} goes into the sum by itself. What should it be multiplied with?",
+                    lambda x, w: w,
+                ),
+                (
+                    "behind-their-matrix",
+                    "Your {} stand to the right of their matrix. Rows are tokens: which of the two comes first?",
+                    lambda x, w: w @ x,
+                ),
+            )
+        ),
+        Misconception(
+            "v-on-the-left",
+            "v stands to the left of the hidden units, and the product sums over another axis. Which axis holds them?",
+            twin=additive_variant(read=lambda hidden, v: v @ hidden),
+        ),
     ),
 )
 
@@ -1040,11 +1155,6 @@ WEIGHTED_SUM = Question(
             knobs={"after": lambda out: out.mT.reshape(out.shape)},
         ),
         Misconception(
-            "sign-flipped",
-            "Every sign is turned round. Is there a minus in a weighted sum?",
-            knobs={"after": lambda out: -out},
-        ),
-        Misconception(
             "only-the-first-query",
             "Every row of yours is the first query's mixture. Which query belongs to which row?",
             knobs={"after": lambda out: out[..., :1, :].expand_as(out)},
@@ -1054,9 +1164,19 @@ WEIGHTED_SUM = Question(
             "Two things came back. This question asks for the output alone.",
             twin=lambda weights, v: (weights @ v, weights),
         ),
-        Misconception("rounded", ROUNDED, knobs={"after": lambda out: out.round()}),
+        *slips(lambda at: lambda weights, v: at("output", weights @ v), output="your output"),
         Misconception(
-            "rounded",
+            "weights-returned",
+            "The weights came back as they are. What do they weigh?",
+            twin=lambda weights, v: weights,
+        ),
+        Misconception(
+            "values-returned",
+            "The values came back as they are. Who gets how much of each?",
+            twin=lambda weights, v: v,
+        ),
+        Misconception(
+            "weights-rounded",
             "Your weights are rounded to 0 or 1. That is a dictionary. What makes this look-up a *soft* one?",
             knobs={"share": lambda weights: weights.round()},
         ),
@@ -1071,9 +1191,9 @@ class Projections(nn.Module):
 
     def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
         super().__init__()
-        self.w_q = nn.Linear(d_model, d_k)
-        self.w_k = nn.Linear(d_model, d_k)
-        self.w_v = nn.Linear(d_model, d_v)
+        self.w_q = Layer(d_model, d_k)
+        self.w_k = Layer(d_model, d_k)
+        self.w_v = Layer(d_model, d_v)
 
 
 Roles = Callable[[Projections, Tensor], Triple]
@@ -1207,8 +1327,32 @@ def with_output(change: Callable[[Tensor, Tensor], Tensor]) -> type[nn.Module]:
     return Changed
 
 
+def with_layer(name: str, exchanged: bool) -> type[nn.Module]:
+    """Give the class in which one layer has its widths exchanged, or is not there."""
+
+    class Other(Projections):
+        def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+            super().__init__(d_model, d_k, d_v)
+            layer = getattr(self, name)
+            if exchanged:
+                setattr(self, name, nn.Linear(layer.out_features, layer.in_features))
+            else:
+                delattr(self, name)
+
+        def forward(self, x: Tensor) -> Any:
+            return attention(*own_roles(self, x))
+
+    return Other
+
+
+class NoSuperInit(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        self.w_q = nn.Linear(d_model, d_k)
+
+
 SINGLE_HEAD = Question(
     id="2.5",
+    called="SingleHeadAttention",
     points=5,
     title="Single-head attention",
     inputs=("x",),
@@ -1328,12 +1472,33 @@ SINGLE_HEAD = Question(
             "Right for a first sequence. A second one gets the first one's result. Who should forget it?",
             twin=Remembered,
         ),
-        Misconception(
-            "sign-flipped",
-            "Every sign in your output is turned round. Where does a minus come in?",
-            twin=with_output(lambda out, x: -out),
+        *(
+            Misconception(
+                "widths-exchanged",
+                f"Your {layer} has its two widths the other way round. nn.Linear takes first what comes in. Which "
+                "width do the tokens have?",
+                twin=with_layer(layer, True),
+            )
+            for layer in ("w_q", "w_k", "w_v")
         ),
-        Misconception("rounded", ROUNDED, twin=with_output(lambda out, x: out.round())),
+        *(
+            Misconception(
+                "layer-missing",
+                f"There is no layer called {layer}. Which three does the question ask for, under which names?",
+                twin=with_layer(layer, False),
+            )
+            for layer in ("w_q", "w_k", "w_v")
+        ),
+        Misconception(
+            "no-super-init",
+            "nn.Module was not set up before a layer was put into it. Which call stands first in `__init__`?",
+            twin=NoSuperInit,
+        ),
+        Misconception(
+            "only-the-query",
+            "Your queries came back. What are they compared with, and what is mixed by that?",
+            twin=head(roles=own_roles, attend=lambda q, k, v: q),
+        ),
     ),
 )
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from qkv.attention import attention, scaled_scores, score_variance
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.slips import At, slips
 from qkv.softmax import softmax_jacobian
 
 ROOTLESS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number
@@ -42,6 +43,10 @@ def scores_variant(
         return after(scores / scale(scores, q, k))
 
     return variant
+
+
+def scores_in_steps(at: At) -> Callable[..., Tensor]:
+    return lambda q, k: at("scores", at("products", q_with_k(q, k)) / math.sqrt(q.shape[-1]))
 
 
 def draw_q_and_k(draw: Draw) -> list[Case]:
@@ -164,6 +169,19 @@ SCALES = (
         knobs={"scale": lambda scores, q, k: math.sqrt(k.shape[1])},
     ),
     Misconception(
+        "scaled-by-a-leading-axis",
+        "The root is that of an axis in front of the rows, the third from the back: a batch, or heads, where there is "
+        "one at all. Which axis holds the features?",
+        knobs={"scale": lambda scores, q, k: math.sqrt(q.shape[-3])},
+        alone=True,
+    ),
+    Misconception(
+        "fraction-turned-over",
+        "Your √d_k is divided by the scores. Which of the two is to be made smaller?",
+        knobs={"scale": lambda scores, q, k: scores * scores / math.sqrt(q.shape[-1])},
+        alone=True,
+    ),
+    Misconception(
         "scaled-by-all-entries",
         "Your scores are divided by the root of how many numbers q holds. How many of them take part in one score?",
         knobs={"scale": lambda scores, q, k: math.sqrt(q.numel())},
@@ -207,6 +225,35 @@ PRODUCTS = (
         knobs={"product": lambda q, k: q_with_k(k, q)},
     ),
     Misconception(
+        "keys-on-the-left",
+        "The transposed keys stand to the left of the queries, and the product sums over tokens. Over what should it "
+        "sum, and which of the two goes first?",
+        knobs={"product": lambda q, k: k.mT @ q},
+        alone=True,
+    ),
+    Misconception(
+        "keys-left-out",
+        "Your queries went on alone, and no key has met them. What is a score of?",
+        knobs={"product": lambda q, k: q},
+        alone=True,
+    ),
+    Misconception(
+        "queries-left-out",
+        "Your keys went on alone, and no query has met them. What is a score of?",
+        knobs={"product": lambda q, k: k.mT},
+        alone=True,
+    ),
+    *(
+        Misconception(
+            "other-axes-swapped",
+            f"You swap axes {a} and {b} of k. Rows and features are to change places: which two axes are these, "
+            "counted from the back?",
+            knobs={"product": lambda q, k, a=a, b=b: q @ k.transpose(a, b)},
+            alone=True,
+        )
+        for a, b in ((-3, -1), (-2, -3), (1, -1), (-2, 0))
+    ),
+    Misconception(
         "keys-compared-with-keys",
         "Each key is compared with every key; the queries have no say. Which two things does a score bring together?",
         knobs={"product": lambda q, k: q_with_k(k, k)},
@@ -217,14 +264,26 @@ PRODUCTS = (
         knobs={"product": lambda q, k: q_with_k(q, q)},
     ),
     Misconception(
-        "one-batch-shape",
-        "Right for one sequence, but not for a batch. Which two axes of k should change places, counted from the back?",
+        "axes-swapped-from-the-front",
+        "Right for one sequence, but not for a batch: all axes of k are reversed, as `.T` does. Which two should "
+        "change places, counted from the back?",
         knobs={"product": lambda q, k: q @ k.permute(*reversed(range(k.ndim)))},
     ),
     Misconception(
-        "one-batch-shape",
-        "Right for one sequence, but not for a batch. Which two axes of k should change places, counted from the back?",
+        "axes-swapped-from-the-front",
+        "Right for one sequence, but not for a batch: axes 0 and 1 of k change places. Which two should, counted from "
+        "the back?",
         knobs={"product": lambda q, k: q @ k.transpose(0, 1)},
+    ),
+    *(
+        Misconception(
+            "axes-swapped-from-the-front",
+            f"Right for one sequence, but not for a batch: axes {a} and {b} of k change places. Which two should, "
+            "both counted from the back?",
+            knobs={"product": lambda q, k, a=a, b=b: q @ k.transpose(a, b)},
+            alone=True,
+        )
+        for a, b in ((0, -1), (-2, 1))
     ),
 )
 
@@ -265,9 +324,28 @@ SCALED_SCORES = Question(
             twin=lambda q, k: q_with_k(q, k) - math.sqrt(q.shape[-1]),
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Every score has the wrong sign. Should a key that points where the query points score high, or low?",
             knobs={"after": lambda scores: -scores},
+        ),
+        *slips(scores_in_steps, "rounded", products="your products q · k", scores="your scores"),
+        *slips(scores_in_steps, "cut", scores="your scores"),
+        Misconception(
+            "only-the-scale-returned",
+            "The root of d_k came back, one number. What is it to divide?",
+            twin=lambda q, k: math.sqrt(q.shape[-1]),
+        ),
+        Misconception(
+            "one-over-root-off",
+            "Your scale is d_k / 2 or its reciprocal: `** 1/2` is a power of 1, and then a half. What do brackets "
+            "change?",
+            twin=lambda q, k: q_with_k(q, k) / (q.shape[-1] ** 1 / 2),
+        ),
+        Misconception(
+            "one-over-root-off",
+            "Your scores are multiplied by 1/(2 d_k): `** -1/2` is a power of −1, and then a half. What do brackets "
+            "change?",
+            twin=lambda q, k: q_with_k(q, k) * (q.shape[-1] ** -1 / 2),
         ),
     ),
 )
@@ -386,14 +464,44 @@ SCORE_VARIANCE = Question(
             twin=lambda d_k, var_q, var_k: d_k * var_q / var_k,
         ),
         Misconception(
-            "rounded",
+            "variance-rounded",
             "You gave a whole number. A variance need not be one. Where is it rounded?",
             twin=lambda d_k, var_q, var_k: float(int(d_k * var_q * var_k)),
         ),
         Misconception(
-            "rounded",
+            "variance-rounded",
             "You gave a whole number. A variance need not be one. Where is it rounded?",
             twin=lambda d_k, var_q, var_k: float(round(d_k * var_q * var_k)),
+        ),
+        Misconception(
+            "variances-added",
+            "The keys' variance is added to the rest. What stands between q and k in a dot product?",
+            twin=lambda d_k, var_q, var_k: d_k * var_q + var_k,
+        ),
+        Misconception(
+            "d-k-added",
+            "d_k is added to the queries' variance. How often is a product of the two summed?",
+            twin=lambda d_k, var_q, var_k: (d_k + var_q) * var_k,
+        ),
+        Misconception(
+            "one-divided-by-the-other",
+            "You divide by the queries' variance. What happens to a score when a query becomes twice as large?",
+            twin=lambda d_k, var_q, var_k: d_k / var_q * var_k,
+        ),
+        Misconception(
+            "one-variance-alone",
+            "You gave the keys' variance alone. What does a score take from the query, and how often?",
+            twin=lambda d_k, var_q, var_k: var_k,
+        ),
+        Misconception(
+            "one-variance-alone",
+            "You gave the queries' variance alone. What does a score take from the key, and how often?",
+            twin=lambda d_k, var_q, var_k: var_q,
+        ),
+        Misconception(
+            "negative-variance",
+            "Your variance is negative. It is a mean of squares: can it be?",
+            twin=lambda d_k, var_q, var_k: -d_k * var_q * var_k,
         ),
         Misconception(
             "always-scaled",
@@ -441,6 +549,24 @@ def attention_variant(
     return variant
 
 
+def attention_in_steps(at: At) -> Callable[..., Any]:
+    def answer(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        scores = at("scores", at("products", q_with_k(q, k)) / math.sqrt(q.shape[-1]))
+        weights = at("weights", over_keys(scores))
+        return at("output", weights @ v), at("returned_weights", weights)
+
+    return answer
+
+
+# The slips in the five steps of attention, in 3.3 and again in 2.5.
+STEPS = (
+    *slips(attention_in_steps, "rounded", products="your products q · k"),
+    *slips(attention_in_steps, "negated rounded cut", scores="your scores"),
+    *slips(attention_in_steps, "negated rounded", weights="your weights"),
+    *slips(attention_in_steps, output="your output", returned_weights="the weights that you return"),
+)
+
+
 def scale_after_softmax(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     weights = over_keys(q_with_k(q, k)) / math.sqrt(q.shape[-1])
     return weights @ v, weights
@@ -449,6 +575,32 @@ def scale_after_softmax(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor
 def scaled_twice(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     weights = attention(q, k, v)[1] / math.sqrt(q.shape[-1])
     return weights @ v, weights
+
+
+# Whatever is mixed in the wrong way, in 3.3 and again in 5.4.
+MIXES: tuple[tuple[str, str, Callable[..., Tensor]], ...] = (
+    (
+        "weights-times-values-one-by-one",
+        "Weights and values are multiplied number by number, which their shapes do not allow. Which product sums as it "
+        "goes?",
+        lambda weights, q, k, v, *mask: weights * v,
+    ),
+    (
+        "values-on-the-left",
+        "The values stand to the left of the weights. Which axis do both share, and where does it stand in each?",
+        lambda weights, q, k, v, *mask: v @ weights,
+    ),
+    (
+        "nothing-mixed",
+        "Your output is the values as they came. Who takes how much of each?",
+        lambda weights, q, k, v, *mask: v,
+    ),
+    (
+        "weights-returned-twice",
+        "Your output is the weights. What do they mix?",
+        lambda weights, q, k, v, *mask: weights,
+    ),
+)
 
 
 def draw_qkv(draw: Draw) -> list[Case]:
@@ -615,10 +767,18 @@ ATTENTION = Question(
             },
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Your largest weight goes to the key that fits worst. Which sign do your scores have?",
             knobs={"share": lambda scores: over_keys(-scores)},
         ),
+        *STEPS,
+        Misconception(
+            "softmax-over-a-leading-axis",
+            "Your softmax runs along the third axis from the back: a batch, or heads, where there is one at all. Along "
+            "which axis do the keys lie?",
+            twin=attention_variant(share=lambda scores: scores.softmax(dim=-3)),
+        ),
+        *(Misconception(slug, says, twin=attention_variant(mix=mix)) for slug, says, mix in MIXES),
         Misconception(
             "keys-used-as-values",
             "Your output mixes the keys. A key is what a token is found by. What does it hand over?",
@@ -756,7 +916,7 @@ SOFTMAX_JACOBIAN = Question(
             twin=lambda p: p * (1 - p),
         ),
         Misconception(
-            "sign-flipped",
+            "jacobian-negated",
             "Every sign is turned round: a weight falls when its own score rises. Is that what a softmax does?",
             twin=lambda p: outer(p) - torch.diag(p),
         ),
@@ -827,6 +987,29 @@ SOFTMAX_JACOBIAN = Question(
             "Your diagonal is right. Off it the sign is turned: when one score rises, do the other weights rise "
             "with it?",
             twin=lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p),
+        ),
+        Misconception(
+            "jacobian-rounded",
+            "Your entries are whole numbers. They are products of weights below 1. Where are they rounded?",
+            twin=lambda p: softmax_jacobian(p).round(),
+        ),
+        *(
+            Misconception(
+                "parts-joined-otherwise",
+                f"{says} Which operation makes a table of pᵢ pⱼ, and which takes it away from the diagonal?",
+                twin=twin,
+            )
+            for says, twin in (
+                (
+                    "Your two parts are multiplied, where one is taken from the other.",
+                    lambda p: torch.diag(p) * outer(p),
+                ),
+                ("In your second part weights are divided.", lambda p: torch.diag(p) - p[:, None] / p),
+                ("In your second part weights are added.", lambda p: torch.diag(p) - (p[:, None] + p)),
+                ("Your second part has pᵢ alone.", lambda p: torch.diag(p) - p[:, None]),
+                ("Your second part has pⱼ alone.", lambda p: torch.diag(p) - p),
+                ("In your second part a weight is divided by another.", lambda p: torch.diag(p) - p / p[:, None]),
+            )
         ),
         Misconception(
             "diagonal-of-squares",

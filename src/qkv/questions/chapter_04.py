@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call, call_many
+from qkv.questions.searching import SEARCHES
+from qkv.questions.slips import At, slips
 from qkv.softmax import entropy, find_temperature, sample_token, softmax
 
 STRESS = 1e-3  # the tolerance where scores lie near 10,000, and a float32 has three decimals left
@@ -48,6 +50,16 @@ def refuse_zero(temperature: float) -> None:
         raise ValueError("temperature 0")
 
 
+def refuse_good(temperature: float) -> None:
+    if temperature > 0:
+        raise ValueError(f"temperature {temperature}")
+
+
+def refuse_one(temperature: float) -> None:
+    if temperature <= 1:
+        raise ValueError(f"temperature {temperature}")
+
+
 def insist(temperature: float) -> None:
     if temperature <= 0:
         raise AssertionError(f"temperature {temperature}")
@@ -77,6 +89,34 @@ def softmax_variant(
         return after(powers / below(powers, dim), temperature, dim)
 
     return variant
+
+
+def softmax_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
+        refuse(temperature)
+        shifted = at("shifted", z - row_maximum(z, dim))
+        powers = at("powers", (shifted / temperature).exp())
+        return at("weights", powers / total(powers, dim))
+
+    return answer
+
+
+def softmax_by(reckon: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Give an answer to 4.1 that reckons otherwise, from scores, temperature, axis and that axis's maximum."""
+
+    def variant(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
+        refuse(temperature)
+        return reckon(z, temperature, dim, row_maximum(z, dim))
+
+    return variant
+
+
+def powers_of(z: Tensor, temperature: float, most: Tensor) -> Tensor:
+    return ((z - most) / temperature).exp()
+
+
+def shares(powers: Tensor, dim: int) -> Tensor:
+    return powers / total(powers, dim)
 
 
 def over_everything(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
@@ -433,7 +473,7 @@ SOFTMAX = Question(
             knobs={"power": lambda z: (z == 0).to(z.dtype)},
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Your largest weight goes to the lowest score. Which sign does the exponent have?",
             knobs={"temper": lambda z, t: -z / t},
         ),
@@ -494,6 +534,58 @@ SOFTMAX = Question(
             "weights-rounded",
             "The sum that you divide by is rounded to a whole number. Where is something rounded?",
             knobs={"below": lambda powers, dim: total(powers, dim).round()},
+        ),
+        *slips(softmax_in_steps, "rounded", shifted="the scores, once the maximum is taken away"),
+        *slips(softmax_in_steps, "negated rounded cut", weights="your weights"),
+        *(
+            Misconception(slug, says, twin=softmax_by(reckon))
+            for slug, says, reckon in (
+                (
+                    "maximum-multiplied",
+                    "Scores are multiplied with the maximum. Which operation moves a whole row and keeps its gaps?",
+                    lambda z, t, dim, most: shares((z * most / t).exp(), dim),
+                ),
+                (
+                    "maximum-for-scores",
+                    "The maximum went on alone, without the scores. What is it to be taken from?",
+                    lambda z, t, dim, most: shares((most / t).exp(), dim),
+                ),
+                (
+                    "sum-subtracted",
+                    "The sum of the powers is taken away from each. What makes a share of a whole?",
+                    lambda z, t, dim, most: powers_of(z, t, most) - total(powers_of(z, t, most), dim),
+                ),
+                (
+                    "sum-returned",
+                    "The sum of the powers came back. What is it the whole of?",
+                    lambda z, t, dim, most: total(powers_of(z, t, most), dim),
+                ),
+                (
+                    "axis-not-kept",
+                    "The maximum lost its axis, so it no longer fits its row. What keeps an axis of size 1?",
+                    lambda z, t, dim, most: shares(((z - z.amax(dim=dim)) / t).exp(), dim),
+                ),
+                (
+                    "axis-not-kept",
+                    "The sum lost its axis, so it no longer fits its row. What keeps an axis of size 1?",
+                    lambda z, t, dim, most: powers_of(z, t, most) / powers_of(z, t, most).sum(dim=dim),
+                ),
+                (
+                    "temperature-above-the-line",
+                    "Your exponent is the temperature divided by the scores. Which of the two stands below the line?",
+                    lambda z, t, dim, most: shares((t / (z - most)).exp(), dim),
+                ),
+            )
+        ),
+        Misconception(
+            "good-temperatures-refused",
+            "A temperature above 0 is refused. For which ones is your test true?",
+            twin=softmax_variant(guard=refuse_good),
+        ),
+        Misconception(
+            "good-temperatures-refused",
+            "A temperature of 1, or just below, is refused. Where do the temperatures end that make no sense?",
+            twin=softmax_variant(guard=refuse_one),
         ),
         Misconception(
             "temperature-not-checked",
@@ -604,7 +696,7 @@ ENTROPY = Question(
             knobs={"log": torch.log10},
         ),
         Misconception(
-            "sign-flipped",
+            "entropy-negated",
             "Your entropies are negative. The logarithm of a weight is below 0: what turns the sum round?",
             knobs={"after": lambda h, p, dim: -h},
         ),
@@ -742,6 +834,7 @@ ENTROPY = Question(
             "You gave −ln of the largest weight. What do the others contribute?",
             twin=lambda p, dim=-1: -p.amax(dim=dim).log(),
         ),
+        *slips(lambda at: lambda p, dim=-1: at("entropy", entropy(p, dim)), "rounded cut", entropy="the entropy"),
         Misconception(
             "both-outcomes",
             "Each weight was treated as a coin of its own: p ln p and (1 − p) ln(1 − p). How many draws does a row "
@@ -811,6 +904,7 @@ def sampler(
     greedy: Callable[[Tensor, torch.Generator], Any] = greedily,
     give: Callable[[int, Tensor], Any] = lambda i, logits: i,
     source: Callable[[torch.Generator], torch.Generator | None] = lambda generator: generator,
+    give_at_zero: bool = True,
 ) -> Callable[..., Any]:
     """Give an answer to 4.3 that goes wrong at some of its steps."""
     drawing = Sampler(shares, give)
@@ -818,7 +912,7 @@ def sampler(
     def variant(logits: Tensor, temperature: float, generator: torch.Generator) -> Any:
         if temperature == 0:
             found = greedy(logits, generator)
-            return give(found, logits) if type(found) is int else found
+            return give(found, logits) if give_at_zero and type(found) is int else found
         return drawing.draw(logits, temperature, source(generator))
 
     return variant
@@ -944,7 +1038,7 @@ SAMPLE_TOKEN = Question(
             knobs={"shares": lambda z, t: torch.ones_like(z)},
         ),
         Misconception(
-            "sign-flipped",
+            "logits-negated",
             "The lowest logits come up most often. Which sign does your exponent have?",
             knobs={"shares": lambda z, t: (-z / t).softmax(-1)},
         ),
@@ -1096,6 +1190,31 @@ SAMPLE_TOKEN = Question(
             "nothing-returned-at-zero",
             "At temperature 0 nothing comes back. Does every way through your code end in a `return`?",
             knobs={"greedy": lambda z, g: None},
+        ),
+        Misconception(
+            "id-negated",
+            "Your ids are negative where you draw. Where does a minus come in?",
+            twin=sampler(give=lambda i, z: -i, give_at_zero=False),
+        ),
+        Misconception(
+            "id-negated-at-zero",
+            "At temperature 0 your id is negative. Where does a minus come in?",
+            twin=sampler(greedy=lambda z, g: -int(z.argmax()), give_at_zero=False),
+        ),
+        Misconception(
+            "axis-left-over",
+            "Above temperature 0 your id comes in a tensor with one axis, of size 1. How do you take the number out?",
+            twin=sampler(give=lambda i, z: torch.tensor([i]), give_at_zero=False),
+        ),
+        Misconception(
+            "nothing-returned-above-zero",
+            "Above temperature 0 nothing comes back. Does every way through your code end in a `return`?",
+            twin=sampler(give=lambda i, z: None, give_at_zero=False),
+        ),
+        Misconception(
+            "several-drawn",
+            "Two ids were drawn where one is asked for, and `int` takes one number. How many should be drawn?",
+            twin=sampler(give=lambda i, z: int(torch.tensor([i, i])), give_at_zero=False),
         ),
         Misconception(
             "generator-not-used",
@@ -1302,12 +1421,14 @@ FIND_TEMPERATURE = Question(
         ),
         Misconception(
             "all-gaps-alike",
-            "Right for two scores. For more, you took the smallest gap for all. Do scores further down take as much?",
+            "Right for two scores. For more, you give what would be right if all gaps were the smallest: by a formula, "
+            "or as the end of an interval that was halved to the wrong side. Which of the two?",
             twin=lambda z, target: float(gaps_below(z)[0]) / odds(len(z) - 1, target),
         ),
         Misconception(
             "all-gaps-alike",
-            "Right for two scores. For more, you took the largest gap for all. Do scores further up take as little?",
+            "Right for two scores. For more, you give what would be right if all gaps were the largest: by a formula, "
+            "or as the end of an interval that was halved to the wrong side. Which of the two?",
             twin=lambda z, target: float(gaps_below(z)[-1]) / odds(len(z) - 1, target),
         ),
         Misconception(
@@ -1346,7 +1467,7 @@ FIND_TEMPERATURE = Question(
             twin=changed(lambda t: math.exp(min(t, 700.0))),
         ),
         Misconception(
-            "sign-flipped",
+            "temperature-negated",
             "Your temperature has the right size, and is negative. Is a gap how far the largest lies above, or below?",
             twin=changed(lambda t: -t),
         ),
@@ -1397,6 +1518,7 @@ FIND_TEMPERATURE = Question(
         *RUNAWAY,
         *OVERFLOWS,
         *ROUNDED,
+        *SEARCHES,
     ),
 )
 

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, attention, causal_mask, merge_heads, split_heads
-from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call, load, make
-from qkv.questions.chapter_03 import PRODUCTS, SCALES, Scale, by_root, q_with_k
+from qkv.questions.base import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
+from qkv.questions.chapter_03 import MIXES, PRODUCTS, SCALES, Scale, by_root, q_with_k
+from qkv.questions.slips import At, slips
 from qkv.softmax import masked_softmax
 
 Split = Callable[[Tensor, int], Any]
@@ -71,6 +72,33 @@ def only_whole(split: Callable[[Tensor, int], Any]) -> Callable[[Tensor, int], A
         return split(x, n_heads)
 
     return checked
+
+
+def refusing(test: Callable[[Tensor, int], int]) -> Split:
+    """Give an answer to 5.1 that refuses an input where this is not 0."""
+
+    def checked(x: Tensor, n_heads: int) -> Tensor:
+        if test(x, n_heads):
+            raise ValueError(f"{x.shape[-1]} and {n_heads}")
+        return split_heads(x, n_heads)
+
+    return checked
+
+
+def cut_along(axis: int) -> Split:
+    return lambda x, n_heads: x.unflatten(axis, (n_heads, -1)).transpose(-3, -2)
+
+
+def cut_into(size: int, sign: int = 1) -> Split:
+    return lambda x, n_heads: x.unflatten(-1, (sign * n_heads, size)).transpose(-3, -2)
+
+
+def cut_and_turned(a: int, b: int) -> Split:
+    return lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(a, b)
+
+
+def flat_from(start: int) -> Merge:
+    return lambda x: x.transpose(1, 2).flatten(start)
 
 
 def reshape_in(x: Tensor, n_heads: int) -> Tensor:
@@ -161,7 +189,7 @@ def permuted(order: tuple[int, ...]) -> Split:
 SAID_ELSEWHERE = ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))
 OTHER_ORDERS = tuple(
     Misconception(
-        "axes-in-another-order",
+        "heads-tokens-features-in-another-order",
         "The numbers are right, and their axes are not in the order that is asked for: examples, heads, tokens, "
         "features of a head. Which two axes did you swap?",
         twin=permuted(order),
@@ -189,12 +217,12 @@ SPLIT_HEADS = Question(
             twin=only_whole(lambda x, n_heads: x.unflatten(-1, (n_heads, -1))),
         ),
         Misconception(
-            "axes-in-another-order",
+            "heads-tokens-features-in-another-order",
             "Tokens and features of a head stand in each other's place. Rows are tokens. Which axis is last?",
             twin=only_whole(lambda x, n_heads: split_heads(x, n_heads).mT),
         ),
         Misconception(
-            "axes-in-another-order",
+            "heads-tokens-features-in-another-order",
             "The heads come first and the examples second. Which axis stays in front?",
             twin=only_whole(lambda x, n_heads: split_heads(x, n_heads).transpose(0, 1)),
         ),
@@ -242,6 +270,47 @@ SPLIT_HEADS = Question(
             "input-returned",
             "What came back is the input. What should the last axis become?",
             twin=only_whole(lambda x, n_heads: x),
+        ),
+        *slips(lambda at: lambda x, n_heads: at("heads", split_heads(x, n_heads)), heads="the heads"),
+        *(
+            Misconception(
+                "good-widths-refused",
+                f"A d_model that H divides is refused: you test {what}. Which number must be 0, and when do you "
+                "complain?",
+                twin=refusing(test),
+            )
+            for what, test in (
+                ("whether heads fit in at all", lambda x, n_heads: x.shape[-1] // n_heads),
+                ("the division in the other direction", lambda x, n_heads: n_heads % x.shape[-1]),
+                ("the number of tokens", lambda x, n_heads: x.shape[-2] % n_heads),
+                ("the number of examples", lambda x, n_heads: x.shape[-3] % n_heads),
+            )
+        ),
+        *(
+            Misconception(
+                "another-axis-cut",
+                f"You cut {what} into heads. Which axis holds the features?",
+                twin=only_whole(cut_along(axis)),
+            )
+            for what, axis in (("the tokens", -2), ("the examples", -3))
+        ),
+        *(
+            Misconception(
+                "sizes-of-the-cut",
+                f"The two sizes that features are cut into are n_heads and {size}. How many features has one head?",
+                twin=only_whole(cut_into(size)),
+            )
+            for size in (0, 1, -2)
+        ),
+        Misconception(
+            "sizes-of-the-cut",
+            "The number of heads is negative where you cut the features. How many heads are there?",
+            twin=only_whole(cut_into(-1, sign=-1)),
+        ),
+        Misconception(
+            "not-cut-into-heads",
+            "Your axes change places, and no axis was cut in two before. How do three axes become four?",
+            twin=only_whole(lambda x, n_heads: x.transpose(-3, -2)),
         ),
         Misconception(
             "indivisible-let-through",
@@ -403,7 +472,7 @@ MERGE_HEADS = Question(
         ),
         *(
             Misconception(
-                "axes-in-another-order",
+                "other-axes-merged",
                 "Two axes became one, but not those of heads and features, or not in their order. Which axis stands "
                 "between heads and features, and where should it go?",
                 twin=lambda x, order=order: x.permute(order).flatten(-2),
@@ -442,6 +511,7 @@ MERGE_HEADS = Question(
             "Examples and tokens share one axis. Which three axes are asked for?",
             twin=lambda x: merge_heads(x).flatten(0, 1),
         ),
+        *slips(lambda at: lambda x: at("features", merge_heads(x)), features="the features"),
         Misconception(
             "view-after-transpose",
             "Your axes are in the right order, and `view` refuses: after a transpose, memory does not follow the axes. "
@@ -483,6 +553,11 @@ CAUSAL_MASK = Question(
             "mask-inverted",
             "Your True hides: each token sees the tokens after it, and not itself. In this course, what does True say?",
             twin=lambda n: ~causal_mask(n),
+        ),
+        Misconception(
+            "minus-for-not",
+            "A mask has no sign, and torch refuses the minus. What turns True and False round, and is that asked for?",
+            twin=lambda n: -causal_mask(n),
         ),
         Misconception(
             "mask-transposed",
@@ -879,9 +954,69 @@ MASKS = (
         knobs={"see": lambda mask, scores: causal_mask(*scores.shape[-2:])},
     ),
     Misconception(
-        "sign-flipped",
+        "scores-negated",
         "Your largest weight goes to the visible key that fits worst. Which sign do your scores have?",
         knobs={"share": lambda scores, mask: masked_softmax(-scores, mask)},
+    ),
+    *(
+        Misconception(slug, says, knobs={"share": share}, alone=True)
+        for slug, says, share in (
+            (
+                "plus-infinity",
+                "Hidden keys got the score +∞, so their row is NaN. Which score gives the weight 0?",
+                lambda scores, mask: filled(scores, mask, math.inf).softmax(-1).masked_fill(~mask, 0.0),
+            ),
+            (
+                "softmax-over-heads",
+                "Your softmax runs along the third axis from the back: heads, where there are some. Has not each head "
+                "a softmax of its own?",
+                lambda scores, mask: filled(scores, mask).softmax(-3).masked_fill(~mask, 0.0),
+            ),
+            (
+                "axis-counted-from-the-front",
+                "Your softmax runs along axis 0. Along which axis do the keys lie, counted from the back?",
+                lambda scores, mask: filled(scores, mask).softmax(0).masked_fill(~mask, 0.0),
+            ),
+            (
+                "axis-counted-from-the-front",
+                "Your softmax runs along axis 1. Along which axis do the keys lie, counted from the back?",
+                lambda scores, mask: filled(scores, mask).softmax(1).masked_fill(~mask, 0.0),
+            ),
+            (
+                "softmax-over-queries",
+                "The weights of each key sum to 1, down the columns. Whose attention is shared out: a key's, or a "
+                "query's?",
+                lambda scores, mask: filled(scores, mask).softmax(-2).masked_fill(~mask, 0.0),
+            ),
+            (
+                "hidden-weights-not-zero",
+                "A hidden key ends with the weight 1. Which number should be written where the mask is False?",
+                lambda scores, mask: filled(scores, mask).softmax(-1).masked_fill(~mask, 1.0),
+            ),
+            (
+                "hidden-weights-not-zero",
+                "A hidden key ends with the weight −1. Which number should be written where the mask is False?",
+                lambda scores, mask: filled(scores, mask).softmax(-1).masked_fill(~mask, -1.0),
+            ),
+            (
+                "arguments-of-masked-fill",
+                "`masked_fill` complains about its first argument, which is the mask. In which order does it take a "
+                "mask and a number?",
+                lambda scores, mask: scores.softmax(-1).masked_fill(0.0, ~mask),
+            ),
+            (
+                "arguments-of-masked-fill",
+                "`masked_fill` complains about its first argument, which is the mask. In which order does it take a "
+                "mask and a number?",
+                lambda scores, mask: scores.masked_fill(-math.inf, ~mask),
+            ),
+            (
+                "no-softmax",
+                "Your weights are the scores, with hidden ones at 0 and rows that see nothing too. What makes weights "
+                "of scores?",
+                lambda scores, mask: filled(scores, mask).masked_fill(~mask, 0.0),
+            ),
+        )
     ),
 )
 
@@ -921,7 +1056,17 @@ GIVES = (
         "The output came back twice. What says how much each query took from each key?",
         knobs={"give": lambda out, weights, scores: (out, out)},
     ),
+    *(Misconception(slug, says, knobs={"mix": mix}, alone=True) for slug, says, mix in MIXES),
 )
+
+
+def masked_in_steps(at: At) -> Callable[..., Any]:
+    def answer(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        scores = at("scores", at("products", q_with_k(q, k)) / math.sqrt(q.shape[-1]))
+        weights = at("weights", masked_softmax(scores, mask))
+        return at("output", weights @ v), at("returned_weights", weights)
+
+    return answer
 
 
 def nan_kept(weights: Tensor, scores: Tensor, dead: Tensor) -> Tensor:
@@ -966,6 +1111,10 @@ MASKED_ATTENTION = Question(
         *SCALES,
         *PRODUCTS,
         *GIVES,
+        *slips(masked_in_steps, "rounded", products="your products q · k"),
+        *slips(masked_in_steps, "rounded cut", scores="your scores"),
+        *slips(masked_in_steps, "negated rounded", weights="your weights"),
+        *slips(masked_in_steps, output="your output", returned_weights="the weights that you return"),
         Misconception(
             "scaled-by-d-v",
             "Your scores are divided by the root of d_v. Do the values take part in a score at all?",
@@ -1089,6 +1238,8 @@ def module_variant(
     finish: Callable[[Any, Tensor, Tensor], Tensor] = lambda module, merged, query: module.w_o(merged),
     give: Callable[[Tensor, Tensor, Tensor], Any] = lambda out, weights, scores: (out, weights),
     default: Callable[[Tensor], Tensor] = all_visible,
+    split_each: tuple[bool, ...] = (True, True, True),
+    unmasked: Callable[[Tensor], Tensor] | None = None,
 ) -> Callable[..., Any]:
     """Give an answer to 5.5 that goes wrong at some of its steps."""
 
@@ -1096,21 +1247,63 @@ def module_variant(
         def __init__(self, d_model: int, n_heads: int) -> None:
             super().__init__()
             self.n_heads = n_heads
-            self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+            self.w_q, self.w_k, self.w_v, self.w_o = (Layer(d_model, d_model) for _ in range(4))
 
         def forward(
             self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None, mask: Tensor | None = None
         ) -> Any:
             three = project(self, *sources(query, key, value))
-            q, k, v = (split(t, self.n_heads) for t in three)
+            q, k, v = (split(t, self.n_heads) if do else t for t, do in zip(three, split_each, strict=True))
             scores = product(q, k)
             scores = scores / scale(scores, q, k)
             seen = default(scores) if mask is None else see(mask, scores)
-            weights = share(scores, seen)
+            weights = share(scores, seen) if mask is not None or unmasked is None else unmasked(scores)
             out = finish(self, merge(mix(weights, q, k, v, seen)), query)
             return give(out, weights, scores)
 
     return Variant
+
+
+def module_in_steps(at: At) -> Callable[..., Any]:
+    names = ("queries", "keys", "values")
+
+    def sources(query: Tensor, key: Tensor | None, value: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        key = at("key_input", query if key is None else key)
+        return query, key, at("value_input", key if value is None else value)
+
+    def project(module: Any, *inputs: Tensor) -> Any:
+        three = (at("queries_keys_and_values", t) for t in projected(module, *inputs))
+        return tuple(at(name, t) for name, t in zip(names, three, strict=True))
+
+    return module_variant(
+        sources=sources,
+        project=project,
+        product=lambda q, k: at("products", q_with_k(q, k)),
+        share=lambda scores, mask: at("weights", masked_softmax(at("scores", scores), mask)),
+        merge=lambda x: at("merged", merge_heads(x)),
+        finish=lambda module, merged, query: at("output", module.w_o(merged)),
+        give=lambda out, weights, scores: (out, at("returned_weights", weights)),
+    )
+
+
+def module_without(layer: str) -> type[nn.Module]:
+    """Give the class in which one layer is not there."""
+
+    class Without(MultiHeadAttention):
+        def __init__(self, d_model: int, n_heads: int) -> None:
+            super().__init__(d_model, n_heads)
+            delattr(self, layer)
+
+    return Without
+
+
+class NoSuperInit(nn.Module):
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        self.w_q = nn.Linear(d_model, d_model)
+
+
+def over_keys(scores: Tensor) -> Tensor:
+    return scores.softmax(-1)
 
 
 def draw_modules(draw: Draw) -> list[Case]:
@@ -1299,10 +1492,19 @@ MULTI_HEAD = Question(
         *(
             for_a_module(idea)
             for idea in SCALES
-            if idea.slug not in ("no-scale", "scaled-by-first-axis", "axis-counted-from-the-front", "root-rounded")
+            if idea.slug
+            not in (
+                *("no-scale", "scaled-by-first-axis", "axis-counted-from-the-front", "root-rounded"),
+                "scaled-by-a-leading-axis",  # the heads, here
+            )
         ),
-        *(for_a_module(idea) for idea in PRODUCTS if idea.slug != "one-batch-shape"),
-        *map(for_a_module, MASKS),
+        *(for_a_module(idea) for idea in PRODUCTS if idea.slug != "axes-swapped-from-the-front"),
+        *(for_a_module(idea) for idea in MASKS if idea.slug != "axis-counted-from-the-front"),
+        Misconception(
+            "softmax-over-the-batch",
+            "Your softmax runs along axis 0, and shares weights out among examples. Along which axis do the keys lie?",
+            twin=module_variant(share=lambda scores, mask: filled(scores, mask).softmax(0).masked_fill(~mask, 0.0)),
+        ),
         Misconception(
             "causal-though-not-asked",
             "Without a mask your weights are zero to the right of the diagonal. What may a token see when no mask is "
@@ -1446,6 +1648,127 @@ MULTI_HEAD = Question(
             knobs={"give": lambda out, weights, scores: (out, weights[:, 0])},
         ),
         *map(for_a_module, GIVES),
+        *slips(module_in_steps, "rounded", products="your products q · k"),
+        *slips(
+            module_in_steps,
+            "rounded cut",
+            scores="your scores",
+            queries="your queries",
+            keys="your keys",
+            queries_keys_and_values="your queries, keys and values",
+            merged="what the heads found",
+        ),
+        *slips(
+            module_in_steps,
+            key_input="the key, or the query that stands for it",
+            value_input="the value, or what stands for it",
+            values="your values",
+            output="your output",
+            returned_weights="the weights that you return",
+        ),
+        *slips(module_in_steps, "negated rounded", weights="your weights"),
+        *(
+            Misconception(
+                "layer-missing",
+                f"There is no layer called {layer}. Which four does the question ask for, under which names?",
+                twin=module_without(layer),
+            )
+            for layer in ("w_q", "w_k", "w_v", "w_o")
+        ),
+        Misconception(
+            "no-super-init",
+            "nn.Module was not set up before a layer was put into it. Which call stands first in `__init__`?",
+            twin=NoSuperInit,
+        ),
+        *(
+            Misconception(
+                "one-of-three-not-split",
+                f"Your {name} are not split into heads, and the other two are. Which axis do heads stand on?",
+                twin=module_variant(split_each=tuple(i != j for j in range(3))),
+            )
+            for i, name in enumerate(("queries", "keys", "values"))
+        ),
+        Misconception(
+            "queries-and-values-exchanged",
+            "Your queries and values change places when attention is called. In which order does it take q, k and v?",
+            twin=module_variant(project=lambda module, q, k, v: projected(module, q, k, v)[::-1]),
+        ),
+        Misconception(
+            "axes-turned-only",
+            "Heads and tokens change places again, and heads and features never become one axis. What joins them?",
+            twin=module_variant(merge=lambda x: x.transpose(1, 2)),
+        ),
+        Misconception(
+            "heads-not-merged",
+            "The heads went into w_o as they are, four axes and all. How wide does w_o want its input?",
+            twin=module_variant(merge=lambda x: x),
+        ),
+        *(
+            Misconception(
+                "too-many-axes-merged",
+                "More than two axes became one before w_o. Which two belong together?",
+                twin=module_variant(merge=flat_from(start)),
+            )
+            for start in (0, 1)
+        ),
+        Misconception(
+            "other-axes-merged",
+            "Features and tokens became one axis, heads aside. Which two belong together?",
+            twin=module_variant(merge=lambda x: x.transpose(1, 3).flatten(2)),
+        ),
+        *(
+            Misconception(
+                "other-axes-turned",
+                "Two axes change places after the split, and not those of tokens and heads. Which two should?",
+                twin=module_variant(split=cut_and_turned(a, b)),
+            )
+            for a, b in ((-1, -2), (-3, -1), (0, 1))
+        ),
+        *(
+            Misconception(
+                "another-axis-cut",
+                f"You cut {what} into heads. Which axis holds the features?",
+                twin=module_variant(split=cut_along(axis)),
+            )
+            for what, axis in (("the tokens", -2), ("the examples", -3))
+        ),
+        *(
+            Misconception(
+                "sizes-of-the-cut",
+                "The two sizes that features are cut into do not make d_model. How many heads are there, and how many "
+                "features has one?",
+                twin=module_variant(split=cut_into(size, sign)),
+            )
+            for size, sign in ((0, 1), (1, 1), (-2, 1), (-1, -1))
+        ),
+        Misconception(
+            "not-cut-into-heads",
+            "Your axes change places, and no axis was cut in two before. How do three axes become four?",
+            twin=module_variant(split=lambda x, h: x.transpose(-3, -2)),
+        ),
+        *(
+            Misconception(
+                "right-without-a-mask-only",
+                f"Right without a mask. With one, {what}. Where does the mask act?",
+                twin=module_variant(share=share, unmasked=over_keys),
+            )
+            for what, share in (
+                ("your weights are the scores", lambda scores, mask: scores),
+                ("your softmax runs over the queries", softmax_over(-2)),
+            )
+        ),
+        *(
+            Misconception(
+                "right-with-a-mask-only",
+                f"Right with a mask. Without one, {what}. Which softmax should there be then?",
+                twin=module_variant(unmasked=unmasked),
+            )
+            for what, unmasked in (
+                ("your weights are the scores", lambda scores: scores),
+                ("your softmax runs over the queries", lambda scores: scores.softmax(-2)),
+                ("your softmax runs over the heads", lambda scores: scores.softmax(-3)),
+            )
+        ),
     ),
 )
 

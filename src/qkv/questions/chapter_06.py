@@ -11,6 +11,7 @@ from torch import Tensor
 
 from qkv.positions import alibi_bias, apply_rope, shift_matrix, sinusoidal_encoding
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.slips import At, slips
 
 WIDTHS = (6, 10, 12, 14)  # even; 8 is left out, because a width of 8 hides some mistakes
 WIDE = 20  # its second pair turns fast and shows a slightly different base, far from position 0
@@ -146,6 +147,60 @@ SPEEDS = (
         "Your speeds were rounded to two decimals. How far off is a slow hand then, after a hundred steps?",
         knobs={"speeds": lambda d, base: right_speeds(d, base).round(decimals=2)},
     ),
+    *(
+        Misconception(slug, says, knobs={"speeds": speeds}, alone=True)
+        for slug, says, speeds in (
+            (
+                "speeds-rounded",
+                "Your speeds are rounded to whole numbers, so all hands but the first stand still. Which step rounds?",
+                lambda d, base: right_speeds(d, base).round(),
+            ),
+            (
+                "base-for-speed",
+                "All your speeds are the base itself. What is it raised to?",
+                lambda d, base: base * same_speed(d, base),
+            ),
+            (
+                "base-divided-by-exponent",
+                "Your speeds are the base divided by an exponent. Which operation joins 10000 and −2i/d?",
+                lambda d, base: base / (-torch.arange(0, d, 2, dtype=torch.float64) / d),
+            ),
+            (
+                "base-to-the-width",
+                "Your speeds are the base to the power d, all alike. What is the exponent of pair i?",
+                lambda d, base: base**d * same_speed(d, base),
+            ),
+            *(
+                (
+                    "steps-of-another-size",
+                    f"Your exponents go up in steps of {step}/d. How many features does one pair have?",
+                    lambda d, base, step=step: base ** (-torch.arange(0, d, step, dtype=torch.float64) / d),
+                )
+                for step in (1, 3, 4)
+            ),
+            *(
+                (
+                    "exponents-from-elsewhere",
+                    f"Your exponents begin at {start}/d. With which does the first pair begin?",
+                    lambda d, base, start=start: base ** (-torch.arange(start, d, 2, dtype=torch.float64) / d),
+                )
+                for start in (-1, 2)
+            ),
+            *(
+                (
+                    "arguments-of-arange",
+                    "`arange` does not get from its first number to its second in such steps. In which order does it "
+                    "take start, end and step?",
+                    lambda d, base, given=given: base ** (-torch.arange(*given(d), dtype=torch.float64) / d),
+                )
+                for given in (
+                    lambda d: (d, 0, 2),
+                    lambda d: (2, d, 0),
+                    lambda d: (0, d, -2),
+                )
+            ),
+        )
+    ),
     Misconception(
         "speeds-grow",
         "Your pairs turn faster and faster. Which sign does the exponent have, if each hand is slower than the one "
@@ -206,6 +261,14 @@ def encoding_by_columns(exponent: Callable[[Tensor, int], Tensor]) -> Callable[.
         return torch.where(j % 2 == 0, angles.sin(), angles.cos()).float()
 
     return variant
+
+
+def encoding_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(n: int, d_model: int) -> Tensor:
+        angles = at("angles", torch.outer(torch.arange(n, dtype=torch.float64), right_speeds(d_model, 10000.0)))
+        return at("table", alternating(at("sines", angles.sin()), at("cosines", angles.cos()))).float()
+
+    return answer
 
 
 def all_angles(n: int, d_model: int) -> Tensor:
@@ -368,6 +431,34 @@ SINUSOIDAL = Question(
             "Each of your rows has length 1. Each single hand should have. How long is a row of d/2 hands?",
             knobs={"after": lambda table: table / table.norm(dim=-1, keepdim=True)},
         ),
+        *slips(encoding_in_steps, "negated rounded", table="your table"),
+        *slips(encoding_in_steps, "rounded", angles="your angles", sines="your sines", cosines="your cosines"),
+        Misconception(
+            "positions-left-out",
+            "Your angles hold no position: every row is alike, or there is one. What is multiplied with a speed?",
+            twin=lambda n, d_model: alternating(
+                right_speeds(d_model, 10000.0).sin(), right_speeds(d_model, 10000.0).cos()
+            ).float(),
+        ),
+        Misconception(
+            "speeds-left-out",
+            "Your angles are the positions themselves, and there is one pair for each. Which speeds do the pairs have?",
+            twin=lambda n, d_model: alternating(
+                torch.arange(n, dtype=torch.float64).sin(), torch.arange(n, dtype=torch.float64).cos()
+            ).float(),
+        ),
+        Misconception(
+            "positions-across",
+            "Your positions go across and your pairs down, and each row is one pair's. What is a row in this course?",
+            twin=lambda n, d_model: alternating(
+                all_angles(n, d_model).mT.sin(), all_angles(n, d_model).mT.cos()
+            ).float(),
+        ),
+        Misconception(
+            "float64-kept",
+            "Your values are right, and in float64. Which dtype was asked for?",
+            twin=lambda n, d_model: alternating(all_angles(n, d_model).sin(), all_angles(n, d_model).cos()),
+        ),
         Misconception(
             "angle-for-its-sine",
             "Your even columns hold angles, and grow without bound. Which function makes a number between −1 and 1 of "
@@ -493,6 +584,40 @@ def shift_by_angle(angle: Callable[[int, Tensor], Tensor]) -> Callable[..., Tens
         return along_the_diagonal(entries.unflatten(-1, (2, 2))).float()
 
     return variant
+
+
+def shift_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(k: int, d_model: int) -> Tensor:
+        angles = at("angles", k * right_speeds(d_model, 10000.0))
+        entries = torch.stack(forward_turn(at("cosines", angles.cos()), at("sines", angles.sin())), dim=-1)
+        return at("matrix", along_the_diagonal(entries.unflatten(-1, (2, 2)))).float()
+
+    return answer
+
+
+def shift_by_entries(entries: Callable[[Tensor], tuple[Tensor, ...]]) -> Callable[..., Tensor]:
+    """Give an answer to 6.2 that makes the four entries of its blocks from the angles in another way."""
+
+    def variant(k: int, d_model: int) -> Tensor:
+        four = torch.stack(entries(k * right_speeds(d_model, 10000.0)), dim=-1)
+        return along_the_diagonal(four.unflatten(-1, (2, 2))).float()
+
+    return variant
+
+
+def four_entries(k: int, d_model: int, dim: int) -> Tensor:
+    angles = k * right_speeds(d_model, 10000.0)
+    return torch.stack(forward_turn(angles.cos(), angles.sin()), dim=dim)
+
+
+def shift_by_cut(size: tuple[int, int]) -> Callable[..., Tensor]:
+    """Give an answer to 6.2 that cuts its four entries into another block."""
+    return lambda k, d_model: along_the_diagonal(four_entries(k, d_model, -1).unflatten(-1, size)).float()
+
+
+def shift_by_stack(dim: int, cut: int) -> Callable[..., Tensor]:
+    """Give an answer to 6.2 that stacks its entries, or cuts them, along another axis."""
+    return lambda k, d_model: along_the_diagonal(four_entries(k, d_model, dim).unflatten(cut, (2, 2))).float()
 
 
 def first_pair_only(blocks: Tensor) -> Tensor:
@@ -746,6 +871,65 @@ SHIFT = Question(
             "places on?",
             twin=lambda k, d_model: sinusoidal_encoding(d_model + k, d_model)[k:],
         ),
+        *slips(
+            shift_in_steps,
+            "rounded",
+            angles="your angles",
+            sines="your sines",
+            cosines="your cosines",
+            matrix="your matrix",
+        ),
+        Misconception(
+            "angle-for-its-sine",
+            "Where sines should stand, the angle stands itself. How large can an entry of a turn be?",
+            twin=shift_by_entries(lambda angles: (angles.cos(), angles, -angles, angles.cos())),
+        ),
+        Misconception(
+            "angle-for-its-cosine",
+            "Where cosines should stand, the angle stands itself. How large can an entry of a turn be?",
+            twin=shift_by_entries(lambda angles: (angles, angles.sin(), -angles.sin(), angles)),
+        ),
+        Misconception(
+            "cosines-negative",
+            "Your cosines have the wrong sign. What should k = 0 give?",
+            knobs={"block": lambda cos, sin: (-cos, sin, -sin, -cos)},
+            alone=True,
+        ),
+        Misconception(
+            "speeds-left-out",
+            "Your angle is k alone, for every pair. Which speeds do the pairs have?",
+            twin=shift_by_angle(lambda k, speeds: k * torch.ones(1, dtype=torch.float64)),
+        ),
+        Misconception(
+            "width-for-speed",
+            "Your angle is k times d_model. Which speed does a pair have?",
+            twin=shift_by_angle(lambda k, speeds: k * torch.tensor([2.0 * len(speeds)], dtype=torch.float64)),
+        ),
+        Misconception(
+            "blocks-not-laid-out",
+            "The four entries of a pair were never made a block of two rows. How do four numbers become 2 × 2?",
+            knobs={"place": lambda blocks: torch.block_diag(*blocks.flatten(1))},
+            alone=True,
+        ),
+        *(
+            Misconception(
+                "sizes-of-a-block",
+                f"Four entries are cut into {size}, which does not work out. How many rows and columns has a block?",
+                twin=shift_by_cut(size),
+            )
+            for size in ((3, 2), (1, 2), (4, 2), (-2, 2), (2, 3), (2, 1), (2, 4), (2, -2))
+        ),
+        Misconception(
+            "entries-stacked-along-another-axis",
+            "The four entries are stacked along another axis than the last, so a block holds those of several pairs. "
+            "Which axis is cut in two afterwards?",
+            twin=shift_by_stack(0, -1),
+        ),
+        Misconception(
+            "entries-stacked-along-another-axis",
+            "Another axis is cut into a block than the one that the four entries are stacked along. Which one is it?",
+            twin=shift_by_stack(-1, -2),
+        ),
         Misconception(
             "nothing-moves",
             "Your matrix is the identity. It leaves every code where it was. What do the hands do in k steps?",
@@ -837,7 +1021,50 @@ WRONG_PARTS: tuple[tuple[str, str, Callable[[Tensor, Tensor, Tensor, Tensor], Te
     ("added-for-multiplied", "something is added that should be multiplied. What?", lambda x, f, y, g: x + f),
     ("sine-for-cosine", "a sine stands for a cosine, or the other way round. Where?", lambda x, f, y, g: x * g),
     ("wrong-partner", "one of the two products has the wrong feature of the pair. Which?", lambda x, f, y, g: y * f),
+    ("divided-for-multiplied", "something is divided that should be multiplied. What?", lambda x, f, y, g: x / f),
 )
+
+
+def rope_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        angles = at("angles", positions.double()[:, None] * right_speeds(x.shape[-1], base))
+        a, b = at("first_features", x[..., 0::2]), at("second_features", x[..., 1::2])
+        cos, sin = at("cosines", angles.cos().to(x)), at("sines", angles.sin().to(x))
+        return at("rows", alternating(*turned(a, b, cos, sin)))
+
+    return answer
+
+
+def rope_by_angle(functions: tuple[Callable[[Tensor], Tensor], ...]) -> Callable[..., Tensor]:
+    """Give an answer to 6.3 with other functions of the angle than cosine and sine."""
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        angles = positions.double()[:, None] * right_speeds(x.shape[-1], base)
+        cos, sin = (function(angles).to(x) for function in functions)
+        return alternating(*turned(*neighbours(x), cos, sin))
+
+    return variant
+
+
+def stacked(dim: int, start: int) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda a, b: torch.stack([a, b], dim=dim).flatten(start)
+
+
+def rope_of_width(axis: int) -> Callable[..., Tensor]:
+    """Give an answer to 6.3 whose speeds are made for another axis than the features'."""
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        d = x.shape[axis]
+        speeds = base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+        angles = torch.outer(positions.double(), speeds)
+        return alternating(*turned(*neighbours(x), angles.cos().to(x), angles.sin().to(x)))
+
+    return variant
+
+
+def rope_transposed(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    angles = torch.outer(right_speeds(x.shape[-1], base), positions.double())
+    return alternating(*turned(*neighbours(x), angles.cos().to(x), angles.sin().to(x)))
 
 
 def with_default_base(default: float) -> Callable[..., Tensor]:
@@ -884,7 +1111,7 @@ def draw_rows(draw: Draw) -> list[Case]:
         case("one token", n=1),
         case("one pair", d=2),
         case("every token at position 0", dtype=torch.float64, positions=torch.zeros(n, dtype=torch.int64), n=n),
-        case("another base", base=float(draw.choose((20, 50, 100)))),
+        case("another base", base=float(draw.choose((20, 50, 100))), d=14),  # its second pair turns half as fast
         case("a large base", base=500000.0),
         case("as many heads as tokens", lead=(same,), n=same),
         case("as many examples as tokens", lead=(same, 2), n=same),
@@ -1073,6 +1300,96 @@ ROPE = Question(
                 ("sine", lambda a, b, cos, sin: turned(a, b, sin, sin)),
                 ("cosine", lambda a, b, cos, sin: turned(a, b, cos, cos)),
             )
+        ),
+        *slips(rope_in_steps, "negated rounded", first_features="the first feature of each pair"),
+        *slips(rope_in_steps, "rounded", second_features="the second feature of each pair"),
+        Misconception(
+            "gradient-cut-at-one-feature-of-each-pair",
+            "Your values are right, but only half of the way back is open: one feature of each pair learns nothing "
+            "from what it was turned into. Was it detached, or made anew from its numbers?",
+            twin=rope_in_steps(lambda name, value: value.detach() if name == "first_features" else value),
+        ),
+        *slips(rope_in_steps, rows="your rows"),
+        *slips(rope_in_steps, "rounded", angles="your angles", sines="your sines", cosines="your cosines"),
+        *slips(rope_in_steps, "negated", cosines="your cosines"),
+        *(
+            Misconception(
+                "terms-multiplied",
+                f"In your {NTH[place]} feature the two products are multiplied. What joins them in the formula?",
+                twin=rope_variant(turn=turn),
+            )
+            for place, turn in (
+                (0, lambda a, b, cos, sin: (a * cos * (b * sin), a * sin + b * cos)),
+                (1, lambda a, b, cos, sin: (a * cos - b * sin, a * sin * (b * cos))),
+            )
+        ),
+        Misconception(
+            "product-forgotten",
+            "Your first feature is its second product alone, with the sign turned. Which two does the formula have?",
+            twin=rope_variant(turn=lambda a, b, cos, sin: (b * sin, a * sin + b * cos)),
+        ),
+        *(
+            Misconception(
+                "other-features-paired",
+                f"Your pairs are taken from {text}. Which two features make a pair, and how far is it to the next?",
+                twin=rope_variant(split=split),
+            )
+            for text, split in (
+                ("the last feature alone, for the first of each pair", lambda x: (x[..., -1::2], x[..., 1::2])),
+                ("every third feature, for the first of each pair", lambda x: (x[..., 0::3], x[..., 1::2])),
+                ("all features, for the first of each pair", lambda x: (x[..., 0::1], x[..., 1::2])),
+                ("every fourth feature, for the first of each pair", lambda x: (x[..., 0::4], x[..., 1::2])),
+                ("features 2, 4, …, for the second of each pair", lambda x: (x[..., 0::2], x[..., 2::2])),
+                ("the last feature alone, for the second of each pair", lambda x: (x[..., 0::2], x[..., -1::2])),
+                ("every third feature, for the second of each pair", lambda x: (x[..., 0::2], x[..., 1::3])),
+                ("all features from 1 on, for the second of each pair", lambda x: (x[..., 0::2], x[..., 1::1])),
+                ("every fourth feature, for the second of each pair", lambda x: (x[..., 0::2], x[..., 1::4])),
+            )
+        ),
+        *(
+            Misconception(
+                "angle-for-its-cosine" if i == 0 else "angle-for-its-sine",
+                "An angle multiplies a feature, and no sine or cosine of it. Which functions turn a pair?",
+                twin=rope_by_angle(functions),
+            )
+            for i, functions in enumerate(
+                ((lambda angles: angles, torch.sin), (torch.cos, lambda angles: angles)),
+            )
+        ),
+        *(
+            Misconception(
+                "pairs-stacked-along-another-axis",
+                "The two features of a pair are stacked along another axis than the last, so the rows are mixed. Where "
+                "do they stand in the result?",
+                twin=rope_variant(join=stacked(dim, -2)),
+            )
+            for dim in (-3, 0, 1)
+        ),
+        *(
+            Misconception(
+                "too-many-axes-merged",
+                "More than pairs and their features became one axis. Which two belong together?",
+                twin=rope_variant(join=stacked(-1, start)),
+            )
+            for start in (-3, 0, 1)
+        ),
+        *(
+            Misconception(
+                "width-of-another-axis",
+                f"Your speeds are made for {what}, and not for the features. How many pairs has a row?",
+                twin=rope_of_width(axis),
+            )
+            for what, axis in (("the number of rows", -2), ("a leading axis", -3), ("axis 0", 0), ("axis 1", 1))
+        ),
+        Misconception(
+            "positions-across",
+            "Your angles have pairs down and positions across. What is a row of x?",
+            twin=rope_transposed,
+        ),
+        Misconception(
+            "angles-in-float64",
+            "Your values are right, and in float64: the angles took x along. Which dtype did x come in?",
+            twin=lambda x, positions, base=10000.0: apply_rope(x.double(), positions, base),
         ),
         Misconception(
             "one-feature-twice",
@@ -1336,6 +1653,11 @@ def draw_heads(draw: Draw) -> list[Case]:
     ]
 
 
+def slopes_for(numbers: Callable[[int], tuple[int, int]]) -> Slopes:
+    """Give slopes whose heads are numbered by another range."""
+    return lambda n_heads: 2.0 ** (-8.0 * torch.arange(*numbers(n_heads), dtype=torch.float64) / n_heads)
+
+
 def causal(bias: Tensor) -> Tensor:
     return bias.masked_fill(~torch.ones_like(bias, dtype=torch.bool).tril(), -torch.inf)
 
@@ -1367,6 +1689,27 @@ ALIBI = Question(
             "Your bias grows with the distance, so far tokens get more weight. Should a score rise or fall when the "
             "key is further away?",
             knobs={"sign": 1.0},
+        ),
+        *slips(
+            lambda at: alibi_variant(
+                slopes=lambda n_heads: at("slopes", right_slopes(n_heads)), after=lambda bias: at("bias", bias)
+            ),
+            "rounded",
+            slopes="your slopes",
+            bias="your bias",
+        ),
+        *(
+            Misconception(
+                "heads-numbered-from-elsewhere",
+                f"Your heads are numbered {text}. With h = 1 … H, how many slopes are there?",
+                twin=alibi_variant(slopes=slopes_for(given)),
+            )
+            for text, given in (
+                ("from −1 to H", lambda n_heads: (-1, n_heads + 1)),
+                ("from 1 to H − 2", lambda n_heads: (1, n_heads - 1)),
+                ("from H + 1 down to 1, which `arange` does not do by itself", lambda n_heads: (n_heads + 1, 1)),
+                ("not at all: your range is empty", lambda n_heads: (1, 1)),
+            )
         ),
         Misconception(
             "distance-signed",

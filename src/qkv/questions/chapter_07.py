@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from itertools import takewhile
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from qkv.attention import attention, grouped_query_attention
 from qkv.cache import KVCache, decode_step, kv_cache_bytes, reusable_prefix
 from qkv.observing import Step
 from qkv.questions.base import Case, Draw, Misconception, Provided, Question, Seen, call, length, make, method
+from qkv.questions.slips import At, slips
 
 EXACT = 16  # √16 is exact in float32 too
 
@@ -113,6 +114,19 @@ class HoldsItself(list):
         super().append((k, v))
         keys, values = zip(*self, strict=True)
         return torch.cat(keys, dim=-2), torch.cat(values, dim=-2)
+
+
+def without_store(name: str) -> type:
+    """Give a class for 7.1 whose `append` asks for something that nobody has made."""
+
+    class Variant:
+        def append(self, k: Tensor, v: Tensor) -> Any:
+            return getattr(self, name)
+
+        def __len__(self) -> int:
+            return 0
+
+    return Variant
 
 
 def draw_appends(draw: Draw) -> list[Case]:
@@ -224,6 +238,67 @@ CACHE = Question(
                 twin=cache_variant(keys=joined_along(axis), values=joined_along(axis)),
             )
             for axis in (0, 1, 3)
+        ),
+        *(
+            Misconception(
+                "joined-along-another-axis",
+                f"Your {what} are joined along axis {axis}. Of (B, H, n, d), which axis grows when a token is added?",
+                twin=cache_variant(**dict[str, Any]({what: joined_along(axis)})),
+            )
+            for what in ("keys", "values")
+            for axis in (0, 1, 3)
+        ),
+        *slips(
+            lambda at: cache_variant(give=lambda k, v, new_k, new_v: (at("keys", k), at("values", v))),
+            "negated rounded",
+            keys="the keys",
+            values="the values",
+        ),
+        Misconception(
+            "length-negated",
+            "Your length is negative, and `len` refuses it. Where does a minus come in?",
+            twin=cache_variant(count=lambda cache: 0 if cache.k is None else -cache.k.shape[-2]),
+        ),
+        Misconception(
+            "length-of-an-empty-cache",
+            "Your length is 0, even when something is held. Which axis counts positions?",
+            twin=cache_variant(count=lambda cache: 0),
+        ),
+        Misconception(
+            "length-of-an-empty-cache",
+            "Your empty cache has a negative length. How many positions does it hold before the first append?",
+            twin=cache_variant(count=lambda cache: -1 if cache.k is None else cache.k.shape[-2]),
+        ),
+        Misconception(
+            "nothing-returned-from-append",
+            "Nothing comes back from `append`. What does the next query need, and does your method end in a `return`?",
+            twin=cache_variant(give=lambda k, v, new_k, new_v: None),
+        ),
+        Misconception(
+            "nothing-returned-from-len",
+            "Nothing comes back from `__len__`. Does your method end in a `return`?",
+            twin=cache_variant(count=lambda cache: None),
+        ),
+        *(
+            Misconception(
+                "store-never-made",
+                f"`append` asks for `{name}`, which the object does not have. Which method runs when an object is "
+                "made, and what should it set up?",
+                twin=without_store(name),
+            )
+            for name in ("keys", "_keys", "k", "values", "_values", "v", "cache", "_cache")
+        ),
+        *(
+            Misconception(
+                "pieces-not-joined",
+                f"Your {what} are a list of what each append brought. What makes one tensor of them?",
+                twin=cache_variant(give=give),
+            )
+            for what, give in (
+                ("keys", lambda k, v, new_k, new_v: ([k], v)),
+                ("values", lambda k, v, new_k, new_v: (k, [v])),
+                ("keys and values", lambda k, v, new_k, new_v: ([k], [v])),
+            )
         ),
         *(
             Misconception(
@@ -463,6 +538,25 @@ def see_past_only(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
     return attention(q, keys[..., :-1, :], values[..., :-1, :])[0].squeeze(1)
 
 
+def step_in_steps(at: At) -> Callable[..., Tensor]:
+    def answer(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
+        x = at("token", x_t).unsqueeze(1)
+        q = at("queries", x @ at("query_matrix", w_q))
+        k, v = at("keys", x @ at("key_matrix", w_k)), at("values", x @ at("value_matrix", w_v))
+        keys, values = cache.append(k, v)
+        scores = at("scores", q @ keys.mT / math.sqrt(q.shape[-1]))
+        return at("output", (at("weights", over_keys(scores)) @ values).squeeze(1))
+
+    return answer
+
+
+def attended(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, order: tuple[int, int, int]) -> Tensor:
+    """Take a step in which query, keys and values are handed to attention in this order."""
+    q, k, v = (x_t.unsqueeze(1) @ w for w in (w_q, w_k, w_v))
+    three = (q, *cache.append(k, v))
+    return attention(*(three[i] for i in order))[0].squeeze(1)
+
+
 def draw_steps(draw: Draw) -> list[Case]:
     def case(
         name: str, n_held: int, n_steps: int, dtype: torch.dtype = torch.float32, batch: int | None = None, **fixed: int
@@ -676,9 +770,95 @@ STEP = Question(
             twin=step_variant(share=lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)),
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Your largest weight goes to the key that fits worst. Which sign do your scores have?",
             twin=step_variant(share=lambda scores: (-scores).softmax(-1)),
+        ),
+        *slips(
+            step_in_steps,
+            keys="the new key",
+            values="the new value",
+            output="your output",
+        ),
+        *slips(step_in_steps, "rounded", queries="the query"),
+        *slips(
+            step_in_steps, "rounded cut", query_matrix="w_q", key_matrix="w_k", value_matrix="w_v", scores="your scores"
+        ),
+        *slips(step_in_steps, "rounded", weights="your weights"),
+        *slips(step_in_steps, "rounded cut", token="x_t"),
+        *(
+            Misconception(
+                "another-order",
+                f"Your three products are taken for {order}. Which matrix makes which?",
+                twin=step_variant(project=project),
+            )
+            for order, project in (
+                ("k, v and q", lambda x, q, k, v: (x @ v, x @ q, x @ k)),
+                ("v, k and q", lambda x, q, k, v: (x @ v, x @ k, x @ q)),
+                ("v, q and k", lambda x, q, k, v: (x @ k, x @ v, x @ q)),
+            )
+        ),
+        *(
+            Misconception(slug, says, twin=step_variant(project=project))
+            for slug, says, project in (
+                (
+                    "entry-by-entry",
+                    "x_t and the matrices are multiplied entry by entry. Which product sums as it goes?",
+                    lambda x, q, k, v: (x * q, x * k, x * v),
+                ),
+                (
+                    "nothing-projected",
+                    "x_t itself asks, is found and is handed over. What are the three matrices for?",
+                    lambda x, q, k, v: (x, x, x),
+                ),
+                (
+                    "token-left-out",
+                    "Your query, key and value are the matrices themselves. Whose are they to be?",
+                    lambda x, q, k, v: (q, k, v),
+                ),
+                (
+                    "matrix-on-the-left",
+                    "The matrices stand to the left of x_t. With x a row, on which side does a matrix stand?",
+                    lambda x, q, k, v: (q @ x, k @ x, v @ x),
+                ),
+                (
+                    "head-axis-forgotten",
+                    "What you append has three axes, and the cache holds four: (B, 1, n, d). Which one is missing?",
+                    lambda x, q, k, v: (x[:, 0] @ q, x[:, 0] @ k, x[:, 0] @ v),
+                ),
+                (
+                    "head-axis-in-front",
+                    "Your axis of heads stands before the batch. In which order does the cache hold them?",
+                    lambda x, q, k, v: (x.transpose(0, 1) @ q, x.transpose(0, 1) @ k, x.transpose(0, 1) @ v),
+                ),
+            )
+        ),
+        Misconception(
+            "query-and-keys-exchanged",
+            "The cached keys ask, and your query is what they find. Who asks in this step?",
+            twin=lambda x_t, w_q, w_k, w_v, cache: attended(x_t, w_q, w_k, w_v, cache, (1, 0, 2)),
+        ),
+        Misconception(
+            "query-and-values-exchanged",
+            "The cached values ask, and your query is what is mixed. Who asks in this step?",
+            twin=lambda x_t, w_q, w_k, w_v, cache: attended(x_t, w_q, w_k, w_v, cache, (2, 1, 0)),
+        ),
+        Misconception(
+            "query-returned",
+            "Your query came back. What does it find in the cache?",
+            twin=lambda x_t, w_q, w_k, w_v, cache: (cache.append(*(x_t[:, None] @ w for w in (w_k, w_v))), x_t @ w_q)[
+                1
+            ],
+        ),
+        Misconception(
+            "too-many-axes-squeezed",
+            "All axes of size 1 are gone from your output, the token's too. How many axes has (B, 1, d_v)?",
+            twin=lambda x_t, w_q, w_k, w_v, cache: step_variant()(x_t, w_q, w_k, w_v, cache).squeeze(),
+        ),
+        Misconception(
+            "nothing-returned",
+            "The cache grows, and nothing comes back. Does your function end in a `return`?",
+            twin=step_variant(give=lambda out, weights: None),
         ),
         Misconception(
             "keys-used-as-values",
@@ -1020,6 +1200,11 @@ BYTES = Question(
             twin=bytes_by(lambda *sizes: 2 * sum(sizes)),
         ),
         Misconception(
+            "bytes-negated",
+            "Your result is negative. Where does a minus come in?",
+            twin=times(lambda *sizes: -1),
+        ),
+        Misconception(
             "keys-and-values-added",
             "A 2 is added, where keys and values double everything. What is the size of two equal things?",
             twin=bytes_by(lambda *sizes: 2 + math.prod(sizes)),
@@ -1112,10 +1297,10 @@ def first_mismatch_or_none(cached: list[int], prompt: list[int]) -> int | None:
     return next((i for i, same in enumerate(agreements(cached, prompt)) if not same), None)
 
 
-def first_mismatch_or(fallback: Callable[[list[int], list[int]], int]) -> Callable[..., int]:
+def first_mismatch_or(fallback: Callable[[list[int], list[int]], int | None]) -> Callable[..., int | None]:
     """Give an answer to 7.4 that is right at a mismatch, and gives this where there is none."""
 
-    def variant(cached: list[int], prompt: list[int]) -> int:
+    def variant(cached: list[int], prompt: list[int]) -> int | None:
         found = first_mismatch_or_none(cached, prompt)
         return fallback(cached, prompt) if found is None else found
 
@@ -1338,6 +1523,33 @@ PREFIX = Question(
             )
             for compare in (operator.lt, operator.le, operator.gt, operator.ge)
         ),
+        *(
+            Misconception(
+                "length-negated",
+                f"Your count is negative {where}. Where does a minus come in?",
+                twin=twin,
+            )
+            for where, twin in (
+                ("", lambda cached, prompt: -reusable_prefix(cached, prompt)),
+                (
+                    "where one list is the beginning of the other",
+                    first_mismatch_or(lambda cached, prompt: -min(len(cached), len(prompt))),
+                ),
+                (
+                    "where there is a difference",
+                    lambda cached, prompt: (
+                        (-1 if first_mismatch_or_none(cached, prompt) is not None else 1)
+                        * reusable_prefix(cached, prompt)
+                    ),
+                ),
+            )
+        ),
+        Misconception(
+            "nothing-without-a-mismatch",
+            "Where one list is the beginning of the other, nothing comes back. Does every way through your code end in "
+            "a `return`?",
+            twin=first_mismatch_or(lambda cached, prompt: None),
+        ),
         Misconception(
             "is-for-equals",
             "Right for small numbers only. `is` asks whether two names hold one object. What asks whether two numbers "
@@ -1384,16 +1596,42 @@ def grouped_variant(
     see: Callable[[Tensor], Tensor] = see_before,
     share: Callable[[Tensor, Tensor], Tensor] = masked,
     give: Callable[[Tensor, Tensor, int], Any] = lambda out, weights, n_kv_heads: out,
+    product: Callable[[Tensor, Tensor], Tensor] = lambda q, k: q @ k.mT,
+    mix: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
 ) -> Callable[..., Any]:
     """Give an answer to 7.5 that shares heads, scales, masks or goes on in another way."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor) -> Any:
         n_heads, n_kv_heads = q.shape[1], k.shape[1]
-        scores = q @ keys(k, n_heads).mT / scale(q, k)
+        scores = product(q, keys(k, n_heads)) / scale(q, k)
         weights = share(scores, see(scores))
-        return give(weights @ values(v, n_heads), weights, n_kv_heads)
+        return give(mix(weights, values(v, n_heads)), weights, n_kv_heads)
 
     return variant
+
+
+def grouped_in_steps(at: At) -> Callable[..., Any]:
+    return grouped_variant(
+        keys=lambda t, n_heads: at("keys", repeated(t, n_heads)),
+        values=lambda t, n_heads: at("values", repeated(t, n_heads)),
+        product=lambda q, k: at("products", q @ k.mT),
+        share=lambda scores, see: at("weights", masked(at("scores", scores), see)),
+        give=lambda out, weights, n_kv_heads: at("output", out),
+    )
+
+
+def along(axis: int) -> Spread:
+    """Repeat along another axis than the heads'."""
+    return lambda t, n_heads: t.repeat_interleave(n_heads // t.shape[1], dim=axis)
+
+
+def ones_before(n: int) -> Tensor:
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def plain_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    return masked(scores, see_before(scores)) @ v
 
 
 def masked_after(scores: Tensor, see: Tensor) -> Tensor:
@@ -1596,9 +1834,126 @@ GROUPED = Question(
             twin=grouped_variant(share=lambda scores, see: masked(torch.zeros_like(scores), see)),
         ),
         Misconception(
-            "sign-flipped",
+            "scores-negated",
             "Your largest weight goes to the key that fits worst. Which sign do your scores have?",
             twin=grouped_variant(share=lambda scores, see: masked(-scores, see)),
+        ),
+        *slips(grouped_in_steps, "rounded", products="your products q · k", weights="your weights"),
+        *slips(grouped_in_steps, "rounded cut", keys="the keys", scores="your scores"),
+        *slips(grouped_in_steps, "rounded cut", values="the values"),
+        *slips(grouped_in_steps, output="your output"),
+        *(
+            Misconception(slug, says, twin=grouped_variant(**parts))
+            for slug, says, parts in (
+                (
+                    "elementwise-product",
+                    "q and kᵀ are multiplied number by number. Which product sums as it goes?",
+                    {"product": lambda q, k: q * k.mT},
+                ),
+                (
+                    "keys-on-the-left",
+                    "The transposed keys stand to the left of the queries. Over what should the product sum?",
+                    {"product": lambda q, k: k.mT @ q},
+                ),
+                ("keys-left-out", "Your queries went on alone. What is a score of?", {"product": lambda q, k: q}),
+                ("queries-left-out", "Your keys went on alone. What is a score of?", {"product": lambda q, k: k.mT}),
+                (
+                    "query-and-key-swapped",
+                    "Your rows belong to keys, and your columns to queries. Who asks, and who is asked?",
+                    {"product": lambda q, k: k @ q.mT},
+                ),
+                (
+                    "keys-not-transposed",
+                    "q and k are multiplied as they stand. Which axis should the product sum over, and where does it "
+                    "stand in k?",
+                    {"product": lambda q, k: q @ k},
+                ),
+                (
+                    "other-axes-swapped",
+                    "You swap heads and features of k. Which two axes are to change places?",
+                    {"product": lambda q, k: q @ k.transpose(-3, -1)},
+                ),
+                (
+                    "other-axes-swapped",
+                    "You swap heads and tokens of k. Which two axes are to change places?",
+                    {"product": lambda q, k: q @ k.transpose(-2, -3)},
+                ),
+                (
+                    "fraction-turned-over",
+                    "Your √d is divided by the scores. Which of the two is to be made smaller?",
+                    {"product": lambda q, k: q.shape[-1] / (q @ k.mT)},
+                ),
+                (
+                    "weights-times-values-one-by-one",
+                    "Weights and values are multiplied number by number. Which product sums as it goes?",
+                    {"mix": lambda weights, v: weights * v},
+                ),
+                (
+                    "values-on-the-left",
+                    "The values stand to the left of the weights. Which axis do both share?",
+                    {"mix": lambda weights, v: v @ weights},
+                ),
+                (
+                    "no-softmax",
+                    "Your weights are the scores, hidden ones too. What makes weights of scores?",
+                    {"share": lambda scores, see: scores},
+                ),
+                (
+                    "no-softmax",
+                    "Your weights are scores, and hidden ones are −∞. What makes weights of scores?",
+                    {"share": lambda scores, see: scores.masked_fill(~see, -torch.inf)},
+                ),
+                (
+                    "mask-inverted",
+                    "Your tokens see the future and not the past, and the last one nothing. What does True mean?",
+                    {"share": lambda scores, see: masked(scores, ~see).masked_fill(see, 0.0)},
+                ),
+            )
+        ),
+        *(
+            Misconception(
+                "mask-of-another-size",
+                f"Your causal mask is as large as {what}. How many tokens are there?",
+                twin=lambda q, k, v, axis=axis: grouped_variant(see=lambda scores: ones_before(q.shape[axis]))(q, k, v),
+            )
+            for what, axis in (("there are features", -1), ("there are heads", 1), ("the batch", 0))
+        ),
+        *(
+            Misconception(
+                "heads-repeated-too-often",
+                f"Each KV head is repeated {what} times. How many query heads does one serve?",
+                twin=grouped_variant(keys=spread, values=spread),
+            )
+            for what, spread in (
+                ("H", lambda t, n_heads: t.repeat_interleave(n_heads, dim=1)),
+                ("H · H_kv", lambda t, n_heads: t.repeat_interleave(n_heads * t.shape[1], dim=1)),
+                ("H_kv", lambda t, n_heads: t.repeat_interleave(t.shape[1], dim=1)),
+                ("H_kv // H", lambda t, n_heads: t.repeat_interleave(t.shape[1] // n_heads, dim=1)),
+            )
+        ),
+        Misconception(
+            "group-not-whole",
+            "The number of repeats is a fraction, and torch wants a whole one. Which of `/` and `//` gives that?",
+            twin=grouped_variant(keys=lambda t, n_heads: t.repeat_interleave(cast(int, n_heads / t.shape[1]), dim=1)),
+        ),
+        *(
+            Misconception(
+                "another-axis-repeated",
+                f"The {what} are repeated along axis {axis}. Which axis counts heads?",
+                twin=grouped_variant(**dict[str, Any]({what: along(axis)})),
+            )
+            for what in ("keys", "values")
+            for axis in (-1, -2)
+        ),
+        Misconception(
+            "query-and-values-exchanged",
+            "Queries and values change places when attention is called. Who asks, and what is mixed?",
+            twin=lambda q, k, v: plain_attention(repeated(v, q.shape[1]), repeated(k, q.shape[1]), q),
+        ),
+        Misconception(
+            "query-returned",
+            "The queries came back. What do they find?",
+            twin=lambda q, k, v: q,
         ),
         Misconception(
             "no-scale",

@@ -58,6 +58,8 @@ def agree(question: Question, case: Case, seen: Observation, other: Observation)
     types = [o.raised.type if o.raised else None for o in (seen, other)]
     if types[0] != types[1] or len(seen.results) != len(other.results):
         return False
+    if seen.lacking or other.lacking:
+        return set(seen.lacking) == set(other.lacking)
     return all(d.kind == "dtype" for d in result_differences(question, case, seen, other, compare_raised=False))
 
 
@@ -71,13 +73,17 @@ def result_differences(
     if seen.lacking:
         yield Difference("lacking", f"Your class cannot take the weights: {'; '.join(seen.lacking)}.", seen.lacking)
         return
-    calls = [i for i, step in enumerate(case.script) if step.act == "call"]
-    for i in calls:
+    for i in _looked_at(case):
         if i < min(len(seen.results), len(want.results)):
             for d in _differences_of_one(question, case, case.script[i], seen.results[i], want.results[i]):
                 yield replace(d, text=_in_step(case, i) + d.text, place=(i, d.place))
     if compare_raised and seen.raised is not None:
         yield Difference("raised", _raised_text(question, case, seen.raised, len(seen.results), want), seen.raised.type)
+
+
+def _looked_at(case: Case) -> list[int]:
+    """List the steps whose result is compared: what a module hands back of `eval` and `train` is the module."""
+    return [i for i, step in enumerate(case.script) if step.act == "call" and step.method not in ("eval", "train")]
 
 
 def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
@@ -113,11 +119,21 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
         same = isinstance(seen, Odd) and seen.kind == want.kind
         same = same and (want.tensor is None or (seen.tensor is not None and close(case, seen.tensor, want.tensor)))
         difference = None if same else Difference("type", _type_text(name, seen, want))
+    elif isinstance(want, (tuple, list)):
+        difference = _members_difference(question, case, name, seen, want)
     else:
         difference = _plain_difference(case, name, seen, want)
     if difference and difference.kind == "type" and question.about:
         return Difference("type", f"{difference.text} {question.about}")
     return difference
+
+
+def _members_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
+    """Compare a list within a result, member by member."""
+    if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
+        return Difference("type", _type_text(name, seen, want), type_name(seen), name)
+    pairs = zip(seen, want, strict=True)
+    return next((d for a, b in pairs if (d := _difference(question, case, name, "", a, b))), None)
 
 
 def _tensor_difference(
@@ -147,8 +163,6 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
         seen = seen.item()
     else:
         tolerance = 1e-8
-    if want is None:
-        return None
     if isinstance(want, float) and type(seen) in (int, float):
         tolerance = case.tolerance or tolerance
         if seen != seen and want == want:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, repeat
+from itertools import chain, combinations
 from typing import Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -63,7 +64,7 @@ CAUSES = (
 )
 
 # Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
-PATIENCE = 0.6
+PATIENCE = 0.5
 
 NO_WAY_BACK = ("NumPy array", "float", "int", "list")  # types that carry no gradient
 
@@ -122,23 +123,26 @@ class Match(NamedTuple):
 
     Attributes:
         shows: the first case that tells it from the reference
-        strict: it raised wherever the answer raised; otherwise those cases were left out
-        alike: where both raised, they said the same, numbers aside
+        closeness: CLOSEST where all that both raised was worded alike, 2 where the numbers in it differ, 1 where the
+            words do, 0 where it did not raise all that the answer raised, and those cases were left out
     """
 
     shows: int
-    strict: bool
-    alike: bool
+    closeness: int
+
+
+CLOSEST = 3
 
 
 class _Judgement:
     """One answer, its observations, and the reference's beside them."""
 
     def __init__(self, question: Question, cases: Sequence[Case], seen: Sequence[Observation]) -> None:
+        self.patient_until = time.process_time() + PATIENCE
         self.question = question
         self.seen = seen
         self.cases = [_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
-        self.want = [observe_once(question.reference, case, question.gradients) for case in self.cases]
+        self.want = [_of_the_reference(question, case) for case in self.cases]
         self.found = [
             list(differences(question, case, s, w)) for case, s, w in zip(self.cases, seen, self.want, strict=True)
         ]
@@ -181,20 +185,19 @@ class _Judgement:
         """Look for the twin that gives the same results: one idea, then two at once."""
         known = self.question.misconceptions
         singles: list[Ideas] = [(idea,) for idea in known]
-        pairs: list[Ideas] = [pair for pair in combinations(known, 2) if _can_occur_together(*pair)]
-        likely = loose = None
-        started = time.process_time()
-        for ideas in [*singles, *pairs]:
-            if len(ideas) == 2 and (likely or time.process_time() - started > PATIENCE):
+        joinable = [idea for idea in known if idea.knobs and not idea.alone]
+        pairs = (pair for pair in combinations(joinable, 2) if not set(pair[0].knobs) & set(pair[1].knobs))
+        found: dict[int, tuple[str, str, int]] = {}
+        for ideas in chain(singles, pairs):
+            if len(ideas) == 2 and (max(found, default=0) > 0 or time.process_time() > self.patient_until):
                 break
             match = self.match(ideas)
-            if match and match.strict:
-                likely = likely or (ideas[0].slug, self.say(ideas, match.shows), match.shows)
-                if match.alike:
-                    return ideas[0].slug, self.say(ideas, match.shows), match.shows
-            if match and loose is None:
-                loose = ideas[0].slug, self.say(ideas, match.shows) + self.also_raised(), match.shows
-        return likely or loose
+            if match and match.closeness not in found:
+                message = self.say(ideas, match.shows) + (self.also_raised() if match.closeness == 0 else "")
+                found[match.closeness] = ideas[0].slug, message, match.shows
+            if match and match.closeness == CLOSEST:
+                break
+        return found[max(found)] if found else None
 
     @cached_property
     def ordinary(self) -> list[int]:
@@ -210,24 +213,29 @@ class _Judgement:
         """Compare the twin of these ideas with the answer: where it returned something first, then where it raised."""
         twin = self.question.twin(*ideas)
         shown: list[int] = []
-        strict = alike = True
+        closeness = CLOSEST
         for i in self.telling:
             other = results_of(twin, self.cases[i])
             if not agree(self.question, self.cases[i], self.seen[i], other):
                 if self.seen[i].raised is None or not shown:
                     return None
-                strict = False
+                closeness = 0
             elif self.is_shown(i, other):
                 shown.append(i)
-            alike &= _wording(self.seen[i]) == _wording(other)
-        return Match(min(shown), strict, alike) if shown else None
+            closeness = min(closeness, _closeness(self.seen[i], other))
+        return Match(min(shown), closeness) if shown else None
 
     def is_shown(self, i: int, other: Observation) -> bool:
         """Say whether a case tells a twin from the reference, by more than that both raise something."""
         raised = self.seen[i].raised
+        if other.lacking:
+            return True
         if raised is not None and other.raised is not None:
-            return raised.type == other.raised.type and raised.text == other.raised.text
-        return not agree(self.question, self.cases[i], self.want[i], other)
+            own_words = any(case.raises == raised.type for case in self.cases)  # an error that the question asks for
+            return raised.type == other.raised.type and (own_words or raised.text == other.raised.text)
+        # In both directions: a whole number passes for a float, and not the other way round.
+        both = (self.want[i], other), (other, self.want[i])
+        return not all(agree(self.question, self.cases[i], *pair) for pair in both)
 
     def say(self, ideas: Ideas, i: int) -> str:
         results = self.seen[i].results
@@ -241,16 +249,27 @@ class _Judgement:
 
     def by_effect(self, kind: str) -> tuple[str, str, int] | None:
         """Look for the twin whose results are right and that goes wrong in the same way beside them."""
-        ours = [(i, d.place) for i, found in enumerate(self.found) for d in found if d.kind == kind]
+        ours = [[d.place for d in found if d.kind == kind] for found in self.found]
+        first = next(i for i, places in enumerate(ours) if places)
         for idea in self.question.misconceptions:
             twin = self.question.twin(idea)
             if not all(self.gives_right(twin, i) for i in self.ordinary):
                 continue
-            others = observe(twin, self.cases, self.question.gradients)
-            theirs = enumerate(map(differences, repeat(self.question), self.cases, others, self.want))
-            if [(i, d.place) for i, found in theirs for d in found if d.kind == kind] == ours:
-                return idea.slug, self.say((idea,), ours[0][0]), ours[0][0]
+            # The case that tells first, for most twins end there.
+            others = zip([first], observe(twin, [self.cases[first]], self.question.gradients), strict=True)
+            if not self.has_effects(kind, others, ours):
+                continue
+            if self.has_effects(kind, enumerate(observe(twin, self.cases, self.question.gradients)), ours):
+                return idea.slug, self.say((idea,), first), first
         return None
+
+    def has_effects(self, kind: str, others: Iterable[tuple[int, Observation]], ours: list[list[Any]]) -> bool:
+        """Say whether a twin differs from the reference, in this kind of thing, where and as the answer does."""
+        return all(
+            [d.place for d in differences(self.question, self.cases[i], other, self.want[i]) if d.kind == kind]
+            == ours[i]
+            for i, other in others
+        )
 
     def gives_right(self, twin: Callable[..., Any], i: int) -> bool:
         return agree(self.question, self.cases[i], self.want[i], results_of(twin, self.cases[i]))
@@ -385,8 +404,12 @@ def _merges_to(longer: Shape, shorter: Shape) -> bool:
     return all(size == 1 for size in longer[i:]) and math.prod(longer) == math.prod(shorter) > 1
 
 
-def _wording(seen: Observation) -> str:
-    return re.sub(r"\d+", "", seen.raised.text) if seen.raised else ""
+def _closeness(seen: Observation, other: Observation) -> int:
+    """Say how much alike two exceptions are worded: as closely as can be, numbers aside, or not at all."""
+    texts = [o.raised.text if o.raised else "" for o in (seen, other)]
+    if texts[0] == texts[1]:
+        return CLOSEST
+    return 2 if len({re.sub(r"\d+", "", text) for text in texts}) == 1 else 1
 
 
 def _said(idea: Misconception, seen: Seen) -> str:
@@ -397,8 +420,14 @@ def _said(idea: Misconception, seen: Seen) -> str:
         return f"This looks like: {idea.slug.replace('-', ' ')}."
 
 
-def _can_occur_together(a: Misconception, b: Misconception) -> bool:
-    return bool(a.knobs and b.knobs) and not set(a.knobs) & set(b.knobs)
+# What the reference did in a case. A grader has the same cases for a whole class.
+_known: WeakKeyDictionary[Case, Observation] = WeakKeyDictionary()
+
+
+def _of_the_reference(question: Question, case: Case) -> Observation:
+    if case not in _known:
+        _known[case] = observe_once(question.reference, case, question.gradients)
+    return _known[case]
 
 
 def _without(case: Case, absent: tuple[str, ...]) -> Case:
