@@ -30,6 +30,8 @@ FILES = {"worker.py": HERE / "worker.py", "wire.py": HERE / "wire.py", "observin
 INSIDE = Path("/course")
 NOBODY = 65534
 START_SECONDS = 60.0
+PATIENCE = 0.5  # seconds that a session has to end by itself
+STOP_SECONDS = 5.0
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 # Rights that root keeps while it starts bubblewrap as nobody, through mounts that nobody could not reach.
 STAGE = "/run/qkv-stage"
@@ -45,34 +47,42 @@ class Worker:
 
     process: subprocess.Popen[bytes]
     control: socket.socket
-    log: Path | None = None
+    ending: bool = False
     unread: bytes = field(default=b"", repr=False)
 
     def open_session(self, memory: int) -> socket.socket:
         """Start a session and give the channel to it.
 
         Raises:
-            ConnectionError: the worker is gone.
+            ConnectionError: the worker is gone, or still busy.
         """
+        if self.ending:
+            self.end_of_session()
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self.control, [json.dumps({"memory": memory}).encode() + b"\n"], [theirs.fileno()])
+            request = json.dumps({"memory": memory}).encode() + b"\n"
+            socket.send_fds(self.control, [request], [theirs.fileno()])
         return ours
 
-    def close_session(self, channel: socket.socket, seconds: float = 5.0) -> str:
-        """End the session, and say how it ended: "exit 0", "stopped", "signal SIGSEGV", "memory: more than 1024 MB".
+    def close_session(self, channel: socket.socket) -> None:
+        """Let the session end; nobody waits for it before the next is to begin."""
+        channel.close()
+        self.ending = True
+
+    def end_of_session(self) -> str:
+        """Say how it ended: "exit 0", "stopped", "signal SIGSEGV", "memory: more than 1024 MB".
 
         Raises:
-            ConnectionError: the worker is gone, or does not answer.
+            ConnectionError, TimeoutError: the worker is gone, or does not answer.
         """
-        channel.close()
+        self.ending = False
         how = ""
         with contextlib.suppress(TimeoutError):
-            how = str(self._next(0.5).get("ended", ""))
+            how = str(self._next(PATIENCE).get("ended", ""))
         if not how:
             self.control.sendall(b"stop\n")
-            how = str(self._next(seconds).get("ended", ""))
-        self._next(seconds)  # and it is free
+            how = str(self._next(STOP_SECONDS).get("ended", ""))
+        self._next(STOP_SECONDS)  # and it is free
         return how
 
     def wait_until_ready(self, seconds: float) -> None:

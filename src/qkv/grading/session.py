@@ -128,11 +128,12 @@ class Grader:
                     raise FaultError(f"no worker can be started: {error}") from None
         raise AssertionError
 
-    def close(self, channel: Any) -> str:
-        """End a session and say how it ended; a worker that does not answer is ended with it."""
+    def close(self, channel: Any, ask_how: bool) -> str:
+        """End a session; say how it ended where that is asked. A worker that does not answer is ended with it."""
         try:
             assert self.worker is not None
-            return self.worker.close_session(channel)
+            self.worker.close_session(channel)
+            return self.worker.end_of_session() if ask_how else "closed"
         except (OSError, TimeoutError):
             self.stop()
             return "the worker ended"
@@ -192,7 +193,7 @@ class _Attempt:
         try:
             yield session
         finally:
-            session.end()
+            session.close()
 
     def load(self, session: _Session) -> bool:
         """Run the cells; False when one of them ended the session. It is left out the next time."""
@@ -220,6 +221,7 @@ class _Attempt:
             try:
                 verdict = self.verdict(session, question)
             except CrashError as crash:
+                session.close()  # the worker has one session at a time, and the reference needs it
                 self.must_be_theirs(question, str(crash))
                 verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
             self.marks[question.id] = _mark(question, verdict, time.monotonic() - started)
@@ -309,10 +311,14 @@ class _Session:
         return reply
 
     def end(self, why: str = "") -> str:
-        if not self.ended:
-            how = self.grader.close(self.channel)
-            self.ended = why or how
+        """End it after a failure, and say why: that, or how the worker saw it end."""
+        how = self.grader.close(self.channel, ask_how=True)
+        self.ended = why or how
         return self.ended
+
+    def close(self) -> None:
+        if not self.ended:
+            self.ended = self.grader.close(self.channel, ask_how=False)
 
 
 # ── what came back ────────────────────────────────────────────────────────────────────────────────
