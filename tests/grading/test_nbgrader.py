@@ -13,6 +13,7 @@ from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from qkv.grading.submissions import find
 from qkv.questions import questions_of
 from qkv.release import STUB, release_for_nbgrader
 
@@ -86,3 +87,13 @@ def test_every_solution_gets_full_marks_from_nbgrader(course, exercise):
     points = autograded(course, slug, "solver", answers)
     questions = questions_of(int(slug[:2]))
     assert points == {f"check-{q.id.replace('.', '-')}": q.points for q in questions.values()}
+
+
+def test_what_nbgrader_collected_is_found_by_its_students(tmp_path):
+    for student in ("ada", "bob"):
+        folder = tmp_path / "submitted" / student / "03_scaling"
+        folder.mkdir(parents=True)
+        (folder / "03_scaling.ipynb").write_text("{}")
+    collected = find([tmp_path / "submitted"])
+    assert [(one.student, one.notebook) for one in collected] == [("ada", "03_scaling"), ("bob", "03_scaling")]
+    assert [one.student for one in find([tmp_path / "submitted" / "bob"])] == ["bob"]

@@ -87,11 +87,14 @@ def _notebooks(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
 
 def _named(path: Path, root: Path) -> tuple[str, str]:
     """Read who and what from a path."""
-    folder = path.parent.name if path.parent != root or path.parent == Path(path.anchor) else ""
+    home = path.parent
+    if home.name == path.stem and home != root:  # nbgrader collects <student>/03_scaling/03_scaling.ipynb
+        home = home.parent
+    folder = home.name if home != root or home == Path(path.anchor) else ""
     match = NAME.fullmatch(path.stem)
     if match is None:
         return folder or path.stem, path.stem
-    return folder or match["student"] or path.absolute().parent.name, match["notebook"]
+    return folder or match["student"] or home.absolute().name, match["notebook"]
 
 
 def read(submission: Submission) -> Work:
