@@ -111,6 +111,15 @@ def test_every_question_of_the_chapter_is_checked_for_its_points(path):
 
 
 @each_solution
+def test_the_text_says_the_points(path):
+    cells = {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
+    questions = questions_of(int(path.name[:2])).values()
+    for question in questions:
+        assert re.search(rf"\*{question.points} points?,", cells[f"question-{question.id.replace('.', '-')}"])
+    assert f"{sum(question.points for question in questions)} points" in cells["title"]
+
+
+@each_solution
 def test_each_question_has_a_place_to_try_and_hints(path):
     notebook = nbformat.read(path, as_version=4)
     ids = [cell.id for cell in notebook.cells]
