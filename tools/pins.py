@@ -3,7 +3,7 @@
     python tools/pins.py
 
 Installs the package with its extras, as loosely as pyproject.toml allows, into a fresh environment, and writes what
-came to requirements.txt; then asks npm for the newest of each package in package.json. `make test` says what they break.
+came to requirements.txt; then asks npm for the newest of each package in package.json. `make test` says what breaks.
 """
 
 from __future__ import annotations

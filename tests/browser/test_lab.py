@@ -1,8 +1,12 @@
-"""Widgets in a real JupyterLab with a real kernel: moved there, seen in Python; set in Python, moved there."""
+"""Every widget in a real JupyterLab with a real kernel: moved there, seen in Python; set in Python, moved there.
+
+One Lab, one kernel and one notebook serve all tests, in their order: a session takes seconds to start.
+"""
 
 import contextlib
-import json
 import re
+import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -10,60 +14,110 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = pytest.mark.lab
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Case(NamedTuple):
+    """A widget, a control and a key that moves it, the trait that it moves, and how the control shows a value set."""
+
+    made: str
+    control: str
+    key: str
+    trait: str
+    moved: str
+    set: str
+    shows: str
+
+
+CASES = {
+    "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "8", "1", "1"),
+    "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
+    "MaskPainter": Case("MaskPainter()", "slider:queries", "ArrowLeft", "queries", "6", "2", "2"),
+    "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),
+    "Predict": Case(
+        'Predict("?", [("one", "a"), ("two", "b")], "B")', "radio:A.", "Space", "guess", "'A'", "'B'", "That is right."
+    ),
+    "QKVStepper": Case("QKVStepper()", "switch:divide", "Space", "scaled", "True", "False", "off"),
+    "ScalingLab": Case("ScalingLab(d_k=16)", "slider:features", "ArrowRight", "d_k", "32", "1024", "10"),
+    "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
+    "TemperatureLab": Case("TemperatureLab()", "slider:unscaled", "ArrowRight", "d_k", "2", "64", "6"),
+}
+CELLS = [
+    "from IPython.display import display\nfrom qkv import widgets as W\n"
+    + f"w = {{{', '.join(f'{name!r}: W.{case.made}' for name, case in CASES.items())}}}\n"
+    + "display(*w.values())",
+    f"for name, trait in { ({name: case.trait for name, case in CASES.items()}) }.items():\n"
+    + "    print(name, repr(getattr(w[name], trait)))",
+    "\n".join(f"w[{name!r}].{case.trait} = {case.set}" for name, case in CASES.items()),
+]
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A JupyterLab on a free port and the folder that it serves."""
+    """A JupyterLab on a free port, started as `make lab` does, and the folder that it serves: notebooks, copied."""
     folder = tmp_path_factory.mktemp("lab")
+    for part in ("book", "chapters", "exercises"):
+        shutil.copytree(ROOT / part, folder / part, ignore=lambda at, names: [n for n in names if n.endswith(".py")])
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}"]
+    started = re.search(r"^lab:.*\n\t@\S*/jupyter (lab .*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert started, "`make lab` starts no JupyterLab"
     options = [
+        "--no-browser",
+        "--allow-root",
+        f"--port={port}",
         "--IdentityProvider.token=",
         "--ServerApp.disable_check_xsrf=True",
         "--LabApp.news_url=None",
         "--LabApp.extension_manager=readonly",
+        "--LabApp.expose_app_in_browser=True",
     ]
-    log = (folder / "server.log").open("w")
-    server = subprocess.Popen([*command, *options], cwd=folder, stdout=log, stderr=subprocess.STDOUT)
+    command = [sys.executable, "-m", "jupyter", *shlex.split(started[1]), *options]
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
     address = f"http://127.0.0.1:{port}"
     for _ in range(120):
-        try:
+        with contextlib.suppress(OSError):
             urllib.request.urlopen(f"{address}/api", timeout=1)
             break
-        except OSError:
-            assert server.poll() is None, (folder / "server.log").read_text()[-3000:]
-            time.sleep(0.5)
+        assert server.poll() is None, (folder / "server.log").read_text()[-3000:]
+        time.sleep(0.5)
     yield address, folder
     server.terminate()
     server.wait(20)
 
 
-def open_notebook(browser: Browser, lab: tuple[str, Path], name: str, cells: list[str]) -> Page:
-    """Write a notebook into the lab's folder and open it with its kernel idle."""
+@pytest.fixture(scope="module")
+def notebook(browser: Browser, lab: tuple[str, Path]) -> Iterator[Page]:
+    """A notebook of all widgets, open in the lab, with its first cell run and every widget ready."""
     address, folder = lab
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, folder / f"{name}.ipynb")
+    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    written.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(written, folder / "widgets.ipynb")
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
-    page.goto(f"{address}/lab/tree/{name}.ipynb?reset")
+    page.goto(f"{address}/lab/tree/widgets.ipynb?reset")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
     page.locator('[data-status="idle"]').first.wait_for(state="attached", timeout=60_000)
-    return page
+    run_cell(page, 0)
+    for name in CASES:
+        page.locator(f'[data-widget="{name}"][data-state="ready"]').wait_for(timeout=30_000)
+    yield page
+    page.close()
 
 
 def run_cell(page: Page, number: int) -> str:
     """Run one cell with Shift+Enter and return the text that it printed."""
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
     prompt = cell.locator(".jp-InputPrompt")
+    cell.scroll_into_view_if_needed()  # what is out of sight has no text
     for _ in range(12):
         # A cell that is run before the kernel has been connected is forgotten: its prompt stays empty.
         if "[ ]" in prompt.inner_text():
@@ -75,39 +129,56 @@ def run_cell(page: Page, number: int) -> str:
     raise AssertionError(f"cell {number} did not run: {prompt.inner_text()}")
 
 
-def test_scaling_lab_moves_both_ways(browser: Browser, lab: tuple[str, Path]):
-    cells = [
-        "from qkv.widgets import ScalingLab\nlab = ScalingLab(d_k=16)\nlab",
-        "print('seen', lab.d_k)",
-        "lab.d_k = 1024",
-    ]
-    page = open_notebook(browser, lab, "scaling", cells)
-    run_cell(page, 0)
-    widget = page.locator('[data-widget="ScalingLab"][data-state="ready"]')
-    widget.wait_for(timeout=30_000)
-    slider = widget.locator("input[type=range]").first
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    assert "seen 32" in run_cell(page, 1), "moving the slider must show in Python"
-    run_cell(page, 2)
-    widget.get_by_text("1024").first.wait_for(timeout=5_000)
+def control(page: Page, name: str) -> Locator:
+    """The control of a widget that its case names."""
+    role, _, label = CASES[name].control.partition(":")
+    widget = page.locator(f'[data-widget="{name}"]')
+    return widget.get_by_role(role, name=re.compile(f"^{re.escape(label)}")).first  # type: ignore[arg-type]
+
+
+def test_make_lab_opens_on_the_welcome(browser: Browser, lab: tuple[str, Path]):
+    page = browser.new_page()
+    page.goto(lab[0])
+    expect(page.get_by_role("heading", name="Welcome to the course")).to_be_visible(timeout=60_000)
     page.close()
 
 
-def choose_theme(address: str, theme: str) -> None:
-    """Set the lab's theme as its settings page does."""
-    body = json.dumps({"raw": json.dumps({"theme": theme})}).encode()
-    settings = f"{address}/lab/api/settings/@jupyterlab/apputils-extension:themes"
-    urllib.request.urlopen(urllib.request.Request(settings, data=body, method="PUT"), timeout=10)
+def test_the_welcome_leads_to_every_chapter_and_its_exercises():
+    welcome = nbformat.read(ROOT / "book" / "welcome.ipynb", as_version=4)
+    links = {link for cell in welcome.cells for link in re.findall(r"\]\(([^)]*)\)", cell.source)}
+    assert all((ROOT / "book" / link).is_file() for link in links)
+    there = {
+        f"../{file.relative_to(ROOT)}" for kind in ("chapters", "exercises") for file in ROOT.glob(f"{kind}/*.ipynb")
+    }
+    assert there == {link for link in links if link.startswith("../")}
+
+
+def test_moved_by_keyboard_and_seen_in_python(notebook: Page):
+    for name, case in CASES.items():
+        control(notebook, name).press(case.key)
+    notebook.get_by_role("button", name="commit to A").press("Enter")
+    seen = run_cell(notebook, 1).strip().split("\n")
+    assert seen == [f"{name} {case.moved}" for name, case in CASES.items()]
+
+
+def test_set_in_python_and_followed_by_the_view(notebook: Page):
+    run_cell(notebook, 2)
+    for name, case in CASES.items():
+        if case.shows == "off":
+            expect(control(notebook, name)).not_to_be_checked()
+        elif name == "Predict":
+            expect(notebook.locator('[data-widget="Predict"]')).to_contain_text(case.shows)
+        else:
+            expect(control(notebook, name)).to_have_value(case.shows)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_widget_follows_the_theme(browser: Browser, lab: tuple[str, Path], scheme: str):
-    choose_theme(lab[0], f"JupyterLab {scheme.title()}")
-    page = open_notebook(browser, lab, f"theme-{scheme}", ["from qkv.widgets import ScalingLab\nScalingLab()"])
-    run_cell(page, 0)
-    widget = page.locator('[data-widget="ScalingLab"][data-state="ready"]')
-    widget.wait_for(timeout=30_000)
-    assert page.locator("body").get_attribute("data-jp-theme-light") == str(scheme == "light").lower()
-    assert widget.evaluate("e => getComputedStyle(e).colorScheme") == scheme
-    page.close()
+def test_widgets_follow_the_theme(notebook: Page, scheme: str):
+    theme = f"JupyterLab {scheme.title()}"
+    notebook.evaluate("(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
+    expect(notebook.locator("body")).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
+    seen = notebook.locator(".qkv-widget").evaluate_all(
+        "all => all.map((e) => [getComputedStyle(e).colorScheme, getComputedStyle(e).backgroundColor])"
+    )
+    paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}[scheme]
+    assert seen == [[scheme, paper]] * len(CASES)
