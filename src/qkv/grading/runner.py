@@ -202,7 +202,8 @@ class _Cluster:
 
         source = iter(works)
         running: dict[Any, tuple[int, Work]] = {}
-        completed = as_completed([], with_results=False)
+        with self.client.as_current():
+            completed = as_completed([])
         while True:
             while len(running) < AHEAD * max(1, sum(self.client.ncores().values())):
                 following = next(source, None)

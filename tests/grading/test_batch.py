@@ -1,0 +1,281 @@
+"""`qkv grade` for a class: from a folder to results, through crashes, kills and lost machines."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+import qkv
+from qkv.cli import main
+from qkv.grading import runner, sandbox, session
+from qkv.grading.session import Grader, Settings
+from qkv.grading.submissions import Work
+from tests.grading.attacks import ATTENTION, FULL, RIGHT, WRONG
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _sandbox():
+    if why := sandbox.why_not():
+        pytest.fail(f"These tests need a sandbox: {why}")
+
+
+@pytest.fixture(scope="module")
+def grader():
+    grader = Grader(Settings(seed=3, timeout=5))
+    yield grader
+    grader.stop()
+
+
+def hand_in(path: Path, sources: list[str]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources]), path)
+    return path
+
+
+def marks(grader: Grader, *sources: str) -> dict[str, dict]:
+    result = grader.grade(Work("ann", "03_scaling", "", 3, sources))
+    assert result["status"] == "graded", result["reason"]
+    return {question["id"]: question for question in result["questions"]}
+
+
+def points(grader: Grader, *sources: str) -> dict[str, float]:
+    return {name: mark["points"] for name, mark in marks(grader, *sources).items()}
+
+
+# ── one notebook ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("chapter", range(1, 8))
+def test_every_solution_has_full_marks_and_every_exercise_none(grader, chapter):
+    for folder, share in (("solutions", 1), ("exercises", 0)):
+        (path,) = (ROOT / folder).glob(f"{chapter:02}_*.ipynb")
+        cells = nbformat.read(path, as_version=4).cells
+        sources = tuple(cell.source for cell in cells if cell.cell_type == "code")
+        result = grader.grade(Work("ann", path.stem, "", chapter, sources))
+        assert result["score"] == share * result["max_score"], result
+        if not share:
+            assert {question["status"] for question in result["questions"]} == {"not attempted"}
+
+
+def test_the_result_is_the_contracts(grader):
+    result = grader.grade(Work("ann", "03_scaling", "abc", 3, tuple(WRONG)))
+    assert {name: result[name] for name in ("student", "notebook", "sha256", "version", "seed", "status", "reason")} == {
+        "student": "ann", "notebook": "03_scaling", "sha256": "abc", "version": qkv.__version__, "seed": 3,
+        "status": "graded", "reason": "",
+    }  # fmt: skip
+    assert (result["score"], result["max_score"]) == (0.0, 12.0)
+    first = result["questions"][0]
+    assert set(first) == {"id", "points", "max_points", "status", "misconception", "message", "seconds"}
+    assert (first["id"], first["status"], first["misconception"]) == ("3.1", "failed", "no-scale")
+
+
+def test_a_seed_gives_the_same_result_again(grader):
+    again = Grader(Settings(seed=3, timeout=5))
+    one, other = (marks(one, *WRONG) for one in (grader, again))
+    again.stop()
+    for name in one:
+        assert {**one[name], "seconds": 0} == {**other[name], "seconds": 0}
+    other_seed, first_cases = Grader(Settings(seed=4)), grader.cases_of(runner.questions_of(3)["3.1"])
+    assert repr(other_seed.cases_of(runner.questions_of(3)["3.1"])[0].steps) != repr(first_cases[0].steps)
+
+
+def test_the_last_definition_that_works_counts(grader):
+    stub = "def scaled_scores(q, k):\n    raise NotImplementedError"
+    wrong, broken = WRONG[1], "def scaled_scores(q, k):\n    return undefined_name"
+    right = [*RIGHT[:1], *RIGHT[2:3], ATTENTION, RIGHT[4], RIGHT[1]]
+    assert points(grader, *right, stub) == FULL
+    assert points(grader, *right, broken) == FULL
+    assert points(grader, *right, "def scaled_scores(q, k:") == FULL
+    assert points(grader, *right, "scaled_scores = None") == FULL
+    assert points(grader, *right, wrong)["3.1"] == 0.0
+    assert points(grader, *right, wrong, RIGHT[1]) == FULL
+
+
+def test_names_bound_before_a_cell_raised_stay(grader):
+    assert points(grader, *RIGHT[:1], "\n".join(RIGHT[1:5]) + "\n1 / 0\nscaled_scores = None") == FULL
+
+
+def test_a_missing_answer_says_which_cell_failed(grader):
+    mark = marks(grader, "import torch", "import no_such_module\ndef scaled_scores(q, k):\n    return q")["3.1"]
+    assert mark["status"] == "not attempted"
+    assert "code cell 2 raised ModuleNotFoundError" in mark["message"]
+
+
+def test_what_is_not_a_function_is_told_apart(grader):
+    mark = marks(grader, *RIGHT, "scaled_scores = scaled_scores(torch.ones(2, 2), torch.ones(2, 2))")["3.1"]
+    assert (mark["status"], mark["points"]) == ("passed", 3.0) or "Was it called?" in mark["message"]
+
+
+# ── our own faults ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_fault_of_ours_is_no_zero(grader, monkeypatch):
+    monkeypatch.setattr(session, "judge", lambda *_: 1 / 0)
+    result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
+    assert (result["status"], result["score"]) == ("ungraded", None)
+    assert "ZeroDivisionError" in result["reason"]
+
+
+def test_a_crash_is_ours_where_the_reference_fails_as_well(monkeypatch):
+    """With too little memory for anything, nobody loses a point."""
+    ill = Grader(Settings(seed=3, timeout=5))
+    monkeypatch.setattr(session, "solution", lambda chapter: ["import os\nos._exit(1)"])
+    result = ill.grade(
+        Work("ann", "03_scaling", "", 3, (*RIGHT[:1], "import os\ndef scaled_scores(q, k):\n    os._exit(3)"))
+    )
+    ill.stop()
+    assert result["status"] == "ungraded"
+    assert "the reference solution does not pass here either" in result["reason"]
+
+
+def test_a_lost_worker_is_replaced(grader):
+    assert points(grader, *RIGHT) == FULL
+    os.killpg(grader.worker.process.pid, signal.SIGKILL)
+    assert points(grader, *RIGHT) == FULL
+
+
+def test_without_a_worker_nothing_is_graded(monkeypatch):
+    def nothing(safe):
+        raise sandbox.UnavailableError("no")
+
+    monkeypatch.setattr(sandbox, "start", nothing)
+    result = Grader(Settings(seed=3)).grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
+    assert (result["status"], result["score"]) == ("ungraded", None)
+
+
+def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkeypatch, capsys):
+    hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
+    monkeypatch.setattr(runner._Local, "rehearse", lambda self, chapter: "3.1: no torch here")
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 1
+    said = capsys.readouterr().err
+    assert "3.1: no torch here" in said
+    assert "the fault is here" in said
+    assert not list(tmp_path.glob("out/*/*.json"))
+
+
+def test_without_a_sandbox_it_refuses_and_unsafe_is_said_loudly(tmp_path, monkeypatch, capsys):
+    hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
+    arguments = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1", "--seed", "1"]
+    monkeypatch.setattr(sandbox, "why_not", lambda: "bubblewrap is missing")
+    assert main(arguments) == 2
+    assert "bubblewrap is missing" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*arguments, "--unsafe-no-sandbox"]) == 0
+    assert "UNSAFE" in capsys.readouterr().err
+    (result,) = (json.loads(path.read_text()) for path in tmp_path.glob("out/ann/03_scaling.json"))
+    assert result["score"] == 12.0
+    assert "UNSAFE" in (tmp_path / "out" / "ann" / "03_scaling.html").read_text()
+
+
+# ── a class ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def a_class(folder: Path, n: int) -> Path:
+    for i in range(n):
+        hand_in(folder / f"student{i:03}" / "03_scaling.ipynb", [*(WRONG if i % 3 == 2 else RIGHT), f"# {i}"])
+    return folder
+
+
+def grade(folder: Path, out: Path, *options: str, **popen: object) -> subprocess.Popen:
+    command = [sys.executable, "-m", "qkv.cli", "grade", str(folder), "--out", str(out), "--seed", "7", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)
+
+
+def outcomes(out: Path) -> dict[str, object]:
+    """Every result, without the times in it."""
+    found = {}
+    for path in sorted(out.glob("*/*_scaling.json")):
+        result = json.loads(path.read_text())
+        for question in result["questions"]:
+            question.pop("seconds")
+        found[result["student"]] = result
+    return found
+
+
+def test_a_batch_that_is_killed_goes_on_where_it_stood(tmp_path):
+    folder, out = a_class(tmp_path / "in", 24), tmp_path / "out"
+    hand_in(folder / "zoe" / "03_scaling.ipynb", []).write_text("no notebook")
+    first = grade(folder, out, start_new_session=True)
+    while len(list(out.glob("*/*.html"))) < 5:
+        assert first.poll() is None, first.stderr.read()
+        time.sleep(0.02)
+    first.kill()
+    first.wait()
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/*.json")}
+    assert 5 <= len(before) < 24
+    second = grade(folder, out)
+    said, complained = second.communicate(timeout=120)
+    assert second.returncode == 1, complained  # zoe's
+    assert "24 graded, 1 not" in said
+    assert "not a notebook" in complained
+    again = {path: path.stat().st_mtime_ns for path in before if json.loads(path.read_text()).get("status") == "graded"}
+    assert again == {path: before[path] for path in again}, "what was graded is not graded twice"
+    results = outcomes(out)
+    assert [results[f"student{i:03}"]["score"] for i in range(24)] == [0.0 if i % 3 == 2 else 12.0 for i in range(24)]
+    with (out / "grades.csv").open(newline="") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert len(rows) == 25
+    assert rows["zoe"]["status"] == "ungraded"
+    assert (out / "gradebook.db").exists()
+    deadline = time.monotonic() + 20
+    while running_under(out) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not running_under(out)
+
+
+def running_under(out: Path) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(out) in text:
+            found.append(text)
+    return found
+
+
+def test_a_process_of_the_pool_that_ends_is_replaced(tmp_path):
+    folder, out = a_class(tmp_path / "in", 12), tmp_path / "out"
+    batch = grade(folder, out, "--jobs", "1")
+    while len(list(out.glob("*/*.html"))) < 2:
+        assert batch.poll() is None, batch.stderr.read()
+        time.sleep(0.02)
+    children = Path(f"/proc/{batch.pid}/task/{batch.pid}/children").read_text().split()
+    pool = [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(int(pool[-1]), signal.SIGKILL)
+    said, complained = batch.communicate(timeout=120)
+    assert batch.returncode == 0, complained
+    assert "12 graded, 0 not" in said
+
+
+@pytest.mark.slow
+def test_dask_gives_the_same_grades_when_a_worker_is_lost(tmp_path):
+    from distributed import LocalCluster
+
+    folder = a_class(tmp_path / "in", 40)
+    local = grade(folder, tmp_path / "local")
+    local.communicate(timeout=200)
+    assert local.returncode == 0
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        batch = grade(folder, tmp_path / "dask", "--scheduler", cluster.scheduler_address)
+        while len(list((tmp_path / "dask").glob("*/*.html"))) < 6:
+            assert batch.poll() is None, batch.stderr.read()
+            time.sleep(0.02)
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        _, complained = batch.communicate(timeout=200)
+    assert batch.returncode == 0, complained
+    assert outcomes(tmp_path / "dask") == outcomes(tmp_path / "local")
+    assert len(outcomes(tmp_path / "dask")) == 40
