@@ -75,3 +75,9 @@ def test_unsafe_grades_stay_apart(address):
     with Gradebook(address) as book:
         assert sorted(assignment.name for assignment in book.assignments) == ["03_scaling", f"03_scaling ({UNSAFE})"]
         assert book.find_submission("03_scaling", "ada").score == 3.0
+
+
+@pytest.mark.parametrize("address", ["nonsense", "sqlite:////no/such/folder/book.db", "nosuchdatabase://host/book"])
+def test_a_database_that_cannot_be_had_is_said(address):
+    with pytest.raises(OSError, match="the grades are written, but nbgrader's gradebook is not"):
+        record([], address)

@@ -14,6 +14,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from qkv.grading.results import UNSAFE, Submission
 
 
@@ -21,16 +23,19 @@ def record(submissions: Sequence[Submission], address: str) -> None:
     """Write the grades, over those of an earlier run; what a person entered by hand stays.
 
     Raises:
-        ImportError: nbgrader is not installed.
-        sqlalchemy.exc.SQLAlchemyError: the database cannot be reached or written.
+        OSError: the database cannot be reached or written, or a package for it is missing.
     """
-    from nbgrader.api import Gradebook
+    try:
+        from nbgrader.api import Gradebook
 
-    with _alembic_on_path(), Gradebook(address) as book:
-        for name, group in groupby(sorted(submissions, key=_name), _name):
-            of_one = list(group)
-            _record_notebook(book, _notebook(book, name, of_one), of_one)
-        book.db.commit()
+        with _alembic_on_path(), Gradebook(address) as book:
+            for name, group in groupby(sorted(submissions, key=_name), _name):
+                of_one = list(group)
+                _record_notebook(book, _notebook(book, name, of_one), of_one)
+            book.db.commit()
+    except (SQLAlchemyError, ImportError) as error:
+        why = str(error).splitlines()[0][:300]
+        raise OSError(f"the grades are written, but nbgrader's gradebook is not: {why}") from error
 
 
 def cell_of(question: str) -> str:
