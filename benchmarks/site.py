@@ -2,10 +2,11 @@
 
     make site && .venv/bin/python benchmarks/site.py [PAGE …] [--defaults]
 
-For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book; how far
-things moved while it loaded (CLS); seconds until the first widget is ready (without widgets: until it is loaded), on
-localhost and at 9 Mbps, 60 ms and a CPU four times slower; the longest step of a slider in ms at that CPU, of 20 steps
-of each; violations that axe finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console.
+For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for that
+one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget is ready (without
+widgets: until it is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times slower; the longest step of a
+slider in ms at that CPU, of 20 steps of each; violations that axe finds, light and dark, at 390 and 1440 px; requests
+elsewhere; errors in the console.
 
 `--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
 what it loads from elsewhere is fetched from npm first, and served from here. `--jobs steps` and so on run a part.
@@ -38,7 +39,7 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 sys.path.insert(0, str(ROOT))
 from tools.system import chromium  # noqa: E402
 
-FIRST, SECOND = "book/index.html", "book/how-to-use.html"
+FIRST, SECOND = "book/index.html", "chapters/01_sequence_inputs.html"
 COMPARED = "chapters/03_scaling"
 SLOW = {"offline": False, "latency": 60, "downloadThroughput": 9e6 / 8, "uploadThroughput": 9e6 / 8}
 LOOKS = [(width, scheme) for width in (390, 1440) for scheme in ("light", "dark")]
@@ -235,8 +236,8 @@ def faults(browser: Browser, server: Server, name: str) -> tuple[int, int, int]:
 
 
 COLUMNS: dict[str, tuple[str, str]] = {
-    "first": ("first kB", "{:8.0f}"),
-    "second": ("then kB", "{:7.0f}"),
+    "first": ("first kB", "{:8.1f}"),
+    "second": ("then kB", "{:7.1f}"),
     "shift": ("shift", "{:6.3f}"),
     "local": ("ready s", "{:7.2f}"),
     "slow": ("slow s", "{:6.2f}"),
@@ -323,6 +324,7 @@ def compare(browser: Browser, ours: dict[str, Any]) -> None:
 def main() -> None:
     """Print the table."""
     every = sorted(str(path.relative_to(SITE)) for path in SITE.glob("*/*.html") if path.parent.name[0] != "_")
+    every.append("search.html?q=softmax")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "pages", nargs="*", default=every, help="addresses relative to the site; all of them by default"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from .conftest import SITE, pages
 
@@ -136,13 +136,40 @@ def test_scaling_lab_makes_its_point(visit: Callable[..., Page]):
     assert unscaled < 1 < 2 < scaled, "dividing by √d_k must bring the entropy back"
 
 
-@pytest.mark.parametrize("path", CHAPTERS)
-def test_page_weighs_little(visit: Callable[..., Page], site: str, path: str):
+SHIFTS = """window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+
+
+def fetched_by(page: Page, address: str) -> set[str]:
+    """The files that a page fetches until its last widget is ready."""
     fetched: set[str] = set()
-    page = visit("book/notation.html")
     page.on("request", lambda request: fetched.add(urlsplit(request.url).path))
-    page.context.clear_cookies()
-    page.goto(f"{site}/{path}?fresh")
+    page.goto(address)
     start_widgets(page)
-    weight = sum(len(gzip.compress((SITE / name.lstrip("/")).read_bytes())) for name in fetched)
-    assert weight <= 400_000, f"{weight / 1000:.0f} kB gzipped in {len(fetched)} files"
+    return {name for name in fetched if (SITE / name.lstrip("/")).is_file()}
+
+
+def kilobytes(files: set[str]) -> float:
+    """What files weigh, sent gzipped."""
+    return sum(len(gzip.compress((SITE / name.lstrip("/")).read_bytes())) for name in files) / 1000
+
+
+@pytest.fixture(scope="module")
+def first_page(browser: Browser, site: str) -> set[str]:
+    """The files of the book's first page, which a browser keeps for the second."""
+    page = browser.new_page()
+    fetched = fetched_by(page, f"{site}/book/index.html")
+    page.close()
+    return fetched
+
+
+@pytest.mark.parametrize("path", [*CHAPTERS, "book/index.html", "book/map.html", "search.html"])
+def test_page_weighs_little_and_nothing_moves(visit: Callable[..., Page], site: str, first_page: set[str], path: str):
+    page = visit("book/how-to-use.html")
+    page.add_init_script(SHIFTS)
+    fetched = fetched_by(page, f"{site}/{path}")
+    assert 5 < kilobytes(fetched) <= 250, f"{len(fetched)} files at the first load"
+    assert kilobytes(fetched - first_page) <= 60, sorted(fetched - first_page)
+    assert page.evaluate("window.shifted") < 0.02, "parts of the page moved while it loaded"

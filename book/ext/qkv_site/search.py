@@ -32,7 +32,9 @@ SIGNS = {
     "rVert": "‖",
 }  # fmt: skip
 OUTPUTS = {"cell_code_output"}
-MOST = 120  # letters of each exercise that are indexed: who looks for a word wants to read about it, not to be asked
+# Letters of each section that are indexed where nothing is explained: who looks for a word wants to read about it.
+MOST = 60
+BRIEF = ("exercises/", "book/instructors-")
 NAME = re.compile(r"[A-Za-z][\w.]*[._]\w+")
 
 
@@ -73,14 +75,17 @@ def tidy(text: str) -> str:
 
 
 def entries(document: nodes.document) -> Iterator[tuple[str, str, str]]:
-    """The places of a page that can be found: anchor, heading and text of each section, term and work."""
+    """The places of a page that can be found: anchor, heading and text of each section and term."""
+    known: set[str] = set()
     for section in document.findall(nodes.section):
         title = section.next_node(nodes.title)
         anchor = "" if section.parent is document else section["ids"][0]
         heading = tidy(words(title)) if title else ""
         parts = [part for part in section.children if part is not title and not _apart(part)]
         text = tidy(" ".join(map(words, parts)))
-        yield anchor, heading, f"{text} {names(parts, text)}".strip()
+        fresh = names(parts, text) - known
+        known |= fresh
+        yield anchor, heading, " ".join([text, *sorted(fresh)]).strip()
     for item in document.findall(nodes.definition_list_item):
         term = item.next_node(nodes.term)
         if term is not None and term["ids"]:
@@ -89,13 +94,13 @@ def entries(document: nodes.document) -> Iterator[tuple[str, str, str]]:
             yield term["ids"][0], tidy(words(term)) + also, text.strip()
 
 
-def names(parts: list[nodes.Node], known: str) -> str:
+def names(parts: list[nodes.Node], prose: str) -> set[str]:
     """The names in the code of a section that its prose does not have: all of the code would double the index."""
     blocks = (
         block for part in parts if not isinstance(part, nodes.section) for block in part.findall(nodes.literal_block)
     )
     found = {name for block in blocks if not _printed(block) for name in NAME.findall(block.astext())}
-    return " ".join(sorted(name for name in found if name not in known))
+    return {name for name in found if name not in prose}
 
 
 def _printed(block: nodes.Node) -> bool:
@@ -112,7 +117,7 @@ def works(app: Sphinx) -> Iterator[tuple[str, str, str]]:
         yield (
             citation.citation_id,
             citation.formatted_entry.label,
-            citation.formatted_entry.text.render_as("text")[:120],
+            citation.formatted_entry.text.render_as("text")[:100],
         )
 
 
@@ -129,7 +134,7 @@ def index(app: Sphinx) -> list[dict[str, Any]]:
 
 def places(app: Sphinx, page: str) -> Iterator[tuple[str, str, str]]:
     """The places of a page; works are put on theirs only while it is written, and come from the bibliography."""
-    most = MOST if page.startswith("exercises/") else None
+    most = MOST if page.startswith(BRIEF) else None
     for anchor, heading, text in entries(app.env.get_doctree(page)):
         yield anchor, heading, text[:most]
     if page == REFERENCES:
