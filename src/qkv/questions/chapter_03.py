@@ -553,7 +553,7 @@ def attention_in_steps(at: At) -> Callable[..., Any]:
     def answer(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         scores = at("scores", at("products", q_with_k(q, k)) / math.sqrt(q.shape[-1]))
         weights = at("weights", over_keys(scores))
-        return at("output", weights @ v), at("returned_weights", weights)
+        return at("output", at("weights_in_the_mix", weights) @ v), at("returned_weights", weights)
 
     return answer
 
@@ -563,6 +563,7 @@ STEPS = (
     *slips(attention_in_steps, "rounded", products="your products q · k"),
     *slips(attention_in_steps, "negated rounded cut", scores="your scores"),
     *slips(attention_in_steps, "negated rounded", weights="your weights"),
+    *slips(attention_in_steps, "cut", weights_in_the_mix="the weights, where they mix the values"),
     *slips(attention_in_steps, output="your output", returned_weights="the weights that you return"),
 )
 

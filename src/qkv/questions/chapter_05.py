@@ -1064,7 +1064,7 @@ def masked_in_steps(at: At) -> Callable[..., Any]:
     def answer(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         scores = at("scores", at("products", q_with_k(q, k)) / math.sqrt(q.shape[-1]))
         weights = at("weights", masked_softmax(scores, mask))
-        return at("output", weights @ v), at("returned_weights", weights)
+        return at("output", at("weights_in_the_mix", weights) @ v), at("returned_weights", weights)
 
     return answer
 
@@ -1114,6 +1114,7 @@ MASKED_ATTENTION = Question(
         *slips(masked_in_steps, "rounded", products="your products q · k"),
         *slips(masked_in_steps, "rounded cut", scores="your scores"),
         *slips(masked_in_steps, "negated rounded", weights="your weights"),
+        *slips(masked_in_steps, "cut", weights_in_the_mix="the weights, where they mix the values"),
         *slips(masked_in_steps, output="your output", returned_weights="the weights that you return"),
         Misconception(
             "scaled-by-d-v",
@@ -1280,6 +1281,7 @@ def module_in_steps(at: At) -> Callable[..., Any]:
         project=project,
         product=lambda q, k: at("products", q_with_k(q, k)),
         share=lambda scores, mask: at("weights", masked_softmax(at("scores", scores), mask)),
+        mix=lambda weights, q, k, v, mask: at("weights_in_the_mix", weights) @ v,
         merge=lambda x: at("merged", merge_heads(x)),
         finish=lambda module, merged, query: at("output", module.w_o(merged)),
         give=lambda out, weights, scores: (out, at("returned_weights", weights)),
@@ -1667,6 +1669,7 @@ MULTI_HEAD = Question(
             returned_weights="the weights that you return",
         ),
         *slips(module_in_steps, "negated rounded", weights="your weights"),
+        *slips(module_in_steps, "cut", weights_in_the_mix="the weights, where they mix the values"),
         *(
             Misconception(
                 "layer-missing",

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.positions import alibi_bias, apply_rope, shift_matrix, sinusoidal_encoding
 from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
-from qkv.questions.slips import At, slips
+from qkv.questions.slips import At, cut, slips
 
 WIDTHS = (6, 10, 12, 14)  # even; 8 is left out, because a width of 8 hides some mistakes
 WIDE = 20  # its second pair turns fast and shows a slightly different base, far from position 0
@@ -1303,11 +1303,14 @@ ROPE = Question(
         ),
         *slips(rope_in_steps, "negated rounded", first_features="the first feature of each pair"),
         *slips(rope_in_steps, "rounded", second_features="the second feature of each pair"),
-        Misconception(
-            "gradient-cut-at-one-feature-of-each-pair",
-            "Your values are right, but only half of the way back is open: one feature of each pair learns nothing "
-            "from what it was turned into. Was it detached, or made anew from its numbers?",
-            twin=rope_in_steps(lambda name, value: value.detach() if name == "first_features" else value),
+        *(
+            Misconception(
+                "gradient-cut-at-one-feature-of-each-pair",
+                f"Your values are right, but the {which} feature of each pair learns nothing from what it was turned "
+                "into. Was it detached, or made anew from its numbers?",
+                twin=rope_in_steps(lambda name, value, step=f"{which}_features": cut(value) if name == step else value),
+            )
+            for which in NTH
         ),
         *slips(rope_in_steps, rows="your rows"),
         *slips(rope_in_steps, "rounded", angles="your angles", sines="your sines", cosines="your cosines"),

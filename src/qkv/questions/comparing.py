@@ -284,6 +284,16 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
             yield Difference("gradient", text, (where, "part"))
 
 
+def same_gradients(one: Observation, other: Observation) -> bool:
+    """Say whether the same came back to every input: nothing, or the same numbers."""
+    if one.gradients is None or other.gradients is None:
+        return one.gradients is other.gradients
+    return all(
+        a is b or (a is not None and b is not None and _gradients_close(a, b))
+        for a, b in ((value, other.gradients.get(where)) for where, value in one.gradients.items())
+    )
+
+
 def _gradients_close(seen: Tensor, want: Tensor) -> bool:
     relative = 1e-6 if want.dtype == torch.float64 else 2e-3
     scale = float(want.abs().max().clamp(min=1.0))

@@ -25,6 +25,8 @@ from qkv.questions.comparing import (
     Difference,
     agree,
     differences,
+    input_name,
+    same_gradients,
     tried_with,
 )
 from qkv.questions.diagnosing import Pair, explain
@@ -64,7 +66,7 @@ CAUSES = (
 )
 
 # Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
-PATIENCE = 0.5
+PATIENCE = 0.4
 
 NO_WAY_BACK = ("NumPy array", "float", "int", "list")  # types that carry no gradient
 
@@ -138,7 +140,6 @@ class _Judgement:
     """One answer, its observations, and the reference's beside them."""
 
     def __init__(self, question: Question, cases: Sequence[Case], seen: Sequence[Observation]) -> None:
-        self.patient_until = time.process_time() + PATIENCE
         self.question = question
         self.seen = seen
         self.cases = [_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
@@ -188,9 +189,12 @@ class _Judgement:
         joinable = [idea for idea in known if idea.knobs and not idea.alone]
         pairs = (pair for pair in combinations(joinable, 2) if not set(pair[0].knobs) & set(pair[1].knobs))
         found: dict[int, tuple[str, str, int]] = {}
+        patient_until = math.inf
         for ideas in chain(singles, pairs):
-            if len(ideas) == 2 and (max(found, default=0) > 0 or time.process_time() > self.patient_until):
-                break
+            if len(ideas) == 2:
+                patient_until = min(patient_until, time.process_time() + PATIENCE)
+                if max(found, default=0) > 0 or time.process_time() > patient_until:
+                    break
             match = self.match(ideas)
             if match and match.closeness not in found:
                 message = self.say(ideas, match.shows) + (self.also_raised() if match.closeness == 0 else "")
@@ -216,7 +220,7 @@ class _Judgement:
         closeness = CLOSEST
         for i in self.telling:
             other = results_of(twin, self.cases[i])
-            if not agree(self.question, self.cases[i], self.seen[i], other):
+            if not self.same(i, self.seen[i], other):
                 if self.seen[i].raised is None or not shown:
                     return None
                 closeness = 0
@@ -233,9 +237,11 @@ class _Judgement:
         if raised is not None and other.raised is not None:
             own_words = any(case.raises == raised.type for case in self.cases)  # an error that the question asks for
             return raised.type == other.raised.type and (own_words or raised.text == other.raised.text)
-        # In both directions: a whole number passes for a float, and not the other way round.
-        both = (self.want[i], other), (other, self.want[i])
-        return not all(agree(self.question, self.cases[i], *pair) for pair in both)
+        return not self.same(i, self.want[i], other)
+
+    def same(self, i: int, one: Observation, other: Observation) -> bool:
+        """Compare in both directions: a whole number passes for a float, and not the other way round."""
+        return all(agree(self.question, self.cases[i], *pair) for pair in ((one, other), (other, one)))
 
     def say(self, ideas: Ideas, i: int) -> str:
         results = self.seen[i].results
@@ -260,16 +266,24 @@ class _Judgement:
             if not self.has_effects(kind, others, ours):
                 continue
             if self.has_effects(kind, enumerate(observe(twin, self.cases, self.question.gradients)), ours):
-                return idea.slug, self.say((idea,), first), first
+                return idea.slug, self.say((idea,), first) + self.without_gradient(first), first
         return None
+
+    def without_gradient(self, i: int) -> str:
+        """Name the inputs that no gradient reaches, where it does not reach all that it should."""
+        none = [d.place[0] for d in self.found[i] if d.kind == "gradient" and d.place[1:] == ("none",)]
+        names = ", ".join(dict.fromkeys(input_name(self.question, self.cases[i], where) for where in none))
+        return f" No gradient reaches {names}." if names else ""
 
     def has_effects(self, kind: str, others: Iterable[tuple[int, Observation]], ours: list[list[Any]]) -> bool:
         """Say whether a twin differs from the reference, in this kind of thing, where and as the answer does."""
-        return all(
-            [d.place for d in differences(self.question, self.cases[i], other, self.want[i]) if d.kind == kind]
-            == ours[i]
-            for i, other in others
-        )
+        return all(self.has_effect(i, kind, other, ours[i]) for i, other in others)
+
+    def has_effect(self, i: int, kind: str, other: Observation, ours: list[Any]) -> bool:
+        found = differences(self.question, self.cases[i], other, self.want[i])
+        if [d.place for d in found if d.kind == kind] != ours:
+            return False
+        return kind != "gradient" or not ours or same_gradients(self.seen[i], other)
 
     def gives_right(self, twin: Callable[..., Any], i: int) -> bool:
         return agree(self.question, self.cases[i], self.want[i], results_of(twin, self.cases[i]))
