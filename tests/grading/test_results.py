@@ -262,6 +262,16 @@ def test_the_loud_label_stands_in_every_file(writer, monkeypatch):
         assert UNSAFE in text or '"unsafe": true' in text, path.name
 
 
+def test_the_order_of_grading_leaves_no_trace(tmp_path, monkeypatch):
+    monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
+    code = "\n".join(f"a{i} = f{i}(b) + {i}" for i in range(20))
+    graded = [result(name, source=code) for name in ("ada", "bob", "eve")] + [ungraded("moe"), result("ada", "04_x")]
+    for folder, results in (("one", graded), ("two", graded[::-1])):
+        Writer(tmp_path / folder, seed=7).finish(results)
+    for name in ("grades.csv", "canvas.csv", "moodle.csv", "report.html"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
 def test_the_last_of_a_name_counts(writer, monkeypatch):
     monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
     writer.finish([result(), result(questions=[question("3.1", 0, 3)])])
