@@ -266,8 +266,8 @@ def test_the_order_of_grading_leaves_no_trace(tmp_path, monkeypatch):
     monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
     code = "\n".join(f"a{i} = f{i}(b) + {i}" for i in range(20))
     graded = [result(name, source=code) for name in ("ada", "bob", "eve")] + [ungraded("moe"), result("ada", "04_x")]
-    for folder, results in (("one", graded), ("two", graded[::-1])):
-        Writer(tmp_path / folder, seed=7).finish(results)
+    for folder, order in (("one", graded), ("two", graded[::-1])):
+        Writer(tmp_path / folder, seed=7).finish(order)
     for name in ("grades.csv", "canvas.csv", "moodle.csv", "report.html"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
