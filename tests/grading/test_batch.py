@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import qkv
 from qkv.cli import main
-from qkv.grading import runner, sandbox, session
+from qkv.grading import groups, runner, sandbox, session
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from tests.grading.attacks import ATTENTION, FULL, RIGHT, WRONG
@@ -71,10 +71,8 @@ def test_every_solution_has_full_marks_and_every_exercise_none(grader, chapter):
 
 def test_the_result_is_the_contracts(grader):
     result = grader.grade(Work("ann", "03_scaling", "abc", 3, tuple(WRONG)))
-    assert {name: result[name] for name in ("student", "notebook", "sha256", "version", "seed", "status", "reason")} == {
-        "student": "ann", "notebook": "03_scaling", "sha256": "abc", "version": qkv.__version__, "seed": 3,
-        "status": "graded", "reason": "",
-    }  # fmt: skip
+    about = {"student": "ann", "notebook": "03_scaling", "sha256": "abc", "version": qkv.__version__, "seed": 3}
+    assert {name: result[name] for name in (*about, "status", "reason")} == {**about, "status": "graded", "reason": ""}
     assert (result["score"], result["max_score"]) == (0.0, 12.0)
     first = result["questions"][0]
     assert set(first) == {"id", "points", "max_points", "status", "misconception", "message", "seconds"}
@@ -147,7 +145,7 @@ def test_a_lost_worker_is_replaced(grader):
 
 
 def test_without_a_worker_nothing_is_graded(monkeypatch):
-    def nothing(safe):
+    def nothing(safe, memory):
         raise sandbox.UnavailableError("no")
 
     monkeypatch.setattr(sandbox, "start", nothing)
@@ -177,6 +175,20 @@ def test_without_a_sandbox_it_refuses_and_unsafe_is_said_loudly(tmp_path, monkey
     (result,) = (json.loads(path.read_text()) for path in tmp_path.glob("out/ann/03_scaling.json"))
     assert result["score"] == 12.0
     assert "UNSAFE" in (tmp_path / "out" / "ann" / "03_scaling.html").read_text()
+
+
+def test_a_worker_is_held_to_its_limits_by_the_kernel_too(grader):
+    """Where the system lets groups be made; here or not, the worker is in every group that was made."""
+    assert points(grader, *RIGHT) == FULL
+    made = grader.worker.group.folders
+    may = os.geteuid() == 0 and any(os.access(groups.ROOT / name, os.W_OK) for name in ("memory", "cgroup.procs"))
+    assert bool(made) == may
+    for folder in made:
+        assert grader.worker.process.pid in map(int, (folder / "cgroup.procs").read_text().split())
+    other = sandbox.start(memory=64)
+    folders = other.group.folders
+    other.stop()
+    assert not any(folder.exists() for folder in folders)
 
 
 # ── a class ───────────────────────────────────────────────────────────────────────────────────────

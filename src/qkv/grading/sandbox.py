@@ -23,13 +23,14 @@ from pathlib import Path
 
 import qkv
 from qkv import observing
-from qkv.grading import sandboxed
+from qkv.grading import groups, sandboxed
 
 HERE = Path(sandboxed.__file__).parent
 FILES = {"worker.py": HERE / "worker.py", "wire.py": HERE / "wire.py", "observing.py": Path(observing.__file__)}
 INSIDE = Path("/course")
 NOBODY = 65534
 START_SECONDS = 60.0
+PROCESSES = 64  # of a worker, its sessions included; a session's own limit is the worker's
 PATIENCE = 0.5  # seconds that a session has to end by itself
 STOP_SECONDS = 5.0
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
@@ -47,6 +48,7 @@ class Worker:
 
     process: subprocess.Popen[bytes]
     control: socket.socket
+    group: groups.Group = field(default_factory=groups.Group)
     ending: bool = False
     unread: bytes = field(default=b"", repr=False)
 
@@ -105,18 +107,20 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self.group.remove()
 
 
-def start(safe: bool = True) -> Worker:
+def start(safe: bool = True, memory: int = 1024) -> Worker:
     """Start a worker and wait until it can take submissions.
 
     Raises:
         UnavailableError: it did not start; the message has what it said.
     """
     ours, theirs = socket.socketpair()
+    group = groups.make(memory, PROCESSES) if safe else groups.Group()
     with theirs:
         process = subprocess.Popen(
-            sandboxed_command(theirs.fileno()) if safe else bare_command(theirs.fileno()),
+            group.entering(sandboxed_command(theirs.fileno())) if safe else bare_command(theirs.fileno()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -124,7 +128,7 @@ def start(safe: bool = True) -> Worker:
             start_new_session=True,
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"},
         )
-    worker = Worker(process, ours)
+    worker = Worker(process, ours, group)
     try:
         worker.wait_until_ready(START_SECONDS)
     except (OSError, TimeoutError):

@@ -120,7 +120,7 @@ class Grader:
         for last_try in (False, True):
             try:
                 if self.worker is None:
-                    self.worker = sandbox.start(self.settings.safe)
+                    self.worker = sandbox.start(self.settings.safe, self.settings.memory)
                 return self.worker.open_session(self.settings.memory)
             except (OSError, sandbox.UnavailableError) as error:
                 self.stop()

@@ -1,0 +1,72 @@
+"""Limits for all processes of a worker together, where this system lets them be set: Linux control groups.
+
+They are a second wall. The worker's keeper watches memory too, and every process has limits of its own; but what is
+held in files in memory, or in many small processes, only the kernel counts well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+MB = 2**20
+OWN_MB = 768  # what the worker, its torch and a session's copy of it need
+OWN_PROCESSES = 16
+
+_numbers = itertools.count()
+
+
+@dataclass
+class Group:
+    """Folders of the control groups that a worker is to enter; none where there can be none."""
+
+    folders: list[Path] = field(default_factory=list)
+
+    def entering(self, command: list[str]) -> list[str]:
+        """The command that enters the groups and then becomes this one."""
+        if not self.folders:
+            return command
+        script = "".join(f"echo $$ > {folder}/cgroup.procs; " for folder in self.folders)
+        return ["sh", "-c", f'{script}exec "$@"', "sh", *command]
+
+    def remove(self) -> None:
+        """Remove the groups, once their processes have ended."""
+        for folder in self.folders:
+            for _ in range(50):
+                with contextlib.suppress(FileNotFoundError):
+                    try:
+                        folder.rmdir()
+                    except OSError:  # the last of its processes is not quite gone
+                        time.sleep(0.02)
+                        continue
+                break
+
+
+def make(memory: int, processes: int) -> Group:
+    """Make groups that hold a worker to this many MB and processes beyond its own."""
+    name = f"qkv-{os.getpid()}-{next(_numbers)}"
+    total, count = str((memory + OWN_MB) * MB), str(processes + OWN_PROCESSES)
+    group = Group()
+    if (ROOT / "cgroup.controllers").exists():
+        _add(group, ROOT / name, {"memory.max": total, "pids.max": count})
+    else:
+        _add(group, ROOT / "memory" / name, {"memory.limit_in_bytes": total})
+        _add(group, ROOT / "pids" / name, {"pids.max": count})
+    return group
+
+
+def _add(group: Group, folder: Path, limits: dict[str, str]) -> None:
+    try:
+        folder.mkdir()
+        for file, limit in limits.items():
+            (folder / file).write_text(limit)
+    except OSError:  # no right to, or no such controller here
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        return
+    group.folders.append(folder)
