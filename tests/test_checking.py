@@ -212,7 +212,7 @@ def test_what_an_answer_controls_is_bounded():
 def test_a_card_is_a_named_group_with_a_heading_and_its_status_in_words():
     html = card(status="error").html()
     assert 'role="group" aria-label="Question 3.1: it raised an error · 0 of 3 points"' in html
-    assert 'role="heading" aria-level="4"' in html
+    assert 'role="heading" aria-level="3"' in html
     assert 'class="qkv-card"' in html
     assert "color-scheme" in html, "the palette comes with the card"
 

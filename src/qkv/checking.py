@@ -152,20 +152,26 @@ def _card(question: Question, report: Report, verdict: Verdict, printed: str) ->
         message=report.message,
         idea=report.misconception or "",
         tried=verdict.tried,
-        table=_table(question, verdict.value),
+        table=_table(question, verdict),
         printed=printed if not report.passed else "",
     )
 
 
-def _table(question: Question, value: Any) -> Table | None:
-    """Choose what is worth a picture: a matrix whose rows should have a known sum."""
+def _table(question: Question, verdict: Verdict) -> Table | None:
+    """Choose what is worth a picture: a matrix whose rows should have a known sum, where it stands in its place."""
     for name, row_sum in question.row_sums.items():
-        i = question.output_names.index(name)
-        several = isinstance(value, (tuple, list)) and len(value) == len(question.outputs)
-        matrix = value[i] if several else value if len(question.outputs) == 1 else None
-        if isinstance(matrix, Tensor) and matrix.ndim > 1 and matrix.numel():
+        matrix, right = (_output(question, name, value) for value in (verdict.value, verdict.want))
+        in_place = isinstance(matrix, Tensor) and isinstance(right, Tensor) and matrix.shape == right.shape
+        if in_place and matrix.ndim > 1 and matrix.numel():
             return Table(name, matrix, row_sum)
     return None
+
+
+def _output(question: Question, name: str, value: Any) -> Any:
+    """Find one output in all that came back."""
+    if isinstance(value, (tuple, list)) and len(value) == len(question.outputs):
+        return value[question.output_names.index(name)]
+    return value if len(question.outputs) == 1 else None
 
 
 # ── answers that use the course's own ─────────────────────────────────────────────────────────────
@@ -206,6 +212,7 @@ def _refers_to(value: Any) -> Iterator[Any]:
     elif isinstance(value, types.MethodType):
         yield value.__func__
     elif isinstance(value, type):
+        yield from value.__bases__
         yield from (member for member in vars(value).values() if not isinstance(member, str))
     elif isinstance(value, types.FunctionType):
         yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))

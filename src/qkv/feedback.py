@@ -174,8 +174,8 @@ def _prose(text: str) -> str:
 
 
 def _heading(text: str) -> str:
-    """A heading for screen readers that no table of contents picks up."""
-    return f'<p class="qkv-card-title" role="heading" aria-level="4">{_escaped(text)}</p>'
+    """A heading for screen readers, one level below a question's own; no table of contents picks it up."""
+    return f'<p class="qkv-card-title" role="heading" aria-level="3">{_escaped(text)}</p>'
 
 
 def _section(label: str, status: str, inner: str) -> str:

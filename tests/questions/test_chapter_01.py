@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from qkv.questions import questions_of
-from tests.questions.test_twins import verdict
+from tests.questions.answers import right_answers, what_is_said
 
 QUESTIONS = questions_of(1)
 
@@ -169,28 +168,7 @@ FRAMES = [
     lambda s, w, h: F.unfold(s[None, None, None], (1, w), stride=(1, h))[0].mT,
 ]
 
-RIGHT = [
-    (question, answer)
-    for question, answers in (("1.1", ONE_HOTS), ("1.2", EMBEDS), ("1.3", PADDED), ("1.4", FRAMES))
-    for answer in answers
-]
-RIGHT_IDS = [f"{question}-{answer.__name__}-{i}" for i, (question, answer) in enumerate(RIGHT)]
-
-
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted(question, answer):
-    for _ in range(4):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted_over_many_seeds(question, answer):
-    for _ in range(100):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
+test_a_right_answer_is_accepted = right_answers({"1.1": ONE_HOTS, "1.2": EMBEDS, "1.3": PADDED, "1.4": FRAMES})
 
 # ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
 
@@ -220,7 +198,7 @@ SAID = {
     "stub": ("1.1", stub, "not attempted", None, ["NotImplementedError"]),
     "nothing": ("1.3", lambda sequences: None, "not attempted", None, ["returned None"]),
     "raises": ("1.1", lambda ids, size: 1 / 0, "error", None, ["ZeroDivisionError"]),
-    "always refuses": ("1.1", lambda ids, size: refuse(ids, -1), "error", None, ["unknown word"]),
+    "always refuses": ("1.1", lambda ids, size: refuse(ids, -1), "error", "good-ids-refused", ["refused"]),
     "torch's one-hot": ("1.1", lambda i, n: F.one_hot(i, n).float(), "failed", "another-error", ["RuntimeError"]),
     "the identity's rows": ("1.1", lambda i, n: torch.eye(n)[i], "failed", "id-not-checked", ["IndexError"]),
     "truth values": (
@@ -229,7 +207,8 @@ SAID = {
     "a list": ("1.1", lambda i, n: rows_by_loop(i, n).tolist(), "failed", None, ["a list of"]),
     "half of it": ("1.1", lambda i, n: rows_by_loop(i, n) / 2, "failed", None, ["½ times"]),
     "a new layer": (
-        "1.2", lambda i, t: torch.nn.Embedding.from_pretrained(t)(i), "failed", "gradient-cut", ["no gradient"],
+        "1.2", lambda i, t: torch.nn.Embedding.from_pretrained(t)(i),
+        "failed", "gradient-cut-at-the-table", ["no gradient"],
     ),
     "in numpy": ("1.2", lambda i, t: t.numpy()[i.numpy()], "failed", "gradient-cut", ["NumPy array"]),
     "one sequence only": (
@@ -252,11 +231,4 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_what_is_said_of_a_wrong_answer(name):
-    question, answer, status, slug, parts = SAID[name]
-    for _ in range(3):
-        found = verdict(QUESTIONS[question], answer)
-        assert (found.status, found.misconception) == (status, slug), found
-        for part in parts:
-            assert part in found.message, found.message
+test_what_is_said_of_a_wrong_answer = what_is_said(SAID)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 import torch
 import torch.nn.functional as F
 
 from qkv.questions import questions_of
+from tests.questions.answers import right_answers, what_is_said
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(3)
@@ -133,28 +133,7 @@ JACOBIANS = [
     lambda p: torch.einsum("i,ij->ij", p, torch.eye(p.numel()).to(p)) - torch.einsum("i,j->ij", p, p),
 ]
 
-RIGHT = [
-    (question, answer)
-    for question, answers in (("3.1", SCORES), ("3.2", VARIANCES), ("3.3", ATTENTIONS), ("3.4", JACOBIANS))
-    for answer in answers
-]
-RIGHT_IDS = [f"{question}-{getattr(answer, '__name__', 'object')}-{i}" for i, (question, answer) in enumerate(RIGHT)]
-
-
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted(question, answer):
-    for _ in range(8):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted_over_many_seeds(question, answer):
-    for _ in range(100):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
+test_a_right_answer_is_accepted = right_answers({"3.1": SCORES, "3.2": VARIANCES, "3.3": ATTENTIONS, "3.4": JACOBIANS})
 
 # ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
 
@@ -191,12 +170,15 @@ SAID = {
     "a round trip": (
         "3.1", lambda q, k: torch.from_numpy(scores(q, k).numpy()), "failed", "gradient-cut", ["requires grad"],
     ),
-    "detached": ("3.1", lambda q, k: scores(q, k).detach(), "failed", "gradient-cut", ["no gradient reaches q"]),
+    "detached": (
+        "3.1", lambda q, k: scores(q, k).detach(), "failed", "gradient-cut-at-scores", ["No gradient reaches q, k"],
+    ),
     "half detached": (
-        "3.3", lambda q, k, v: (weights(q, k).detach() @ v, weights(q, k)), "failed", "gradient-cut", ["part of"],
+        "3.3", lambda q, k, v: (weights(q, k).detach() @ v, weights(q, k)),
+        "failed", "gradient-cut-at-weights-in-the-mix", ["way back"],
     ),
     "query detached": ("3.1", lambda q, k: scores(q.detach(), k), "failed", "gradient-cut", ["reaches q"]),
-    "no graph": ("3.1", torch.no_grad()(scores), "failed", "gradient-cut", ["no gradient"]),
+    "no graph": ("3.1", torch.no_grad()(scores), "failed", "gradient-cut-at-scores", ["No gradient"]),
     "writes": (
         "3.1", lambda q, k: q.div_(math.sqrt(q.shape[-1])) @ k.mT, "failed", "inputs-changed", ["writes into", "q has"],
     ),
@@ -224,14 +206,7 @@ def zero_first_row(w):
     return w * keep
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_what_is_said_of_a_wrong_answer(name):
-    question, answer, status, slug, parts = SAID[name]
-    for _ in range(3):
-        found = verdict(QUESTIONS[question], answer)
-        assert (found.status, found.misconception) == (status, slug), found
-        for part in parts:
-            assert part in found.message, found.message
+test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
 
 
 def test_two_problems_of_different_kinds_are_both_said():

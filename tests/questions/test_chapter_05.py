@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from qkv.questions import questions_of
+from tests.questions.answers import right_answers, what_is_said
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(5)
@@ -225,28 +225,9 @@ class MaskedByTorch(WithBias):
 
 MODULES = [ByPermute, WithBias, MixedBias, HeadByHead, HeadsAsExamples, ByEinsum, MaskedByTorch]
 
-RIGHT = [
-    (question, answer)
-    for question, answers in (("5.1", SPLITS), ("5.2", MERGES), ("5.3", CAUSALS), ("5.4", MASKED), ("5.5", MODULES))
-    for answer in answers
-]
-RIGHT_IDS = [f"{question}-{answer.__name__}-{i}" for i, (question, answer) in enumerate(RIGHT)]
-
-
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted(question, answer):
-    for _ in range(5):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted_over_many_seeds(question, answer):
-    for _ in range(50):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
+test_a_right_answer_is_accepted = right_answers(
+    {"5.1": SPLITS, "5.2": MERGES, "5.3": CAUSALS, "5.4": MASKED, "5.5": MODULES}
+)
 
 # ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
 
@@ -305,7 +286,7 @@ def blind_to_queries(q, k, v, mask):
 
 SAID = {
     "reshape": ("5.1", reshaped_in_heads, "failed", "heads-split-by-reshape", ["first few tokens"]),
-    "detached split": ("5.1", lambda x, h: split_by_slices(x, h).detach(), "failed", "gradient-cut", []),
+    "detached split": ("5.1", lambda x, h: split_by_slices(x, h).detach(), "failed", "gradient-cut-at-heads", []),
     "one size": ("5.2", lambda x: x.transpose(1, 2).reshape(2, 4, -1), "error", None, []),
     "shifted mask": ("5.3", lambda n: torch.ones(n, n, dtype=torch.bool).tril(-2), "failed", None, []),
     "only four": ("5.3", lambda n: torch.ones(4, 4, dtype=torch.bool).tril(), "failed", None, ["(4, 4)"]),
@@ -321,14 +302,7 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_what_is_said_of_a_wrong_answer(name):
-    question, answer, status, slug, parts = SAID[name]
-    for _ in range(2):
-        found = verdict(QUESTIONS[question], answer)
-        assert (found.status, found.misconception) == (status, slug), found
-        for part in parts:
-            assert part in found.message, found.message
+test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
 
 
 def test_what_a_class_keeps_between_calls_is_rejected():

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from qkv.questions import questions_of
+from tests.questions.answers import right_answers, what_is_said
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(7)
@@ -267,28 +268,9 @@ GROUPED = [
     lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True),
 ]
 
-RIGHT = [
-    (question, answer)
-    for question, answers in (("7.1", CACHES), ("7.2", STEPS), ("7.3", BYTES), ("7.4", PREFIXES), ("7.5", GROUPED))
-    for answer in answers
-]
-RIGHT_IDS = [f"{question}-{answer.__name__}-{i}" for i, (question, answer) in enumerate(RIGHT)]
-
-
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted(question, answer):
-    for _ in range(4):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("question", "answer"), RIGHT, ids=RIGHT_IDS)
-def test_a_right_answer_is_accepted_over_many_seeds(question, answer):
-    for _ in range(50):
-        found = verdict(QUESTIONS[question], answer)
-        assert found.status == "passed", found
-
+test_a_right_answer_is_accepted = right_answers(
+    {"7.1": CACHES, "7.2": STEPS, "7.3": BYTES, "7.4": PREFIXES, "7.5": GROUPED}
+)
 
 # ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
 
@@ -363,17 +345,18 @@ SAID = {
     "keys that cannot be counted": (
         "7.1", type("C", (CacheOfLists,), {"__len__": lambda self: 2.0}), "error", None, ["integer"],
     ),
-    "one axis": ("7.2", step_forgets_one_axis, "error", None, ["(B, 1, n, d)"]),
+    "one axis": ("7.2", step_forgets_one_axis, "error", "head-axis-forgotten", ["(B, 1, n, d)"]),
     "writes": ("7.2", step_writes, "failed", "inputs-changed", ["x_t"]),
     "detached": (
-        "7.2", lambda x, q, k, v, c: step(x, q, k.detach(), v, c), "failed", "gradient-cut", ["reaches w_k"],
+        "7.2", lambda x, q, k, v, c: step(x, q, k.detach(), v, c),
+        "failed", "gradient-cut-at-key-matrix", ["reaches w_k"],
     ),
     "a stub": ("7.3", stub, "not attempted", None, ["NotImplementedError"]),
     "a float": ("7.3", lambda *a, **b: float(bytes_by_counting(*a, **b)), "failed", None, ["whole number"]),
     "no batch": ("7.3", lambda a, b, c, d: 4 * a * b * c * d, "error", None, ["bytes_per_value"]),
     "pops": ("7.4", prefix_by_popping, "failed", "inputs-changed", ["cached"]),
     "none": ("7.4", lambda a, b: next((i for i in range(min(len(a), len(b))) if a[i] != b[i]), None), "failed",
-        "nothing-returned", ["None", "return"]),
+        "nothing-without-a-mismatch", ["nothing comes back", "return"]),
     "mixed": ("7.5", grouped_wrong_for_one_group, "failed", None, ["one KV head"]),
     "two at once": (
         "7.5",
@@ -384,14 +367,7 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_what_is_said_of_a_wrong_answer(name):
-    question, answer, status, slug, parts = SAID[name]
-    for _ in range(3):
-        found = verdict(QUESTIONS[question], answer)
-        assert (found.status, found.misconception) == (status, slug), found
-        for part in parts:
-            assert part in found.message, found.message
+test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
 
 
 def class_with_one_tensor():

@@ -130,6 +130,7 @@ class Question:
         misconceptions: the wrong ideas that are known
         variant: gives an answer that has some ideas wrong (see the top of this file)
         gradients: whether gradients must flow to every floating-point input
+        gradient_part: gives, of a gradient, the part that counts; inputs that sum to 1 cannot move in all directions
         differs: in place of a comparison by value: says how two results of a case differ, None where they do not
         any_float: whether a result may be of any floating-point dtype
         row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
@@ -147,6 +148,7 @@ class Question:
     misconceptions: tuple[Misconception, ...]
     variant: Callable[..., Callable[..., Any]] | None = None
     gradients: bool = False
+    gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None
     any_float: bool = False
     row_sums: dict[str, float] = field(default_factory=dict)

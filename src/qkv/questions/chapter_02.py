@@ -1345,6 +1345,15 @@ def with_layer(name: str, exchanged: bool) -> type[nn.Module]:
     return Other
 
 
+class BareMatrices(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.w_q, self.w_k, self.w_v = (nn.Parameter(torch.randn(d_model, d)) for d in (d_k, d_k, d_v))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return attention(x @ self.w_q, x @ self.w_k, x @ self.w_v)
+
+
 class NoSuperInit(nn.Module):
     def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
         self.w_q = nn.Linear(d_model, d_k)
@@ -1488,6 +1497,12 @@ SINGLE_HEAD = Question(
                 twin=with_layer(layer, False),
             )
             for layer in ("w_q", "w_k", "w_v")
+        ),
+        Misconception(
+            "parameters-for-layers",
+            "Your w_q, w_k and w_v are nn.Parameter: bare matrices. nn.Linear layers of these names are asked for. "
+            "What does a layer hold, and how is it called?",
+            twin=BareMatrices,
         ),
         Misconception(
             "no-super-init",

@@ -669,6 +669,11 @@ def entropy_variant(
     return variant
 
 
+def along_the_simplex(case: Case, gradient: Tensor) -> Tensor:
+    """Take away what is the same for all weights of a row: they sum to 1, so none of them moves alone."""
+    return gradient - gradient.mean(dim=case.script[0].kwargs.get("dim", -1), keepdim=True)
+
+
 def n_along(p: Tensor, dim: int) -> float:
     return math.log(max(2, p.shape[dim]))
 
@@ -683,6 +688,7 @@ ENTROPY = Question(
     reference=entropy,
     variant=entropy_variant,
     gradients=True,
+    gradient_part=along_the_simplex,
     about="There is one number for each row: the axis `dim` is gone.",
     misconceptions=(
         Misconception(

@@ -1035,6 +1035,10 @@ def rope_in_steps(at: At) -> Callable[..., Tensor]:
     return answer
 
 
+def cut_at(step: str) -> At:
+    return lambda name, value: cut(value) if name == step else value
+
+
 def rope_by_angle(functions: tuple[Callable[[Tensor], Tensor], ...]) -> Callable[..., Tensor]:
     """Give an answer to 6.3 with other functions of the angle than cosine and sine."""
 
@@ -1308,7 +1312,7 @@ ROPE = Question(
                 "gradient-cut-at-one-feature-of-each-pair",
                 f"Your values are right, but the {which} feature of each pair learns nothing from what it was turned "
                 "into. Was it detached, or made anew from its numbers?",
-                twin=rope_in_steps(lambda name, value, step=f"{which}_features": cut(value) if name == step else value),
+                twin=rope_in_steps(cut_at(f"{which}_features")),
             )
             for which in NTH
         ),

@@ -71,7 +71,8 @@ def result_differences(
 ) -> Iterator[Difference]:
     """Compare the steps' results, as far as they go."""
     if seen.lacking:
-        yield Difference("lacking", f"Your class cannot take the weights: {'; '.join(seen.lacking)}.", seen.lacking)
+        text = f"Your class cannot take the weights: {'; '.join(seen.lacking)}."
+        yield Difference("lacking", text.replace("?.", "?"), seen.lacking)
         return
     for i in _looked_at(case):
         if i < min(len(seen.results), len(want.results)):
@@ -271,6 +272,8 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         if where[1] in seen.absent:
             continue
         got = seen.gradients.get(where)
+        if question.gradient_part and got is not None and expected is not None and got.shape == expected.shape:
+            got, expected = question.gradient_part(case, got), question.gradient_part(case, expected)
         name = input_name(question, case, where)
         if expected is None or (got is None and expected.abs().max() < 1e-6):
             continue

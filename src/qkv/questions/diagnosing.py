@@ -50,7 +50,7 @@ def _which_cases(pairs: list[Pair]) -> str:
     right = list(dict.fromkeys(pair.case.name for pair in pairs if pair.right))
     wrong = list(dict.fromkeys(pair.case.name for pair in pairs if not pair.right))
     mixed = [name for name in right if name not in wrong]
-    return f"Right for: {', '.join(mixed)}. Wrong for: {', '.join(wrong)}." if mixed else ""
+    return f"Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(wrong)}." if mixed else ""
 
 
 def _place(name: str, pair: Pair) -> str:

@@ -80,7 +80,8 @@ class Verdict:
         misconception: the slug of the wrong idea that was recognised
         message: what was seen and where to look
         tried: the inputs in which it was seen
-        case, value: that case, and what the answer gave there; None where nothing is to be shown
+        case, value, want: that case, and what the answer and the reference gave there; None where nothing is to be
+            shown
     """
 
     status: Status
@@ -89,6 +90,7 @@ class Verdict:
     tried: str = ""
     case: Case | None = None
     value: Any = None
+    want: Any = None
 
 
 def judge(question: Question, cases: Sequence[Case], observations: Sequence[Observation]) -> Verdict:
@@ -156,7 +158,7 @@ class _Judgement:
         raised = any(d.kind == "raised" for found in self.found for d in found)
         named = self.by_results() if difference.kind in WRONG_RESULT else self.by_effect(difference.kind)
         slug, message, i = named or (*self.unnamed(i, difference), i)
-        case, results = self.cases[i], self.seen[i].results
+        case, results, right = self.cases[i], self.seen[i].results, self.want[i].results
         return Verdict(
             status="error" if raised else "failed",
             misconception=slug,
@@ -164,10 +166,11 @@ class _Judgement:
             tried=tried_with(self.question, case),
             case=case,
             value=results[-1] if results else None,
+            want=right[len(results) - 1] if 0 < len(results) <= len(right) else None,
         )
 
     def praise(self) -> str:
-        names = ", ".join(dict.fromkeys(case.name for case in self.cases))
+        names = "; ".join(dict.fromkeys(case.name for case in self.cases))
         gradients = " Gradients reach every input." if self.question.gradients else ""
         return f"Right in all {len(self.cases)} cases: {names}.{gradients}"
 
@@ -350,7 +353,7 @@ class _Judgement:
         right = dict.fromkeys(self.cases[i].name for i in self.ordinary if not self.is_wrong(i))
         wrong = dict.fromkeys(self.cases[i].name for i in self.ordinary if self.is_wrong(i))
         mixed = [name for name in right if name not in wrong]
-        return f" Right for: {', '.join(mixed)}. Wrong for: {', '.join(wrong)}." if mixed else ""
+        return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(wrong)}." if mixed else ""
 
     def pairs(self, name: str) -> list[Pair]:
         """Lay one output beside the right one, in every case and step where it came back with the right shape."""
