@@ -35,6 +35,7 @@ test: $(VENV)/ready node_modules/ready ## Run every kind of test: the gate
 
 test-all: $(VENV)/ready node_modules/ready ## Run the gate and the long sweeps
 	@$(BIN)/python tools/system.py chromium bubblewrap
+	@$(BIN)/python tools/system.py --if-possible firefox webkit
 	@$(BIN)/python tools/gate.py --sweeps
 
 test-the-tests: $(VENV)/ready node_modules/ready ## Break each guarded thing in a copy: which tests go red?

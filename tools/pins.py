@@ -44,7 +44,7 @@ def renew_python() -> None:
     """Write requirements.txt from a fresh environment."""
     with tempfile.TemporaryDirectory(prefix="qkv-pins-") as home:
         venv.create(home, with_pip=True)
-        python = next(Path(home).glob("*/python*"))
+        python = str(next(Path(home).glob("*/python*")))
         subprocess.run([python, "-m", "pip", "install", "-q", "-e", f"{ROOT}[{','.join(extras())}]"], check=True)
         freeze = [python, "-m", "pip", "freeze", "--exclude-editable"]
         frozen = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout

@@ -1,6 +1,7 @@
-"""Find or install what pip and npm cannot: a browser for the tests, bubblewrap for the grader.
+"""Find or install what pip and npm cannot: browsers for the tests, bubblewrap for the grader.
 
     python tools/system.py chromium bubblewrap
+    python tools/system.py --if-possible firefox webkit
 
 As root, or in CI, what is missing is installed; otherwise it is named with the command that gets it.
 """
@@ -8,27 +9,53 @@ As root, or in CI, what is missing is installed; otherwise it is named with the 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+FIREFOX_NAMES = ("firefox-esr", "firefox")
+# The small browser that Debian's WebKitGTK brings, which its driver starts.
+MINI_BROWSERS = tuple(map(str, sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))))
+
+
+def first_path(names: Iterable[str]) -> str | None:
+    """Path of the first of some commands that is there."""
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 def chromium() -> str | None:
     """Path of a Chromium: the one in QKV_CHROMIUM, Debian's, Chrome, or the one that Playwright downloaded."""
-    named = [os.environ.get("QKV_CHROMIUM"), *map(shutil.which, BROWSERS)]
-    return next((path for path in named if path), None) or _playwright_chromium()
+    return os.environ.get("QKV_CHROMIUM") or first_path(BROWSERS) or playwright_build("chromium")
 
 
-def _playwright_chromium() -> str | None:
-    from playwright.sync_api import sync_playwright
+@functools.cache
+def playwright_build(kind: str) -> str | None:
+    """Path of the browser that Playwright downloaded: chromium, firefox or webkit.
 
-    with sync_playwright() as playwright:
-        path = playwright.chromium.executable_path
-    return path if Path(path).exists() else None
+    Asked in a process of its own: Playwright can only be started once in a process.
+    """
+    ask = f"from playwright.sync_api import sync_playwright as s\nwith s() as p: print(p.{kind}.executable_path)"
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+    path = said.stdout.strip()
+    return path if path and Path(path).exists() else None
+
+
+def firefox() -> str | None:
+    """Path of a Firefox: Playwright's, or the system's."""
+    return playwright_build("firefox") or first_path(FIREFOX_NAMES)
+
+
+def webkit() -> str | None:
+    """Path of a WebKit: Playwright's, or Debian's WebKitGTK with its driver and a screen that nobody sees."""
+    parts = [first_path(names) for names in (MINI_BROWSERS, ["WebKitWebDriver"], ["Xvfb"])]
+    return playwright_build("webkit") or (parts[0] if all(parts) else None)
 
 
 def bubblewrap() -> str | None:
@@ -36,7 +63,14 @@ def bubblewrap() -> str | None:
     return shutil.which("bwrap")
 
 
-FINDERS = {"chromium": chromium, "bubblewrap": bubblewrap}
+FINDERS = {"chromium": chromium, "firefox": firefox, "webkit": webkit, "bubblewrap": bubblewrap}
+# What Debian calls the packages, where their names are others.
+PACKAGES = {"firefox": ["firefox-esr"], "webkit": ["webkit2gtk-driver", "xvfb"]}
+
+
+def packages(names: Iterable[str]) -> list[str]:
+    """Debian's packages for these things."""
+    return [package for name in names for package in PACKAGES.get(name, [name])]
 
 
 def _may_install() -> list[str] | None:
@@ -49,9 +83,9 @@ def _may_install() -> list[str] | None:
 def how_to_get(name: str) -> str:
     """The command that a person types to get `name` on this system."""
     if shutil.which("apt-get"):
-        return f"sudo apt-get install {name}"
-    if name == "chromium":
-        return f"{sys.executable} -m playwright install chromium"
+        return f"sudo apt-get install {' '.join(packages([name]))}"
+    if name != "bubblewrap":
+        return f"{sys.executable} -m playwright install {name}"
     return f"your package manager's '{name}' (Linux only; on macOS and Windows use a Linux container or WSL)"
 
 
@@ -61,26 +95,29 @@ def install(names: list[str]) -> None:
     if shutil.which("apt-get") and prefix is not None:
         print(f"System: installing {', '.join(names)} with apt", flush=True)
         subprocess.run([*prefix, "apt-get", "update", "-qq"], check=False, stdout=subprocess.DEVNULL)
-        apt = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *names]
+        apt = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages(names)]
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(apt, check=False, env=environment, stdout=subprocess.DEVNULL)
-    elif "chromium" in names and not shutil.which("apt-get"):
-        print("System: downloading Playwright's Chromium", flush=True)
-        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+    elif (browsers := sorted(set(names) - {"bubblewrap"})) and not shutil.which("apt-get"):
+        print(f"System: downloading Playwright's {', '.join(browsers)}", flush=True)
+        subprocess.run([sys.executable, "-m", "playwright", "install", *browsers], check=False)
+        playwright_build.cache_clear()
 
 
 def main() -> int:
     """Make sure of the named things; exit 1 and say how to get them where one is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=sorted(FINDERS), help="what is needed")
-    names = parser.parse_args().names
+    parser.add_argument("--if-possible", action="store_true", help="do without what cannot be had")
+    asked = parser.parse_args()
+    names = asked.names
     missing = [name for name in names if not FINDERS[name]()]
     if missing:
         install(missing)
     still = [name for name in missing if not FINDERS[name]()]
     for name in still:
         print(f"System: {name} is missing. To get it: {how_to_get(name)}", file=sys.stderr)
-    return 1 if still else 0
+    return 1 if still and not asked.if_possible else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,176 @@
+"""Firefox and WebKit, as far as the sweeps need them: open an address, and evaluate JavaScript there.
+
+Playwright drives the builds that it downloads itself, and no others. Where those are not to be had, Debian's Firefox
+listens to WebDriver BiDi and Debian's WebKitGTK to WebDriver, without anything else between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import websocket
+from playwright.sync_api import Playwright
+
+from tools.system import FIREFOX_NAMES, MINI_BROWSERS, first_path, playwright_build
+
+
+class Driver(Protocol):
+    """A browser with one page: its name and version, and the two things that it is asked to do."""
+
+    name: str
+
+    def open(self, url: str) -> None:
+        """Load a page."""
+
+    def evaluate(self, function: str) -> Any:
+        """Call an async JavaScript function in the page; what it returns travels as JSON."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def patiently(attempt: Callable[[], Any], seconds: float = 30) -> Any:
+    """The result of something that fails until a server is up."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return attempt()
+        except (OSError, websocket.WebSocketException):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def running(*command: str, **variables: str) -> Iterator[None]:
+    """A process that ends with the block."""
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=quiet, stderr=quiet)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+class PlaywrightDriver:
+    """A build that Playwright downloaded."""
+
+    def __init__(self, playwright: Playwright, kind: str) -> None:
+        browser = getattr(playwright, kind).launch()
+        self.name, self.page = f"{kind} {browser.version}", browser.new_page()
+
+    def open(self, url: str) -> None:
+        self.page.goto(url)
+
+    def evaluate(self, function: str) -> Any:
+        return self.page.evaluate(function)
+
+
+class BidiDriver:
+    """Firefox, through its own WebDriver BiDi server."""
+
+    def __init__(self, port: int) -> None:
+        address = f"ws://127.0.0.1:{port}/session"
+        self.socket = patiently(lambda: websocket.create_connection(address, timeout=120, suppress_origin=True))
+        self.asked = 0
+        version = self.ask("session.new", capabilities={})["capabilities"]
+        self.name = f"{version['browserName']} {version['browserVersion']}"
+        self.context = self.ask("browsingContext.getTree")["contexts"][0]["context"]
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """One command, and its answer; events are passed over."""
+        self.asked += 1
+        self.socket.send(json.dumps({"id": self.asked, "method": method, "params": parameters}))
+        while (answer := json.loads(self.socket.recv())).get("id") != self.asked:
+            pass
+        assert answer["type"] == "success", answer
+        return dict(answer["result"])
+
+    def open(self, url: str) -> None:
+        self.ask("browsingContext.navigate", context=self.context, url=url, wait="complete")
+
+    def evaluate(self, function: str) -> Any:
+        expression = f"({function})().then(JSON.stringify)"
+        target = {"context": self.context}
+        done = self.ask("script.evaluate", expression=expression, target=target, awaitPromise=True)
+        assert done["type"] == "success", done
+        return json.loads(done["result"]["value"])
+
+
+class WebDriver:
+    """WebKitGTK's MiniBrowser, through WebKitWebDriver."""
+
+    def __init__(self, port: int, browser: str) -> None:
+        self.address = f"http://127.0.0.1:{port}/session"
+        options = {"webkitgtk:browserOptions": {"binary": browser, "args": ["--automation"]}}
+        session = patiently(lambda: self.ask("", capabilities={"alwaysMatch": options}))
+        self.address += f"/{session['sessionId']}"
+        self.name = f"WebKitGTK {session['capabilities']['browserVersion']}"
+        self.ask("/timeouts", script=120_000)
+
+    def ask(self, path: str, **parameters: Any) -> Any:
+        body = json.dumps(parameters).encode()
+        request = urllib.request.Request(self.address + path, body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=150) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()) from None
+
+    def open(self, url: str) -> None:
+        self.ask("/url", url=url)
+
+    def evaluate(self, function: str) -> Any:
+        script = f"const done = arguments[0]; ({function})().then((value) => done(JSON.stringify(value)));"
+        return json.loads(self.ask("/execute/async", script=script, args=[]))
+
+    def close(self) -> None:
+        urllib.request.urlopen(urllib.request.Request(self.address, method="DELETE"), timeout=30)
+
+
+@contextlib.contextmanager
+def firefox(playwright: Playwright) -> Iterator[Driver]:
+    """Playwright's Firefox, or the system's."""
+    if playwright_build("firefox"):
+        yield PlaywrightDriver(playwright, "firefox")
+        return
+    port, path = free_port(), first_path(FIREFOX_NAMES)
+    assert path
+    with tempfile.TemporaryDirectory() as home:
+        listening = ("--headless", f"--remote-debugging-port={port}", "--profile", home)
+        with running(path, *listening, HOME=home):
+            yield BidiDriver(port)
+
+
+@contextlib.contextmanager
+def webkit(playwright: Playwright) -> Iterator[Driver]:
+    """Playwright's WebKit, or Debian's WebKitGTK on a screen that nobody sees."""
+    if playwright_build("webkit"):
+        yield PlaywrightDriver(playwright, "webkit")
+        return
+    port, screen, browser = free_port(), f":{free_port() % 10_000 + 100}", first_path(MINI_BROWSERS)
+    assert browser
+    environment = {"DISPLAY": screen, "LIBGL_ALWAYS_SOFTWARE": "1"}
+    if os.geteuid() == 0:
+        environment["WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS"] = "1"
+    with (
+        running("Xvfb", screen, "-screen", "0", "1440x900x24"),
+        running("WebKitWebDriver", f"--port={port}", **environment),
+    ):
+        driver = WebDriver(port, browser)
+        yield driver
+        driver.close()

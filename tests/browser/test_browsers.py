@@ -1,0 +1,86 @@
+"""The core of the browser tests in Firefox and WebKit, where they can be had; it says which ran."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Playwright
+
+from tools import system
+
+from . import drivers
+from .conftest import pages
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CHAPTERS = [page for page in pages() if page.startswith("chapters/")]
+# Every widget starts, every control that can be used shows something, and nothing is asked of another host.
+CORE = """async () => {
+  const complaints = [];
+  const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+  const until = async (isSo, complaint) => {
+    for (let i = 0; i < 200; i++) {
+      if (isSo()) return;
+      await pause(25);
+    }
+    complaints.push(complaint);
+  };
+  const shown = (widget) => {
+    const copy = widget.cloneNode(true);
+    for (const part of copy.querySelectorAll("input, select, [aria-live]")) part.remove();
+    return copy.innerHTML;
+  };
+  const use = (control) => {
+    control.focus();
+    if (control.matches("[type=range], select")) {
+      const [key, last] = control.matches("select")
+        ? ["selectedIndex", control.options.length - 1] : ["value", Number(control.max)];
+      const now = Number(control[key]);
+      control[key] = String(now === last ? now - 1 : now + 1);
+      control.dispatchEvent(new Event("input", { bubbles: true }));
+      control.dispatchEvent(new Event("change", { bubbles: true }));
+    } else if (control.matches("[type=number]")) {
+      control.value = control.value === "1" ? "2" : "1";
+      control.dispatchEvent(new Event("change", { bubbles: true }));
+    } else control.click();
+  };
+  for (const slot of document.querySelectorAll(".qkv-slot")) {
+    slot.scrollIntoView({ behavior: "instant", block: "center" });
+    const name = slot.dataset.for;
+    await until(() => slot.querySelector(".qkv-widget")?.dataset.state === "ready", `${name} does not start`);
+    const widget = slot.querySelector(".qkv-widget");
+    for (const control of widget.querySelectorAll("input, select, button")) {
+      if (!control.isConnected || control.disabled || (control.type === "radio" && control.checked)) continue;
+      const before = shown(widget);
+      const label = control.labels?.[0]?.innerText || control.ariaLabel || control.innerText;
+      use(control);
+      await until(() => shown(widget) !== before, `${label} of ${name} shows nothing`);
+    }
+    if (widget.dataset.state !== "ready") complaints.push(`${name}: ${widget.innerText}`);
+  }
+  if (document.documentElement.scrollWidth > innerWidth) complaints.push("the page scrolls sideways");
+  if (document.querySelectorAll(".katex").length === 0) complaints.push("no formula");
+  for (const { name } of performance.getEntriesByType("resource")) {
+    if (!name.startsWith(location.origin) && !/^(data|blob):/.test(name)) complaints.push(`asked for ${name}`);
+  }
+  return [document.querySelectorAll(".qkv-widget[data-state=ready]").length, complaints];
+}"""
+
+
+@pytest.fixture(scope="module", params=["firefox", "webkit"])
+def driver(request: pytest.FixtureRequest, playwright: Playwright) -> Iterator[drivers.Driver]:
+    """A browser other than Chromium; where it is missing, the tests are skipped with the way to get it."""
+    kind = request.param
+    if not getattr(system, kind)():
+        pytest.skip(f"{kind} is not here. To get it: {system.how_to_get(kind)}")
+    with getattr(drivers, kind)(playwright) as started:
+        yield started
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_widgets_live(driver: drivers.Driver, site: str, path: str, capsys: pytest.CaptureFixture[str]):
+    driver.open(f"{site}/{path}")
+    ready, complaints = driver.evaluate(CORE)
+    with capsys.disabled():
+        print(f"\n{path} in {driver.name}: {ready} widgets", end=" ", flush=True)
+    assert complaints == []
+    assert ready > 0
