@@ -310,6 +310,10 @@ ATTACKS: dict[str, Attack] = {
     "traces that raised nothing": forges(RAISED_TRACES),
     "traces of other types": forges(WRONG_TYPES),
     "a session that says passed": forges(DO_OBSERVE),
+    "definitions without end": forges(
+        "import gc\nfor thing in gc.get_objects():\n    if type(thing).__name__ == 'Session':\n"
+        "        type(thing).do_observe = lambda self, asked: {'kind': 'callable', 'earlier': 10**9, 'stopped': True}"
+    ),
     "threads that write on every descriptor": forges(THREAD_WRITER),
     "the course's package": forges("from qkv.attention import *"),
     "the course's questions": forges("from qkv.questions import find\nscaled_scores = find('3.1').reference"),

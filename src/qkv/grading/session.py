@@ -31,6 +31,7 @@ from qkv.questions.judging import Verdict, judge
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = 8  # times the limit of one question: what a whole notebook may take
 MAX_MESSAGE = 2_000  # characters
+MAX_DEFINITIONS = 5  # of one name that are tried, from the last one back
 
 
 class FaultError(Exception):
@@ -235,24 +236,21 @@ class _Attempt:
     def verdict(self, session: _Session, question: Question) -> Verdict:
         """Judge the last definition that works: an earlier one where the last is a stub or raises."""
         found = verdict = self.judged(session, question, 0)
-        back = 0
-        while verdict[0].status in ("not attempted", "error") and verdict[1] > 0:
-            back += 1
+        for back in range(1, MAX_DEFINITIONS):
+            if verdict[0].status in ("passed", "failed") or not verdict[1]:
+                break
             verdict = self.judged(session, question, back)
-            if verdict[0].status in ("passed", "failed"):
-                return verdict[0]
-        return found[0]
+        return verdict[0] if verdict[0].status in ("passed", "failed") else found[0]
 
-    def judged(self, session: _Session, question: Question, back: int) -> tuple[Verdict, int]:
-        """The verdict on one definition, and how many earlier ones there are."""
+    def judged(self, session: _Session, question: Question, back: int) -> tuple[Verdict, bool]:
+        """The verdict on one definition, and whether there are earlier ones."""
         cases = self.grader.cases_of(question)
         wants_class = cases[0].script[0].act == "make"
         said = self.ask(
             session, do="observe", name=question.name, back=back, wants_class=wants_class, cases=cases,
             gradients=question.gradients,
         )  # fmt: skip
-        earlier = said.get("earlier")
-        return self.verdict_on(question, cases, said), earlier if type(earlier) is int else 0
+        return self.verdict_on(question, cases, said), bool(said.get("earlier"))
 
     def verdict_on(self, question: Question, cases: list[Case], said: dict[str, Any]) -> Verdict:
         kind = said.get("kind")

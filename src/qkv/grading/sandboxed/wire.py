@@ -29,6 +29,7 @@ except ImportError:  # in the sandbox, where the package is not
     import observing  # type: ignore[no-redef]
 
 MAX_FRAME = 64 * 2**20  # bytes
+MAX_JSON = 4 * 2**20  # of these, what is not tensors
 MAX_DEPTH = 24
 MAX_PARTS = 200_000  # values in one frame
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
@@ -110,6 +111,8 @@ def decode(frame: bytes | bytearray) -> Any:
         WireError: it is not one.
     """
     size = int.from_bytes(frame[:4], "big")
+    if size > MAX_JSON:
+        raise WireError(f"{size} bytes of JSON")
     try:
         tree = json.loads(bytes(frame[4 : 4 + size]))
         return _Decoder(memoryview(frame)[4 + size :]).value(tree)
