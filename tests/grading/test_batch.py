@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ from qkv.cli import main
 from qkv.grading import groups, runner, sandbox, session
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
-from tests.grading.attacks import ATTENTION, FULL, RIGHT, WRONG
+from tests.grading.attacks import ATTACKS, ATTENTION, FULL, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -271,6 +272,38 @@ def test_a_process_of_the_pool_that_ends_is_replaced(tmp_path):
     said, complained = batch.communicate(timeout=120)
     assert batch.returncode == 0, complained
     assert "12 graded, 0 not" in said
+
+
+def resident(pid: int) -> int:
+    """MB that a process holds."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
+@pytest.mark.slow
+def test_a_thousand_right_wrong_and_hostile_and_a_kill_in_the_middle(tmp_path):
+    folder, out = a_class(tmp_path / "in", 1000), tmp_path / "out"
+    deserved = {f"student{i:03}": 0.0 if i % 3 == 2 else 12.0 for i in range(1000)}
+    for i, attack in zip(range(0, 1000, 13), itertools.cycle(ATTACKS.values())):  # noqa: B905
+        hand_in(folder / f"student{i:03}" / "03_scaling.ipynb", [*attack.sources, f"# {i}"])
+        deserved[f"student{i:03}"] = sum(attack.deserves.values())
+    first = grade(folder, out, "--timeout", "4", start_new_session=True)
+    while len(list(out.glob("*/*_scaling.json"))) < 400:
+        assert first.poll() is None, first.stderr.read()
+        time.sleep(0.2)
+    first.kill()
+    first.wait()
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/*_scaling.json")}
+    second = grade(folder, out, "--timeout", "4")
+    held = []
+    while second.poll() is None and len(list(out.glob("*/*_scaling.json"))) < 990:
+        if len(list(out.glob("*/*_scaling.json"))) > len(before) + 20:
+            held.append(resident(second.pid))
+        time.sleep(0.2)
+    _, complained = second.communicate(timeout=600)
+    assert second.returncode == 0, complained
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert {student: result["score"] for student, result in outcomes(out).items()} == deserved
+    assert held[-1] < held[0] + 100, f"MB: {held[0]} to {held[-1]}"
 
 
 @pytest.mark.slow
