@@ -283,7 +283,7 @@ def resident(pid: int) -> int:
 def test_a_thousand_right_wrong_and_hostile_and_a_kill_in_the_middle(tmp_path):
     folder, out = a_class(tmp_path / "in", 1000), tmp_path / "out"
     deserved = {f"student{i:03}": 0.0 if i % 3 == 2 else 12.0 for i in range(1000)}
-    for i, attack in zip(range(0, 1000, 13), itertools.cycle(ATTACKS.values())):  # noqa: B905
+    for i, attack in zip(range(0, 1000, 13), itertools.cycle(ATTACKS.values())):
         hand_in(folder / f"student{i:03}" / "03_scaling.ipynb", [*attack.sources, f"# {i}"])
         deserved[f"student{i:03}"] = sum(attack.deserves.values())
     first = grade(folder, out, "--timeout", "4", start_new_session=True)
