@@ -116,10 +116,12 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         shared = file.parent.name == "fonts" or file.relative_to(site / "_static").as_posix() in SHARED
         if file.is_file() and not shared:
             file.unlink()
-    for folder in (site, site / "_sources"):
-        for file in (file for part in FOLDERS for file in (folder / part).glob("*")):
-            if file.relative_to(folder).with_suffix("").as_posix() not in app.env.found_docs:
+    for folder in (root / part for root in (site, site / "_sources") for part in FOLDERS if (root / part).is_dir()):
+        for file in folder.iterdir():
+            if f"{folder.name}/{file.stem}" not in app.env.found_docs:
                 file.unlink()
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def setup(app: Sphinx) -> None:
