@@ -275,15 +275,15 @@ SPLIT_HEADS = Question(
         *(
             Misconception(
                 "good-widths-refused",
-                f"A d_model that H divides is refused: you test {what}. Which number must be 0, and when do you "
-                "complain?",
+                f"A d_model that H divides is refused: your test is true for {what}. Which number must be 0, and when "
+                "do you complain?",
                 twin=refusing(test),
             )
             for what, test in (
-                ("whether heads fit in at all", lambda x, n_heads: x.shape[-1] // n_heads),
-                ("the division in the other direction", lambda x, n_heads: n_heads % x.shape[-1]),
-                ("the number of tokens", lambda x, n_heads: x.shape[-2] % n_heads),
-                ("the number of examples", lambda x, n_heads: x.shape[-3] % n_heads),
+                ("every input, or nearly", lambda x, n_heads: x.shape[-1] // n_heads),
+                ("every H that d_model does not divide", lambda x, n_heads: n_heads % x.shape[-1]),
+                ("as many tokens as H does not divide", lambda x, n_heads: x.shape[-2] % n_heads),
+                ("as many examples as H does not divide", lambda x, n_heads: x.shape[-3] % n_heads),
             )
         ),
         *(

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Observation, Step, observe, observe_once, results_of, undisturbed
+from qkv.observing import Case, Observation, Raised, Step, observe, observe_once, results_of, undisturbed
 from qkv.questions.base import BATCH, HEADS, Misconception, Question, Seen
 from qkv.questions.comparing import (
     WRONG_RESULT,
@@ -230,7 +230,20 @@ class _Judgement:
             elif self.is_shown(i, other):
                 shown.append(i)
             closeness = min(closeness, _closeness(self.seen[i], other))
-        return Match(min(shown), closeness) if shown else None
+        if not shown or (closeness < CLOSEST and not any(map(self.tells, shown))):
+            return None
+        return Match(min(shown), closeness)
+
+    def tells(self, i: int) -> bool:
+        """Say whether what came of a case tells an idea: a result does, or an error that the question asks for.
+
+        Any other exception does only where its text is the twin's, to the letter: many ideas raise alike.
+        """
+        raised = self.seen[i].raised
+        return raised is None or bool(self.seen[i].lacking) or self.is_asked_for(raised)
+
+    def is_asked_for(self, raised: Raised) -> bool:
+        return any(case.raises == raised.type for case in self.cases)
 
     def is_shown(self, i: int, other: Observation) -> bool:
         """Say whether a case tells a twin from the reference, by more than that both raise something."""
@@ -238,8 +251,7 @@ class _Judgement:
         if other.lacking:
             return True
         if raised is not None and other.raised is not None:
-            own_words = any(case.raises == raised.type for case in self.cases)  # an error that the question asks for
-            return raised.type == other.raised.type and (own_words or raised.text == other.raised.text)
+            return raised.type == other.raised.type and (self.is_asked_for(raised) or raised.text == other.raised.text)
         return not self.same(i, self.want[i], other)
 
     def same(self, i: int, one: Observation, other: Observation) -> bool:
