@@ -252,7 +252,7 @@ sys.settrace(watch); sys.setprofile(watch)
 
 LEAVE = """
 import os
-for place in ("/tmp/left", "/dev/shm/left", "/course/left", "/left"):
+for place in ("/tmp/left", "/dev/shm/left", "/dev/left", "/course/left", "/left"):
     try:
         open(place, "w").write("x")
     except OSError:
@@ -266,7 +266,7 @@ left = libc.shmget(4711, 4096, 0o1666)
 USE_WHAT_WAS_LEFT = """
 import os, ctypes
 libc = ctypes.CDLL(None)
-left = any(map(os.path.exists, ("/tmp/left", "/dev/shm/left", "/course/left", "/left")))
+left = any(map(os.path.exists, ("/tmp/left", "/dev/shm/left", "/dev/left", "/course/left", "/left")))
 if left or "LEFT" in os.environ or hasattr(torch, "left") or libc.shmget(4711, 4096, 0) != -1:
     def scaled_scores(q, k):
         return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])

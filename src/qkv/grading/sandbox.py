@@ -198,7 +198,7 @@ def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
     for name, path in FILES.items():
         options += ["--ro-bind", str(files / name if files else path), str(INSIDE / name)]
     options += ["--proc", "/proc", "--dev", "/dev", "--size", str(2**20), "--tmpfs", "/tmp"]
-    return [*options, "--remount-ro", "/", "--chdir", "/", "--"]
+    return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
 def environment() -> dict[str, str]:
