@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,8 +135,9 @@ def serve(folder: Path) -> Iterator[Server]:
                 self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Cache-Control", "max-age=600")
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # a page that is left has no use for it any more
+                self.end_headers()
+                self.wfile.write(body)
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

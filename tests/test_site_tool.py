@@ -317,6 +317,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
     folder = tmp_path_factory.mktemp("served")
     for name in ("a.js", "a.css", "a.svg", "a.woff2", "a.html", "a.ipynb"):
         (folder / name).write_text("x", encoding="utf-8")
+    (folder / "404.html").write_text("<head></head>not here", encoding="utf-8")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(site.Handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield "127.0.0.1", server.server_port
@@ -341,6 +342,14 @@ def test_server_sends_types_and_keeps_nothing(served: tuple[str, int], name: str
     answer = connection.getresponse()
     assert answer.getheader("Content-Type") == kind
     assert answer.getheader("Cache-Control") == "no-store"
+    connection.close()
+
+
+def test_an_address_that_is_none_shows_the_site_s_own_page(served: tuple[str, int]):
+    connection = http.client.HTTPConnection(*served)
+    connection.request("GET", "/no/such/page.html")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (404, b'<head><base href="/"></head>not here')
     connection.close()
 
 
