@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.grading import sandbox, session
+from qkv.grading import session
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from tests.grading.attacks import ATTACKS, FULL, RIGHT
@@ -19,10 +19,8 @@ SECONDS = 1.5
 
 
 @pytest.fixture(scope="module")
-def grader() -> Iterator[Grader]:
+def grader(needs_sandbox: None) -> Iterator[Grader]:
     """One grader for all of them, so that each could reach the next."""
-    if why := sandbox.why_not():
-        pytest.fail(f"These tests need a sandbox: {why}")
     patch = pytest.MonkeyPatch()
     patch.setattr(session, "GRACE", 0.5)
     grader = Grader(Settings(seed=4711, timeout=SECONDS, memory=512))

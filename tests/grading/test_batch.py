@@ -26,14 +26,11 @@ from tests.grading.attacks import ATTACKS, ATTENTION, FULL, RIGHT, WRONG
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _sandbox():
-    if why := sandbox.why_not():
-        pytest.fail(f"These tests need a sandbox: {why}")
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
 
 @pytest.fixture(scope="module")
-def grader():
+def grader(needs_sandbox):
     grader = Grader(Settings(seed=3, timeout=5))
     yield grader
     grader.stop()

@@ -30,6 +30,7 @@ FILES = {"worker.py": HERE / "worker.py", "wire.py": HERE / "wire.py", "observin
 INSIDE = Path("/course")
 NOBODY = 65534
 START_SECONDS = 60.0
+FORBIDDEN = "bubblewrap does not start here"
 PROCESSES = 64  # of a worker, its sessions included; a session's own limit is the worker's
 PATIENCE = 0.5  # seconds that a session has to end by itself
 STOP_SECONDS = 5.0
@@ -148,7 +149,7 @@ def why_not() -> str:
     try:
         start().stop()
     except UnavailableError as error:
-        return f"bubblewrap does not start here: {error}"
+        return f"{FORBIDDEN}: {error}"
     return ""
 
 
