@@ -158,6 +158,19 @@ def test_the_packages_own_is_not_an_answer(answer, capsys):
     assert "holds the solution" in report.message
 
 
+def test_a_class_that_inherits_the_packages_own_is_not_an_answer(capsys):
+    class Inherits(qkv.attention.MultiHeadAttention):
+        pass
+
+    class Grandchild(Inherits):
+        pass
+
+    for answer in (Inherits, Grandchild):
+        report = check("5.5", answer)
+        assert not report.passed
+        assert "holds the solution" in report.message
+
+
 def test_a_helper_of_ones_own_and_an_attribute_of_that_name_are_fine(capsys):
     class Layer(torch.nn.Module):
         def __init__(self):
@@ -236,6 +249,18 @@ def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
     check("3.3", lambda q, k, v: ((w := scaled_scores(q, k).softmax(-2)) @ v, w))
     assert shown[0].table.name == "weights"
     assert "The rows of your weights sum to" in shown[0].text()
+
+
+def test_what_stands_in_the_weights_place_is_not_shown_as_weights(monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr("qkv.checking.show", shown.append)
+    check("3.3", lambda q, k, v: qkv_attention(q, k, v)[::-1])
+    assert shown[0].table is None
+
+
+def qkv_attention(q, k, v):
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+    return weights @ v, weights
 
 
 def test_the_report_is_not_shown_twice():

@@ -658,7 +658,15 @@ def verdict_on(subject: Subject, mutant: Mutant, seed: int | None = None) -> Ver
 
 # Names that say what happened and not which idea is wrong: they count as no name, a question's own among them.
 GENERIC = {
-    *("sign-flipped", "rounded", "gradient-cut", "wrong-dtype", "inputs-changed", "earlier-results-change"),
+    *(
+        "sign-flipped",
+        "rounded",
+        "gradient-cut",
+        "gradient-is-nan",
+        "wrong-dtype",
+        "inputs-changed",
+        "earlier-results-change",
+    ),
     *("not-the-same-twice", "generator-reseeded", "generator-not-used", "no-error-raised", "wrong-error-raised"),
     *("name-without-a-value", "nothing-returned", "minus-for-not", "axis-that-is-not-there", "one-batch-shape"),
     *("axes-in-another-order", "axes-merged", "axes-not-merged", "axis-summed-over", "off-by-one", "hard-coded-size"),

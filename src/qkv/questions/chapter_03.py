@@ -343,8 +343,8 @@ SCALED_SCORES = Question(
         ),
         Misconception(
             "one-over-root-off",
-            "Your scores are multiplied by 1/(2 d_k): `** -1/2` is a power of −1, and then a half. What do brackets "
-            "change?",
+            "Your scores are divided by 2 · d_k: `** -1/2` is a power of −1, and then a half, and `/ d_k ** 1/2` "
+            "divides twice. What do brackets change?",
             twin=lambda q, k: q_with_k(q, k) * (q.shape[-1] ** -1 / 2),
         ),
     ),

@@ -341,6 +341,8 @@ class _Judgement:
         place = difference.place
         while isinstance(place, tuple) and place:
             place = place[-1]
+        if difference.kind == "gradient" and place == "nan":
+            return "gradient-is-nan"
         if difference.kind == "type" and place == "NoneType":
             return "nothing-returned"
         if difference.kind == "type" and self.question.gradients and place in NO_WAY_BACK:
