@@ -111,9 +111,9 @@ def test_closing_leaves_nothing_behind(toy: Page, before_closing: str):
 
 def test_a_screen_reader_hears_where_a_move_ended(open_page: OpenPage):
     page = open_page()
-    page.clock.install()
+    page.clock.install(time=0)
     page.evaluate("(state) => { window.it = show(toy, state); }", TOY)
-    page.clock.run_for(5000)
+    page.clock.pause_at(60_000)  # from here on, time passes only where it is told to
     status = page.get_by_role("status")
     expect(status).to_have_text("")
     for heads in (4, 5):
@@ -183,6 +183,7 @@ def test_scaling_lab_shows_its_numbers_as_text(open_page: OpenPage):
     assert 2.2 < float(number("entropy")) < 2.6
     assert page.evaluate("() => it.model.get('scaled')") is True
     page.locator("summary").click()
+    frame(page)
     weights = page.locator("td:last-child").all_text_contents()[-16:]
     assert sum(float(weight) for weight in weights) == pytest.approx(1, abs=0.01)
     before = weights

@@ -123,6 +123,7 @@ const PAUSE = 150;
 
 /** A template that a closed `<details>` draws anew only once its numbers rest, so that a step of a slider need not wait. */
 class InStep extends AsyncDirective {
+  #make;
   #timer = 0;
 
   render() {
@@ -130,11 +131,22 @@ class InStep extends AsyncDirective {
   }
 
   update({ parentNode }, [make]) {
+    const details = parentNode.parentNode;
+    const isFirst = !this.#make;
+    if (isFirst) details.addEventListener("toggle", this.#catchUp);
+    this.#make = make;
     clearTimeout(this.#timer);
-    if (parentNode.childElementCount === 0 || parentNode.parentNode.open) return make();
-    this.#timer = setTimeout(() => this.isConnected && this.setValue(make()), PAUSE);
+    this.#timer = 0;
+    if (isFirst || details.open) return make();
+    this.#timer = setTimeout(this.#catchUp, PAUSE);
     return noChange;
   }
+
+  #catchUp = () => {
+    clearTimeout(this.#timer);
+    if (this.#timer && this.isConnected) this.setValue(this.#make());
+    this.#timer = 0;
+  };
 
   disconnected() {
     clearTimeout(this.#timer);
