@@ -507,9 +507,9 @@ class _Run:
 
     def take_gradients(self) -> tuple[dict[Where, Tensor | None], Raised | None]:
         """Differentiate a fixed projection of all that came back, with respect to each floating-point input."""
-        leaves = {h.where: h.leaf for h in self.handed if h.leaf is not None and h.where[0] >= 0}
-        received: dict[Where, Tensor | None] = dict.fromkeys(leaves)
-        open_leaves = {where: leaf for where, leaf in leaves.items() if leaf.requires_grad}
+        leaves = [(h.where, h.leaf) for h in self.handed if h.leaf is not None and h.where[0] >= 0]
+        received: dict[Where, Tensor | None] = dict.fromkeys(where for where, _ in leaves)
+        open_leaves = [(where, leaf) for where, leaf in leaves if leaf.requires_grad]
         try:
             with torch._C.DisableTorchFunctionSubclass():
                 live = (t for _, came_back in self.kept for t in _tensors(came_back))
@@ -517,13 +517,23 @@ class _Run:
                 if not parts or not open_leaves:
                     return received, None
                 total = torch.stack(parts).sum()
-                given = torch.autograd.grad(total, list(open_leaves.values()), allow_unused=True)
+                given = torch.autograd.grad(total, [leaf for _, leaf in open_leaves], allow_unused=True)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             return received, describe_error(error)
-        received |= {where: None if g is None else g.clone() for where, g in zip(open_leaves, given, strict=True)}
+        for where in received:
+            pairs = [(leaf, g) for (at, leaf), g in zip(open_leaves, given, strict=True) if at == where]
+            received[where] = _joined(pairs)
         return received, None
+
+
+def _joined(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:
+    """Give the gradient of one argument: that of its tensor, or of a list's tensors, end to end."""
+    if all(g is None for _, g in pairs):
+        return None
+    parts = [torch.zeros_like(leaf) if g is None else g.clone() for leaf, g in pairs]
+    return parts[0] if len(parts) == 1 else torch.cat([part.flatten() for part in parts])
 
 
 def projection(like: Tensor) -> Tensor:
