@@ -52,7 +52,8 @@ ELSEWHERE = {
 }
 CDN = re.compile(r"cdn/(?P<name>(?:@[^/]+/)?[^/@]+)(?:@[^/]+)?/(?P<inside>.+)")
 PACKAGES = ["requirejs@2.3", "@jupyter-widgets/html-manager@1.0", "mathjax@3", "anywidget"]
-VIEWS = ".qkv-slot, script[type='application/vnd.jupyter.widget-view+json']"
+# What a page with widgets has, whoever made it.
+STATE = "script[type='application/vnd.jupyter.widget-state+json']"
 # Notes when the first widget says that it is ready, however early that is.
 WATCH = """
 window.layoutShift = 0;
@@ -113,6 +114,7 @@ class Server:
         if file.suffix == ".html":
             for there, here in ELSEWHERE.items():
                 data = data.replace(there.encode(), here.encode())
+            data = re.sub(rb' integrity="[^"]*"', b"", data)  # npm's require.js is the same but for its minifier
         return data if file.suffix in PACKED else gzip.compress(data, 6)
 
 
@@ -182,14 +184,20 @@ def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, f
     return first, server.sent / 1000, shift
 
 
+def wait_for_widget(page: Page) -> None:
+    """Until the first widget is ready; ours start when they come near."""
+    if page.locator(".qkv-slot").count():
+        page.locator(".qkv-slot").first.scroll_into_view_if_needed(timeout=60_000)
+    page.wait_for_function("window.readyAt", timeout=60_000)
+
+
 def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
     """Median of three fresh loads, from the start to the first ready widget, or to the loaded page."""
     times = []
     for _ in range(3):
         page, _ = open_page(browser, address, slow)
-        if page.locator(VIEWS).count():
-            page.locator(VIEWS).first.scroll_into_view_if_needed(timeout=60_000)
-            page.wait_for_function("window.readyAt", timeout=60_000)
+        if page.locator(STATE).count():
+            wait_for_widget(page)
             times.append(page.evaluate("window.readyAt") / 1000)
         else:
             times.append(page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart") / 1000)
@@ -287,7 +295,7 @@ def build_defaults() -> Path:
     (book / "_config.yml").write_text(settings, encoding="utf-8")
     (book / "_toc.yml").write_text(f"format: jb-book\nroot: {COMPARED}\n", encoding="utf-8")
     quiet: Callable[..., Any] = functools.partial(subprocess.run, check=True, capture_output=True, cwd=DEFAULTS)
-    quiet([sys.executable, "-m", "jupyter_book.cli.main", "build", str(book), "-q"])
+    quiet([sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(book), "-q"])
     (DEFAULTS / "package.json").write_text("{}", encoding="utf-8")
     quiet(["npm", "install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", *PACKAGES])
     require = DEFAULTS / "node_modules" / "requirejs"
@@ -310,8 +318,7 @@ def compare(browser: Browser, ours: dict[str, Any]) -> None:
         name = f"{COMPARED}.html"
         server.sent = 0
         page, _ = open_page(browser, f"{server.address}/{name}")
-        page.locator(VIEWS).first.scroll_into_view_if_needed()
-        page.wait_for_function("window.readyAt", timeout=60_000)
+        wait_for_widget(page)
         page.wait_for_timeout(1500)
         row: dict[str, Any] = {"first": server.sent / 1000, "shift": page.evaluate("window.layoutShift")}
         page.context.close()
