@@ -230,13 +230,13 @@ function look(state) {
   return { rows, names, row: Math.min(state.row, rows.length - 1) };
 }
 
-/** The matrix as a picture: dark is large. A click on a row looks at it; the slider does so by keyboard. */
+/** The matrix as a picture: the larger, the more like text on the page. A click on a row looks at it; the slider does so by keyboard. */
 function asMatrix(state, { rows, row }, set) {
   const [n, d] = [rows.length, rows[0].length];
   const look = ({ offsetY, currentTarget }) =>
     set({ row: Math.min(n - 1, Math.floor((n * Math.max(0, offsetY)) / currentTarget.clientHeight)) });
   const picture = heatmap({
-    label: `X: ${n} rows of ${d} numbers, shaded from 0, light, to 1, dark.`,
+    label: `X: ${n} rows of ${d} numbers, shaded from 0, as the page, to 1, as its text.`,
     rows: (i) => rows[i],
     width: d,
     height: n,
