@@ -165,7 +165,7 @@ def first_page(browser: Browser, site: str) -> set[str]:
     return fetched
 
 
-@pytest.mark.parametrize("path", [*CHAPTERS, "book/index.html", "book/map.html", "search.html"])
+@pytest.mark.parametrize("path", [*CHAPTERS, "book/index.html", "book/map.html", "search.html?q=softmax"])
 def test_page_weighs_little_and_nothing_moves(visit: Callable[..., Page], site: str, first_page: set[str], path: str):
     page = visit("book/how-to-use.html")
     page.add_init_script(SHIFTS)
