@@ -668,7 +668,14 @@ GENERIC = {
         "earlier-results-change",
     ),
     *("not-the-same-twice", "generator-reseeded", "generator-not-used", "no-error-raised", "wrong-error-raised"),
-    *("name-without-a-value", "nothing-returned", "minus-for-not", "axis-that-is-not-there", "one-batch-shape"),
+    *(
+        "name-without-a-value",
+        "attribute-never-set",
+        "nothing-returned",
+        "minus-for-not",
+        "axis-that-is-not-there",
+        "one-batch-shape",
+    ),
     *("axes-in-another-order", "axes-merged", "axes-not-merged", "axis-summed-over", "off-by-one", "hard-coded-size"),
     *("factors-in-the-wrong-order", "not-transposed"),
 }

@@ -347,6 +347,10 @@ test_what_is_said_of_a_wrong_answer = what_is_said(
         "one sequence detached": (
             "1.3", lambda s: pad_by_insertion([s[0].detach(), *s[1:]]), "failed", "gradient-cut", ["part of the way"],
         ),
+        "a store that is never made": (
+            "7.1", type("Forgetful", (Shelf,), {"__init__": lambda self: None}),
+            "error", "attribute-never-set", ["'pieces'", "__init__"],
+        ),
         "NaN on the way back": ("5.4", masked_with_a_bad_gradient, "failed", "gradient-is-nan", ["of q is NaN"]),
         "id in place of an error": ("1.1", lambda i, n: torch.eye(n)[i % n], "failed", "id-not-checked", ["complaint"]),
         "of one head": ("5.1", lambda x, h: x[:, None], "failed", None, ["shape"]),

@@ -116,19 +116,6 @@ class HoldsItself(list):
         return torch.cat(keys, dim=-2), torch.cat(values, dim=-2)
 
 
-def without_store(name: str) -> type:
-    """Give a class for 7.1 whose `append` asks for something that nobody has made."""
-
-    class Variant:
-        def append(self, k: Tensor, v: Tensor) -> Any:
-            return getattr(self, name)
-
-        def __len__(self) -> int:
-            return 0
-
-    return Variant
-
-
 def draw_appends(draw: Draw) -> list[Case]:
     def case(
         name: str,
@@ -278,15 +265,6 @@ CACHE = Question(
             "nothing-returned-from-len",
             "Nothing comes back from `__len__`. Does your method end in a `return`?",
             twin=cache_variant(count=lambda cache: None),
-        ),
-        *(
-            Misconception(
-                "store-never-made",
-                f"`append` asks for `{name}`, which the object does not have. Which method runs when an object is "
-                "made, and what should it set up?",
-                twin=without_store(name),
-            )
-            for name in ("keys", "_keys", "k", "values", "_values", "v", "cache", "_cache")
         ),
         *(
             Misconception(

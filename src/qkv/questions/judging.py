@@ -58,6 +58,12 @@ CAUSES = (
         "A mask has no sign. What turns True and False round?",
     ),
     (
+        "AttributeError",
+        r"^'(?!list'|tuple'|int'|float'|str'|Tensor'|NoneType')\w+' object has no attribute",
+        "attribute-never-set",
+        "Is it given a value in `__init__`, under that very name?",
+    ),
+    (
         "TypeError|AttributeError",
         "NoneType",
         "nothing-returned",
@@ -66,7 +72,7 @@ CAUSES = (
 )
 
 # Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
-PATIENCE = 0.4
+PATIENCE = 0.3
 
 NO_WAY_BACK = ("NumPy array", "float", "int", "list")  # types that carry no gradient
 
