@@ -160,7 +160,7 @@ def sandboxed_command(control: int) -> list[str]:
     """The command that starts the worker in bubblewrap."""
     folders = needed_folders()
     if os.geteuid() != 0:
-        return ["bwrap", *view({folder: folder for folder in folders}), *python(control), "--isolated"]
+        return ["bwrap", *view({folder: folder for folder in folders}), *python(control), scratch(folders)]
     # Root gives up being root. What only root can reach is mounted where nobody can, in a mount space of its own.
     staged = {f"{STAGE}/{i}": folder for i, folder in enumerate(folders)}
     mounts = [f"mkdir -p {STAGE}", f"mount -t tmpfs tmpfs {STAGE}"]
@@ -169,7 +169,7 @@ def sandboxed_command(control: int) -> list[str]:
     files = {f"{STAGE}/{name}": path for name, path in FILES.items()}
     mounts += [f"cp {quoted(str(path))} {place} && chmod 444 {place}" for place, path in files.items()]
     drop = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- bwrap"
-    inner = " ".join(map(quoted, [*view(staged, Path(STAGE)), *python(control), "--isolated"]))
+    inner = " ".join(map(quoted, [*view(staged, Path(STAGE)), *python(control), scratch(folders)]))
     script = " && ".join([*mounts, f"cd / && {drop} {inner}"])
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
 
@@ -188,7 +188,7 @@ def python(control: int, folders: Sequence[str] = (str(INSIDE),), worker: Path =
 def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
     """What the worker sees: Python and its packages, read-only, without the course's own."""
     options = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
-    for name, value in environment().items():
+    for name, value in environment(scratch(folders.values())).items():
         options += ["--setenv", name, value]
     for place in SYSTEM:
         options += link_or_bind(Path(place))
@@ -198,14 +198,20 @@ def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
         options += ["--tmpfs", place, "--remount-ro", place]
     for name, path in FILES.items():
         options += ["--ro-bind", str(files / name if files else path), str(INSIDE / name)]
-    options += ["--proc", "/proc", "--dev", "/dev", "--size", str(2**20), "--tmpfs", "/tmp"]
+    options += ["--proc", "/proc", "--dev", "/dev", "--dir", scratch(folders.values())]
     return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-def environment() -> dict[str, str]:
-    """What the worker is told: nothing of this machine but where Python is."""
+def environment(scratch: str) -> dict[str, str]:
+    """What the worker is told: nothing of this machine but where it may write."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "MPLCONFIGDIR": "/tmp", **threads}
+    places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR"), scratch)
+    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **places, **threads}
+
+
+def scratch(folders: Iterable[str]) -> str:
+    """Where a session may write: a file system of its own is mounted there, which must not hide Python."""
+    return "/scratch" if any(under(folder, ("/tmp",)) for folder in folders) else "/tmp"
 
 
 def link_or_bind(place: Path) -> list[str]:

@@ -24,6 +24,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 import types
 from collections.abc import Iterator
@@ -66,7 +67,7 @@ def main() -> None:
     control.setblocking(True)
     torch.set_num_threads(1)
     warm_up()
-    isolated = "--isolated" in sys.argv
+    scratch = sys.argv[2] if len(sys.argv) > 2 else ""
     control.sendall(b'{"ready": true}\n')
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
@@ -78,7 +79,7 @@ def main() -> None:
         keeper = os.fork()
         if keeper == 0:
             with telling():
-                keep(control, descriptors[0], int(asked["memory"]), isolated)
+                keep(control, descriptors[0], int(asked["memory"]), scratch)
             os._exit(0)
         os.close(descriptors[0])
         os.waitpid(keeper, 0)
@@ -106,15 +107,15 @@ def warm_up() -> None:
 # ── the keeper ────────────────────────────────────────────────────────────────────────────────────
 
 
-def keep(control: socket.socket, channel: int, memory: int, isolated: bool) -> None:
-    """Start a session, watch it to its end, and say how it ended."""
-    if isolated:
+def keep(control: socket.socket, channel: int, memory: int, scratch: str) -> None:
+    """Start a session, watch it to its end, and say how it ended. Without scratch space there is no sandbox."""
+    if scratch:
         enter_new_namespaces()
     others = set(processes())
     session = os.fork()
     if session == 0:
         with telling():
-            live(channel, memory, isolated)
+            live(channel, memory, scratch)
         os._exit(0)
     os.close(channel)
     reason = watch(control, session, memory, others)
@@ -175,19 +176,19 @@ def used_by(pid: int) -> int:
 # ── the session ───────────────────────────────────────────────────────────────────────────────────
 
 
-def live(channel: int, memory: int, isolated: bool) -> None:
+def live(channel: int, memory: int, scratch: str) -> None:
     """Close everything but the channel, give up every right, and do what the grader asks."""
     os.setsid()  # or a signal to its process group would reach the worker
     own = os.dup2(channel, CHANNEL, inheritable=False)
     os.closerange(3, own)
     os.closerange(own + 1, 4096)
     torchs_own = address_space()
-    if isolated:
-        cover_the_files()
+    if scratch:
+        cover_the_files(scratch)
         give_up_capabilities()
     limit(memory, torchs_own)
-    os.environ.update(HOME="/tmp", MPLBACKEND="agg")
-    os.chdir("/tmp")
+    os.environ["MPLBACKEND"] = "agg"
+    os.chdir(scratch or tempfile.gettempdir())
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
@@ -195,13 +196,13 @@ def live(channel: int, memory: int, isolated: bool) -> None:
     Session(socket.socket(fileno=own)).serve()
 
 
-def cover_the_files() -> None:
+def cover_the_files(scratch: str) -> None:
     """Give the session scratch space of its own, and hide what tells of other processes."""
     must(libc.unshare(CLONE_NEWNS), "unshare files")
     must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     flags = MS_NOSUID | MS_NODEV
-    for place in (b"/tmp", b"/dev/shm"):
-        must(libc.mount(b"tmpfs", place, b"tmpfs", flags, SCRATCH.encode()), f"mount {place.decode()}")
+    for place in (scratch, "/dev/shm"):
+        must(libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, SCRATCH.encode()), f"mount {place}")
     must(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "cover /proc")
 
 
