@@ -45,7 +45,7 @@ def ask(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
 def test_a_session_sees_python_and_little_else(ask):
     package = str(Path(nbgrader.__file__).parent)
-    listed = ("/proc", "/course", str(Path.home()), "/tmp")
+    listed = ("/proc", "/course", str(Path.home()), ".")
     roots, own, user, processes, course, home, scratch = ask(
         "sorted(os.listdir('/'))",
         f"os.listdir({package!r})",
@@ -65,7 +65,12 @@ def test_a_session_sees_python_and_little_else(ask):
 def test_a_session_can_write_to_scratch_space_alone(ask):
     places = ("/x", "/course/worker.py", "/usr/x", "/proc/x", f"{Path(nbgrader.__file__).parent}/x", "/dev/x")
     assert set(ask(*(f"open({place!r}, 'w').write('x')" for place in places))) <= {"OSError", "PermissionError"}
-    assert ask("open('/tmp/x', 'w').write('x')", "open('/tmp/x').read()") == [1, "x"]
+    assert ask("open('x', 'w').write('x')", "open('x').read()") == [1, "x"]
+
+
+def test_scratch_space_never_hides_python():
+    assert sandbox.scratch(["/opt/python"]) == "/tmp"
+    assert sandbox.scratch(["/opt/python", "/tmp/course/.venv"]) == "/scratch"
 
 
 def test_a_session_has_no_rights_and_no_network(ask):
@@ -73,7 +78,7 @@ def test_a_session_has_no_rights_and_no_network(ask):
     refused = ask(
         "__import__('socket').create_connection(('127.0.0.1', 80), 1)",
         "os.setuid(0)",
-        "os.mknod('/tmp/n', 0o20666, 257)",
+        "os.mknod('n', 0o20666, 257)",
     )
     assert set(refused) <= {"OSError", "PermissionError", "ConnectionRefusedError"}
 
