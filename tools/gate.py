@@ -45,7 +45,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
     ]),
     ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
     ("browser", "the built site in Chromium", [
-        [*PYTEST, "-m", "browser and not slow", "tests/browser", "tests/widgets"],
+        [*PYTEST, *TWO, "-m", "browser and not slow", "tests/browser", "tests/widgets"],
     ]),
     ("lab", "the widgets in JupyterLab", [[*PYTEST, "-m", "lab and not slow", "tests/browser"]]),
 ]  # fmt: skip

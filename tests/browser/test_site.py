@@ -1,6 +1,7 @@
 """Every page of the built site, as a reader meets it: light and dark, phone and desk, served and from a file."""
 
 import gzip
+import json
 import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -15,6 +16,20 @@ pytestmark = pytest.mark.browser
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 CHAPTERS = [page for page in pages() if page.startswith("chapters/")]
 CONTENT = [page for page in pages() if page.startswith(("book/", "chapters/", "exercises/", "solutions/"))]
+
+AXE = SITE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+# Formulas are left out: KaTeX draws each twice, and tests/book holds that their colours can be read.
+RUN_AXE = """async () => (await axe.run({ exclude: [".katex"] }, {
+  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  resultTypes: ["violations"],
+})).violations.map(({ id, help, nodes }) => [id, help, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))])"""
+
+
+def violations_of(page: Page) -> list[list[str]]:
+    """What axe-core finds against WCAG 2.2 AA and good practice, with everything on the page open."""
+    page.evaluate("() => document.querySelectorAll('.qkv-widget details').forEach((e) => { e.open = true; })")
+    page.add_script_tag(path=AXE)
+    return page.evaluate(RUN_AXE)
 
 
 def start_widgets(page: Page) -> list[Locator]:
@@ -55,6 +70,14 @@ def test_page_opens_clean(visit: Callable[..., Page], path: str, screen: dict[st
     assert unnamed.count() == 0
     text = page.locator("article").inner_text()
     assert not re.search(r"\\(frac|sqrt|text|mathbb)|\$\$", text), "mathematics was left unrendered"
+    violations = violations_of(page)
+    assert not violations, json.dumps(violations, indent=1, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("path", sorted({*pages()} - {*CONTENT, "index.html"}))  # the index leads on to the book's
+def test_axe_finds_nothing_on_the_pages_around_them(visit: Callable[..., Page], path: str):
+    page = visit(path, viewport=DESK)
+    assert not violations_of(page)
 
 
 @pytest.mark.parametrize("path", CHAPTERS)
