@@ -85,7 +85,6 @@ class Worker:
         if not how:
             self.control.sendall(b"stop\n")
             how = str(self._next(STOP_SECONDS).get("ended", ""))
-        self._next(STOP_SECONDS)  # and it is free
         return how
 
     def wait_until_ready(self, seconds: float) -> None:

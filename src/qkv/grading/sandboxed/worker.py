@@ -3,9 +3,8 @@
 It is started once, imports torch, and then forks for every submission. Nothing here is trusted with a result: it holds
 no reference, no expected value, no seed and no score, and it never runs a line of a submission itself.
 
-    worker              waits for submissions, one at a time; pid 1's child in the sandbox
-      └ keeper          one a submission: makes new namespaces, watches memory, ends what must end
-          └ session     pid 1 of its own process space: runs the cells, observes the answers
+    worker         waits for submissions, one at a time, and watches the session that has one
+      └ session    pid 1 of its own process space: runs the cells, observes the answers
 
 When the session ends, the kernel ends every process that it has left behind.
 """
@@ -14,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib.abc
 import importlib.machinery
 import json
@@ -43,13 +43,14 @@ FILE_BYTES = 16 * MB
 SCRATCH = "size=32m,mode=1777"
 LOOK_EVERY_MS = 50
 
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
-CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
+SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 CAPABILITIES_3 = 0x20080522  # the version of the kernel's structure that `capset` is given
 
 libc = ctypes.CDLL(None, use_errno=True)
+python = ctypes.PyDLL(None, use_errno=True)  # calls that keep Python's lock, as a fork must
 
 
 def must(result: int, what: str) -> None:
@@ -69,21 +70,20 @@ def main() -> None:
     warm_up()
     scratch = sys.argv[2] if len(sys.argv) > 2 else ""
     control.sendall(b'{"ready": true}\n')
+    gc.collect()
+    gc.freeze()  # or a session that collects would copy every page that it looks at
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
         if not message:
             return
         if not descriptors:
             continue  # a "stop" for a session that had ended by itself
-        asked = json.loads(message.split(b"\n")[-2])
-        keeper = os.fork()
-        if keeper == 0:
-            with telling():
-                keep(control, descriptors[0], int(asked["memory"]), scratch)
-            os._exit(0)
+        memory = int(json.loads(message.split(b"\n")[-2])["memory"])
+        others = set(processes())
+        session = start_session(descriptors[0], memory, scratch)
         os.close(descriptors[0])
-        os.waitpid(keeper, 0)
-        control.sendall(b'{"free": true}\n')
+        reason = watch(control, session, memory, others)
+        control.sendall(json.dumps({"ended": reason}).encode() + b"\n")
 
 
 @contextlib.contextmanager
@@ -104,34 +104,43 @@ def warm_up() -> None:
     torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()
 
 
-# ── the keeper ────────────────────────────────────────────────────────────────────────────────────
+# ── a session's beginning and end ─────────────────────────────────────────────────────────────────
 
 
-def keep(control: socket.socket, channel: int, memory: int, scratch: str) -> None:
-    """Start a session, watch it to its end, and say how it ended. Without scratch space there is no sandbox."""
-    if scratch:
-        enter_new_namespaces()
-    others = set(processes())
-    session = os.fork()
+def start_session(channel: int, memory: int, scratch: str) -> int:
+    """Fork a session. With scratch space it begins in process, user and ipc spaces of its own, as pid 1 there."""
+    mapped, tell_mapped = os.pipe()
+    session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC) if scratch else os.fork()
     if session == 0:
         with telling():
-            live(channel, memory, scratch)
+            os.close(tell_mapped)
+            if os.read(mapped, 1):
+                live(channel, memory, scratch)
         os._exit(0)
-    os.close(channel)
-    reason = watch(control, session, memory, others)
-    control.sendall(json.dumps({"ended": reason}).encode() + b"\n")
+    os.close(mapped)
+    with telling():
+        if scratch:
+            map_user(session)
+        os.write(tell_mapped, b"1")
+    os.close(tell_mapped)
+    return session
 
 
-def enter_new_namespaces() -> None:
-    """Leave the worker's process, user, ipc and network spaces, so that a session can neither see nor reach it."""
+def fork_into(flags: int) -> int:
+    """Fork into new namespaces: one call, where `unshare` would need a second process in between."""
+    pid = int(python.syscall(SYS_CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0))
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    must(-1 if pid < 0 else 0, "clone")
+    return pid
+
+
+def map_user(session: int) -> None:
+    """Say which user a session is, in the space that it is in: the same, and no other exists there."""
     user, group = os.getuid(), os.getgid()
-    flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWUTS
-    must(libc.unshare(flags), "unshare")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
+        with open(f"/proc/{session}/{name}", "w") as file:
             file.write(text)
-    with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
-        file.write("0")  # no session needs to be root of anything, not even of a space of its own
 
 
 def watch(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
@@ -184,6 +193,8 @@ def live(channel: int, memory: int, scratch: str) -> None:
     os.closerange(own + 1, 4096)
     torchs_own = address_space()
     if scratch:
+        with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
+            file.write("0")  # no session needs to be root of anything, not even of a space of its own
         cover_the_files(scratch)
         give_up_capabilities()
     limit(memory, torchs_own)
