@@ -16,6 +16,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+import torch
+
 import qkv
 from qkv.grading.results import Writer
 from qkv.grading.session import FaultError, Grader, Settings, result, solution
@@ -33,14 +35,23 @@ class SetupError(Exception):
     """The reference solution did not get full marks here, so no grade would mean anything."""
 
 
-def grade_one(work: Work, settings: Settings) -> dict[str, Any]:
-    """Grade a submission in this process, which keeps its worker for the next."""
+def grader_of(settings: Settings) -> Grader:
+    """This process's grader, which keeps its worker from one submission to the next."""
     if settings not in _graders:
-        import torch
-
         torch.set_num_threads(1)
         _graders[settings] = Grader(settings)
-    return _graders[settings].grade(work)
+    return _graders[settings]
+
+
+def grade_one(work: Work, settings: Settings) -> dict[str, Any]:
+    """Grade a submission in this process."""
+    return grader_of(settings).grade(work)
+
+
+def prepare(settings: Settings) -> None:
+    """Start this process's worker, so that all processes of a pool start at once."""
+    grader = grader_of(settings)
+    grader.close(grader.open(), ask_how=False)
 
 
 def rehearse(chapter: int, settings: Settings) -> str:
@@ -139,7 +150,10 @@ class _Local:
 
     def fresh(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
+        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
+        for _ in range(self.jobs):
+            pool.submit(prepare, self.settings)
+        return pool
 
     def __enter__(self) -> _Local:
         return self
