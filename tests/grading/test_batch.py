@@ -321,3 +321,19 @@ def test_dask_gives_the_same_grades_when_a_worker_is_lost(tmp_path):
     assert batch.returncode == 0, complained
     assert outcomes(tmp_path / "dask") == outcomes(tmp_path / "local")
     assert len(outcomes(tmp_path / "dask")) == 40
+
+
+def test_a_session_that_cannot_begin_is_no_fault_of_the_learner(grader, monkeypatch):
+    """The first session of a worker ends before it has answered: another worker is started, and no point is lost."""
+    assert points(grader, *RIGHT) == FULL
+    real, ended = session._Session.ask, []
+
+    def ask(self, seconds, **message):
+        if message["do"] == "greet" and not ended:
+            ended.append(self.end("it ended at once"))
+            raise session.CrashError("it ended at once")
+        return real(self, seconds, **message)
+
+    monkeypatch.setattr(session._Session, "ask", ask)
+    assert points(grader, *RIGHT) == FULL
+    assert ended

@@ -31,6 +31,8 @@ from qkv.questions.judging import Verdict, judge
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = 8  # times the limit of one question: what a whole notebook may take
 MAX_MESSAGE = 2_000  # characters
+BEGINNINGS = 3  # of a session, each in a fresh worker
+START_SECONDS = 20.0
 MAX_DEFINITIONS = 5  # of one name that are tried, from the last one back
 
 
@@ -190,11 +192,24 @@ class _Attempt:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
-        session = _Session(self.grader)
+        session = self.begun()
         try:
             yield session
         finally:
             session.close()
+
+    def begun(self) -> _Session:
+        """A session that answers. One that does not has run nothing of the notebook: that is a fault of ours."""
+        why = ""
+        for _ in range(BEGINNINGS):
+            session = _Session(self.grader)
+            try:
+                session.ask(START_SECONDS, do="greet")
+                return session
+            except CrashError as crash:
+                why = str(crash)
+                self.grader.stop()
+        raise FaultError(f"no session could be begun: {why}")
 
     def load(self, session: _Session) -> bool:
         """Run the cells; False when one of them ended the session. It is left out the next time."""
