@@ -104,7 +104,8 @@ class Grader:
             raise FaultError(f"the session could not be started: {crash}") from None
 
     def is_sound(self, question: Question) -> bool:
-        """Say whether the reference solution still gets its points here, in a fresh session."""
+        """Say whether the reference solution still gets its points here, in a fresh worker."""
+        self.stop()
         with contextlib.suppress(FaultError, CrashError, OSError):
             chapter = int(question.id.partition(".")[0])
             attempt = _Attempt(self, solution(chapter), [question], trusted=True)

@@ -40,6 +40,7 @@ MB = 2**20
 PROCESSES = 64
 OPEN_FILES = 128
 FILE_BYTES = 16 * MB
+CPU_SECONDS = 900  # of each process; the grader's own clock is the stricter one
 SCRATCH = "size=32m,mode=1777"
 LOOK_EVERY_MS = 50
 
@@ -239,6 +240,7 @@ def limit(memory: int, own_address_space: int) -> None:
         (resource.RLIMIT_AS, own_address_space + memory * MB),
         (resource.RLIMIT_FSIZE, FILE_BYTES),
         (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
