@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 MB = 2**20
-OWN_MB = 768  # what the worker, its torch and a session's copy of it need
+OWN_MB = 1536  # what the worker and a session's copy of it need, beside what an ended session has not yet given back
 OWN_PROCESSES = 16
 
 _numbers = itertools.count()

@@ -93,7 +93,7 @@ def grade_all(
                 continue
             found = (work.student, work.notebook, work.sha256, qkv.__version__)
             kept = None if regrade else writer.kept(*found, unsafe=not settings.safe)
-            if kept is not None and bool(kept.get("unsafe")) == (not settings.safe):
+            if kept is not None:
                 done[i] = {**kept, "source": "\n\n".join(work.sources)}
                 tell(done[i], True)
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,7 @@ from torch import Tensor
 
 import qkv
 from qkv.grading import sandbox
+from qkv.grading.results import Answer
 from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work
 from qkv.observing import MAX_TEXT, Case, Odd, Raised, Trace, bounded, digest
@@ -62,19 +64,6 @@ class Settings:
 
 
 @dataclass
-class Mark:
-    """A question's result, as it is written down."""
-
-    id: str
-    points: float
-    max_points: float
-    status: str
-    misconception: str | None
-    message: str
-    seconds: float
-
-
-@dataclass
 class Grader:
     """Grades submissions one after another, in a worker that it starts when it needs one."""
 
@@ -91,22 +80,18 @@ class Grader:
             marks, reason = [], str(fault)
         return result(work, self.settings, questions, marks, reason)
 
-    def marks(self, sources: Sequence[str], questions: Sequence[Question]) -> list[Mark]:
+    def marks(self, sources: Sequence[str], questions: Sequence[Question]) -> list[Answer]:
         """Grade a notebook's answers.
 
         Raises:
             FaultError: it could not be done, through no fault of the notebook.
         """
-        attempt = _Attempt(self, sources, questions)
-        try:
-            return attempt.run()
-        except CrashError as crash:  # between questions: a session that could not even begin
-            raise FaultError(f"the session could not be started: {crash}") from None
+        return _Attempt(self, sources, questions).run()
 
     def is_sound(self, question: Question) -> bool:
         """Say whether the reference solution still gets its points here, in a fresh worker."""
         self.stop()
-        with contextlib.suppress(FaultError, CrashError, OSError):
+        with contextlib.suppress(FaultError):
             chapter = int(question.id.partition(".")[0])
             attempt = _Attempt(self, solution(chapter), [question], trusted=True)
             return attempt.run()[0].points == question.points
@@ -119,20 +104,21 @@ class Grader:
             self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn[:6], "big"))
         return self.cases[question.id]
 
-    def open(self) -> Any:
-        """Open a session, in a fresh worker if the last one is gone."""
-        for last_try in (False, True):
-            try:
-                if self.worker is None:
-                    self.worker = sandbox.start(self.settings.safe, self.settings.memory)
-                return self.worker.open_session(self.settings.memory)
-            except (OSError, sandbox.UnavailableError) as error:
-                self.stop()
-                if last_try:
-                    raise FaultError(f"no worker can be started: {error}") from None
-        raise AssertionError
+    def open(self) -> socket.socket:
+        """Open a session, in a fresh worker if there is none.
 
-    def close(self, channel: Any, ask_how: bool) -> str:
+        Raises:
+            CrashError: it cannot be had; the next try is in a fresh worker.
+        """
+        try:
+            if self.worker is None:
+                self.worker = sandbox.start(self.settings.safe, self.settings.memory)
+            return self.worker.open_session(self.settings.memory)
+        except (OSError, sandbox.UnavailableError) as error:
+            self.stop()
+            raise CrashError(f"no worker can be started: {error}") from None
+
+    def close(self, channel: socket.socket, ask_how: bool) -> str:
         """End a session; say how it ended where that is asked. A worker that does not answer is ended with it."""
         try:
             assert self.worker is not None
@@ -161,11 +147,11 @@ class _Attempt:
         self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
         self.timeout = grader.settings.timeout
         self.left = LONGEST * max(self.timeout, 1.0)  # seconds; what the worker itself needs is not counted
-        self.skipped: dict[int, str] = {}  # cells that ended a session, and how
+        self.skipped: set[int] = set()  # cells that ended a session
         self.errors: dict[int, str] = {}  # cells that raised, and what
-        self.marks: dict[str, Mark] = {}
+        self.marks: dict[str, Answer] = {}
 
-    def run(self) -> list[Mark]:
+    def run(self) -> list[Answer]:
         while self.still_open() and not self.is_over():
             with self.session() as session:
                 if self.load(session):
@@ -203,8 +189,8 @@ class _Attempt:
         """A session that answers. One that does not has run nothing of the notebook: that is a fault of ours."""
         why = ""
         for _ in range(BEGINNINGS):
-            session = _Session(self.grader)
             try:
+                session = _Session(self.grader)
                 session.ask(START_SECONDS, do="greet")
                 return session
             except CrashError as crash:
@@ -224,7 +210,7 @@ class _Attempt:
                 said = self.ask(session, do="cell", source=source, number=number, names=names)
                 self.errors[number] = str(said.get("error", ""))[:MAX_TEXT]
             except CrashError as crash:
-                self.skipped[number] = str(crash)
+                self.skipped.add(number)
                 self.errors[number] = str(crash)
                 return False
         return True
@@ -429,8 +415,8 @@ def _seconds(value: Any) -> float:
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _mark(question: Question, verdict: Verdict, seconds: float) -> Mark:
-    return Mark(
+def _mark(question: Question, verdict: Verdict, seconds: float) -> Answer:
+    return Answer(
         id=question.id,
         points=float(question.points if verdict.status == "passed" else 0),
         max_points=float(question.points),
@@ -442,7 +428,7 @@ def _mark(question: Question, verdict: Verdict, seconds: float) -> Mark:
 
 
 def result(
-    work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Mark], reason: str
+    work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Answer], reason: str
 ) -> dict[str, Any]:
     """A submission's result, as the contract has it; `source` is for the comparison of submissions only."""
     return {

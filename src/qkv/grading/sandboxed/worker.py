@@ -165,6 +165,7 @@ def watch(control: socket.socket, session: int, memory: int, others: set[int]) -
             reason = "stopped"
         elif sum(max(0, used_by(pid) - start) for pid in processes() if pid not in others) > memory * MB:
             reason = f"memory: more than {memory} MB"
+    os.close(ended)
     with contextlib.suppress(ProcessLookupError):
         os.kill(session, signal.SIGKILL)
     _, status = os.waitpid(session, 0)
