@@ -87,7 +87,8 @@ def _grade(asked: argparse.Namespace) -> int:
 
 
 def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
-    from qkv.grading.own import UnreadableError, grade
+    from qkv.grading.own import grade
+    from qkv.grading.submissions import UnreadableError
 
     total = full = 0.0
     worst = 0

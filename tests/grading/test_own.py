@@ -6,7 +6,8 @@ import nbformat
 import pytest
 
 from qkv.cli import main
-from qkv.grading.own import UnreadableError, answers, grade
+from qkv.grading.own import answers, grade
+from qkv.grading.submissions import UnreadableError
 from qkv.questions import chapters, questions_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +62,7 @@ def test_feedback_names_the_idea(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [("", "not a notebook"), ("[]", "not a notebook"), ('{"cells": []}', "no check of this course")],
+    [("", "empty"), ("[]", "not a notebook"), ('{"cells": []}', "no check of this course")],
 )
 def test_what_is_no_notebook_is_said(tmp_path: Path, content: str, why: str, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "x.ipynb"

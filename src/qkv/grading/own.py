@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from qkv import checking
+from qkv.grading import submissions
+from qkv.grading.submissions import UnreadableError
 from qkv.questions import chapters, questions_of
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']\s*,\s*([A-Za-z_]\w*)\s*,?\s*\)(?:\.points)?""")
 MARK = "QKV-RESULT "
 SHOWN = 300  # characters of an error that a cell raised
-
-
-class UnreadableError(Exception):
-    """This is not a notebook that can be graded; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,9 @@ def code_cells(notebook: Path) -> list[str]:
         UnreadableError: it cannot be read, or checks no question of this course.
     """
     try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        sources = submissions.code_cells(notebook.read_bytes())
     except OSError as error:
         raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError):
-        raise UnreadableError("it is not a notebook: no JSON with cells that have sources.") from None
     if not answers(sources):
         raise UnreadableError('it has no check of this course, such as check("3.1", scaled_scores).')
     return sources
