@@ -36,14 +36,14 @@ function run(widgets) {
       fail(el, error);
     }
   };
-  whenNear(places, open);
-  stayAtTarget();
+  const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  whenNear(places, open, target);
+  stayAt(target);
   missLinked(models);
 }
 
 /** Widgets above what a link leads to may grow as they start: it stays in sight until the reader moves. */
-function stayAtTarget() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+function stayAt(target) {
   if (!target) return;
   const observer = new ResizeObserver(() => target.scrollIntoView());
   observer.observe(document.body);
@@ -98,8 +98,15 @@ function fail(el, error) {
   el.replaceChildren(message);
 }
 
-/** Opens each place once: when it comes near the window, and all of them when the page is printed. */
-function whenNear(places, open) {
+function inSight(el) {
+  const { top, bottom } = el.getBoundingClientRect();
+  return top < innerHeight && bottom > 0;
+}
+
+/** Opens each place once: when it comes near the window, and all of them when the page is printed.
+ *
+ * An observer first answers some frames later, so those that a link leads to, or else those in sight, are opened at once. */
+function whenNear(places, open, target) {
   const waiting = new Map(places.map((place) => [place.el, place]));
   const openOnce = (el) => {
     const place = waiting.get(el);
@@ -114,6 +121,8 @@ function whenNear(places, open) {
     { rootMargin: NEAR },
   );
   for (const el of waiting.keys()) observer.observe(el);
+  const first = target ? (el) => target.contains(el) : inSight;
+  for (const el of [...waiting.keys()].filter(first)) openOnce(el);
   addEventListener("beforeprint", () => {
     for (const el of [...waiting.keys()]) openOnce(el);
   });
