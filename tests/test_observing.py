@@ -195,6 +195,15 @@ def test_a_cut_gradient_is_none(cut):
     assert one(cut, gradients=True).gradients == {(0, 0): None}
 
 
+def test_gradients_come_of_an_answer_that_turned_them_off_behind_itself():
+    def answer(x):
+        out = x * 3
+        torch.set_grad_enabled(False)
+        return out
+
+    assert one(answer, gradients=True).gradients[0, 0] is not None
+
+
 def test_an_answer_that_cannot_bear_gradients_still_shows_its_values():
     seen = one(lambda x: torch.from_numpy(x.numpy() * 2), gradients=True)
     assert torch.equal(seen.results[0], X * 2)

@@ -230,6 +230,14 @@ def test_reckoning_in_float32_is_seen_in_float64():
     assert coarse == 20
 
 
+def test_a_cut_is_named_by_where_it_was_made():
+    """Both cuts leave some inputs without a gradient; only which ones tells them apart."""
+    attention = QUESTIONS["3.3"]
+    for idea in attention.misconceptions:
+        if idea.slug.startswith("gradient-cut"):
+            assert verdict(attention, attention.twin(idea)).misconception == idea.slug
+
+
 def test_the_inputs_are_named():
     cases_with = verdict(QUESTIONS["3.1"], lambda q, k: q @ k.mT).tried
     assert cases_with.startswith("q (")

@@ -229,7 +229,7 @@ class _Judgement:
         closeness = CLOSEST
         for i in self.telling:
             other = results_of(twin, self.cases[i])
-            if not self.same(i, self.seen[i], other):
+            if not agree(self.question, self.cases[i], self.seen[i], other):
                 if self.seen[i].raised is None or not shown:
                     return None
                 closeness = 0
@@ -252,17 +252,9 @@ class _Judgement:
         return any(case.raises == raised.type for case in self.cases)
 
     def is_shown(self, i: int, other: Observation) -> bool:
-        """Say whether a case tells a twin from the reference, by more than that both raise something."""
-        raised = self.seen[i].raised
-        if other.lacking:
-            return True
-        if raised is not None and other.raised is not None:
-            return raised.type == other.raised.type and (self.is_asked_for(raised) or raised.text == other.raised.text)
-        return not self.same(i, self.want[i], other)
-
-    def same(self, i: int, one: Observation, other: Observation) -> bool:
-        """Compare in both directions: a whole number passes for a float, and not the other way round."""
-        return all(agree(self.question, self.cases[i], *pair) for pair in ((one, other), (other, one)))
+        """Say whether a case tells a twin from the reference; one that raises as the answer does is told by `tells`."""
+        both_raise = self.seen[i].raised is not None and other.raised is not None
+        return bool(other.lacking) or both_raise or not agree(self.question, self.cases[i], self.want[i], other)
 
     def say(self, ideas: Ideas, i: int) -> str:
         results = self.seen[i].results
