@@ -311,6 +311,19 @@ def test_layers_that_are_missing_or_of_another_shape_are_named():
     assert "(5, 3), where (2, 3)" in lacking[1]
 
 
+def test_a_bare_parameter_in_the_place_of_a_layer_is_named():
+    class Bare(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(X)
+
+        def forward(self, x):
+            return x @ self.w.T
+
+    lacking = one(Bare, Case((make(), load({"w.weight": X}), call(X)))).lacking
+    assert lacking == ("w is a bare nn.Parameter, where an nn.Linear was expected",)
+
+
 # ── leave the process as it was ───────────────────────────────────────────────────────────────────
 
 

@@ -496,6 +496,8 @@ class _Run:
         layer, _, kind = name.rpartition(".")
         if parameter is None and kind == "bias" and f"{layer}.weight" in have:
             self.absent.append(name)
+        elif layer in have:
+            self.lacking.append(f"{layer} is a bare nn.Parameter, where an nn.Linear was expected")
         elif parameter is None:
             self.lacking.append(f"there is no nn.Linear layer called {layer}; there are: {_named(have)}")
         elif parameter.shape != value.shape:
