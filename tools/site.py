@@ -237,15 +237,15 @@ def execute() -> str:
     cache = get_cache(str(CACHE))
     known = {record.hashkey for record in cache.list_cache_records()}
     files = [(path, nbformat.read(path, as_version=4)) for path in notebooks()]
-    todo = [str(path) for path, notebook in files if cache.create_hashed_notebook(notebook)[1] not in known]
-    for path, notebook, seconds, error in run_all(todo):
+    changed = [str(path) for path, notebook in files if cache.create_hashed_notebook(notebook)[1] not in known]
+    for path, notebook, seconds, error in run_all(changed):
         name = Path(path).relative_to(ROOT)
         if error:
             raise StoppedError(f"{name} failed in {error}")
         executed = CacheBundleIn(notebook, path, data={"execution_seconds": seconds})
         cache.cache_notebook_bundle(executed, check_validity=False, overwrite=True)
         print(f"\n      {name} {seconds:.1f} s", end="", flush=True)
-    return f"{len(todo)} of {len(files)} run"
+    return f"{len(changed)} of {len(files)} run"
 
 
 def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:

@@ -179,10 +179,10 @@ def _output(question: Question, name: str, value: Any) -> Any:
 
 def _borrowed(answer: Any) -> str | None:
     """Find a name of the package that an answer, or a helper that it calls, refers to, as far as can be seen."""
-    todo: list[Any] = [answer]
+    ahead: list[Any] = [answer]
     done: set[int] = set()
-    while todo and len(done) < 200:
-        item = todo.pop()
+    while ahead and len(done) < 200:
+        item = ahead.pop()
         if id(item) in done:
             continue
         done.add(id(item))
@@ -194,7 +194,7 @@ def _borrowed(answer: Any) -> str | None:
             if isinstance(value, str):
                 return value
             if _is_ours(value) or getattr(value, "__module__", None) == getattr(answer, "__module__", ""):
-                todo.append(value)
+                ahead.append(value)
     return None
 
 
