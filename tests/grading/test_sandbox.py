@@ -10,7 +10,7 @@ from pathlib import Path
 import nbgrader
 import pytest
 
-from qkv.grading import sandbox
+from qkv.grading import groups, sandbox
 from qkv.grading.sandboxed import wire
 
 SHOWN = """
@@ -66,6 +66,28 @@ def test_a_session_can_write_to_scratch_space_alone(ask):
     places = ("/x", "/course/worker.py", "/usr/x", "/proc/x", f"{Path(nbgrader.__file__).parent}/x", "/dev/x")
     assert set(ask(*(f"open({place!r}, 'w').write('x')" for place in places))) <= {"OSError", "PermissionError"}
     assert ask("open('x', 'w').write('x')", "open('x').read()") == [1, "x"]
+
+
+HOARD_TOGETHER = """
+import os, time
+for _ in range(6):
+    if os.fork() == 0:
+        kept = b"x" * (60 * 2**20)
+        time.sleep(60)
+time.sleep(60)
+"""
+
+
+def test_memory_is_counted_over_all_processes_even_without_control_groups(needs_sandbox, monkeypatch):
+    monkeypatch.setattr(groups, "make", lambda memory, processes: groups.Group())
+    worker = sandbox.start()
+    channel = worker.open_session(256)
+    wire.send(channel, {"do": "cell", "id": 1, "source": HOARD_TOGETHER, "number": 1, "names": [], "seconds": 20})
+    with pytest.raises(wire.EndedError):
+        wire.receive(channel, 15)
+    assert worker.end_of_session() == "memory: more than 256 MB"
+    channel.close()
+    worker.stop()
 
 
 def test_scratch_space_never_hides_python():
