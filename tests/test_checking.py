@@ -139,6 +139,9 @@ def test_a_check_under_no_grad_is_the_same(capsys):
 # ── answers that use the course's own ─────────────────────────────────────────────────────────────
 
 
+DEVICE = "cpu"
+
+
 def helper(q, k):
     return qkv.attention.scaled_scores(q, k)
 
@@ -180,6 +183,8 @@ def test_a_helper_of_ones_own_and_an_attribute_of_that_name_are_fine(capsys):
         def forward(self, q, k):
             return self.qkv(q, k)
 
+    unit = "of one token"
+    assert check("3.1", lambda q, k: scaled_scores(q, k) if unit and DEVICE else None).passed
     assert check("3.1", Layer()).passed
     assert check("3.1", lambda q, k: scaled_scores(q, k)).passed
 

@@ -191,8 +191,6 @@ def _borrowed(answer: Any) -> str | None:
                 f"{item.__module__}.{getattr(item, '__name__', '')}" if hasattr(item, "__module__") else item.__name__
             )
         for value in _refers_to(item):
-            if isinstance(value, str):
-                return value
             if _is_ours(value) or getattr(value, "__module__", None) == getattr(answer, "__module__", ""):
                 ahead.append(value)
     return None
@@ -206,14 +204,14 @@ def _is_ours(value: Any) -> bool:
 
 
 def _refers_to(value: Any) -> Iterator[Any]:
-    """Give what a function or class refers to: objects, or the name of a module of ours that it imports."""
+    """Give what a function or class refers to; a module of ours that it imports stands as an empty one of that name."""
     if isinstance(value, functools.partial):
         yield value.func
     elif isinstance(value, types.MethodType):
         yield value.__func__
     elif isinstance(value, type):
         yield from value.__bases__
-        yield from (member for member in vars(value).values() if not isinstance(member, str))
+        yield from vars(value).values()
     elif isinstance(value, types.FunctionType):
         yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))
         yield from _names_in(value.__code__, value.__globals__)
@@ -229,7 +227,7 @@ def _is_filled(cell: types.CellType) -> bool:
 def _names_in(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
     for instruction in dis.get_instructions(code):
         if instruction.opname == "IMPORT_NAME" and str(instruction.argval).partition(".")[0] == "qkv":
-            yield str(instruction.argval)
+            yield types.ModuleType(str(instruction.argval))
         elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval in names:
             yield names[instruction.argval]
     for constant in code.co_consts:

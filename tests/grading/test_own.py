@@ -77,6 +77,24 @@ def test_an_endless_loop_ends(tmp_path: Path):
         grade(path, timeout=8)
 
 
+def test_an_answer_that_does_not_end_costs_only_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = notebook(
+        tmp_path,
+        "def scores(q, k):\n    while True:\n        pass",
+        'import sys\nsys.modules["__main__"].SECONDS = 1\ncheck("3.1", scores).points',
+        'def variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k\ncheck("3.2", variance).points',
+    )
+    result = grade(path, timeout=120)
+    assert (result.points["3.1"], result.points["3.2"]) == (0, result.max_points["3.2"])
+    assert "3.1 took more than 1 seconds" in capsys.readouterr().out
+
+
+def test_what_an_answer_raised_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = notebook(tmp_path, 'def scores(q, k):\n    return q[..., 0] @ [1]\ncheck("3.1", scores).points')
+    grade(path, timeout=120)
+    assert "the line `return q[..., 0] @ [1]`" in capsys.readouterr().out
+
+
 def test_checks_are_found_however_they_are_spaced():
     cells = ['check( "3.1" ,\n scaled )', "check('4.1', softmax).points", "# check(3, f)"]
     assert answers(cells) == {"3.1": "scaled", "4.1": "softmax"}

@@ -341,3 +341,20 @@ def test_the_scale_of_a_head_comes_from_its_queries():
 
         for _ in range(5):
             assert verdict(QUESTIONS["2.5"], Scaled).misconception == slug
+
+
+def test_what_fits_one_sequence_alone_is_asked_about_the_batch():
+    """A product that does not fit in a batch is not the fault of what lies on its side."""
+
+    def by_loops(q, k, w_q, w_k, v):
+        pairs = [[v @ torch.tanh(a + b) for b in k @ w_k] for a in q @ w_q]
+        return torch.stack([torch.stack(row) for row in pairs])
+
+    found = verdict(QUESTIONS["2.3"], by_loops)
+    assert found.misconception == "one-batch-shape"
+    assert "others in a batch" in found.message
+
+
+def test_an_idea_that_would_be_right_where_the_answer_fails_is_not_its_idea():
+    answer = verdict(QUESTIONS["2.3"], lambda q, k, a, b, v: ((q @ a)[..., None] + (k @ b)[..., None, :]).tanh() @ v)
+    assert answer.misconception != "axis-counted-from-the-front"

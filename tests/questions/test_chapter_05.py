@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -303,6 +304,17 @@ SAID = {
 
 
 test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+
+
+@pytest.mark.parametrize("left", [lambda w: w.sum(-1, keepdim=True) + 1e-9, lambda w: 1])
+def test_a_mask_after_the_softmax_is_no_mask_where_a_hidden_score_is_large(left):
+    def answer(q, k, v, mask):
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        weights = (scores - 100.0 * ~mask).softmax(-1) * mask
+        weights = weights / left(weights)
+        return weights @ v, weights
+
+    assert verdict(QUESTIONS["5.4"], answer).misconception == "mask-after-softmax"
 
 
 def test_what_a_class_keeps_between_calls_is_rejected():

@@ -7,12 +7,15 @@ Nothing protects this process from the notebook, so its result is worth what its
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import io
 import json
+import linecache
 import re
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ from qkv.questions import chapters, questions_of
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']\s*,\s*([A-Za-z_]\w*)\s*,?\s*\)(?:\.points)?""")
 MARK = "QKV-RESULT "
 SHOWN = 300  # characters of an error that a cell raised
+SECONDS = 20  # for one answer's check, which takes less than one where the answer ends
 
 
 @dataclass(frozen=True)
@@ -88,17 +92,19 @@ def run_cells(sources: list[str]) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     for number, source in enumerate(sources, 1):
         with silence():
-            error = run_cell(source, names)
+            error = run_cell(number, source, names)
         if error:
             print(f"Code cell {number} raised {error}\n")
     return names
 
 
-def run_cell(source: str, names: dict[str, Any]) -> str:
+def run_cell(number: int, source: str, names: dict[str, Any]) -> str:
     """Run one cell; lines that only IPython understands are left out. Gives what it raised, in one line."""
     python = "\n".join("pass" if line.lstrip()[:1] in ("%", "!") else line for line in source.splitlines())
     try:
-        exec(compile(CHECK.sub("None", python), "<cell>", "exec"), names)
+        name = f"<cell {number}>"
+        linecache.cache[name] = (len(source), None, python.splitlines(keepends=True), name)  # for what a message quotes
+        exec(compile(CHECK.sub("None", python), name, "exec"), names)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() in a cell ends the cell, not the grading
@@ -113,6 +119,22 @@ def silence() -> Iterator[None]:
         yield
 
 
+def checked(question: str, answer: Any) -> float:
+    """Check one answer and give its points: none when it does not end, and the others go on."""
+    timer = threading.Timer(SECONDS, _thread.interrupt_main)
+    timer.daemon = True
+    timer.start()
+    try:
+        return checking.check(question, answer).points
+    except KeyboardInterrupt:
+        if timer.is_alive():  # it was the learner
+            raise
+        print(f"{question} took more than {SECONDS} seconds and was stopped. Is there a loop that does not end?\n")
+        return 0.0
+    finally:
+        timer.cancel()
+
+
 def main(notebook: str) -> None:
     """Run the notebook, check its answers, print the feedback and the result."""
     sources = code_cells(Path(notebook))
@@ -120,7 +142,7 @@ def main(notebook: str) -> None:
     named = answers(sources)
     touched = {int(question.partition(".")[0]) for question in named} & set(chapters())
     questions = [question for chapter in sorted(touched) for question in questions_of(chapter).values()]
-    points = {q.id: checking.check(q.id, names.get(named.get(q.id, ""))).points for q in questions}
+    points = {q.id: checked(q.id, names.get(named.get(q.id, ""))) for q in questions}
     for chapter in sorted(touched):
         checking.progress(chapter)
     print(MARK + json.dumps({"points": points, "max_points": {q.id: float(q.points) for q in questions}}))

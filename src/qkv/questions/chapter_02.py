@@ -968,8 +968,8 @@ def mixture_variant(
 
 def average(seen: Seen) -> str:
     return (
-        f"Your output is divided by the number of keys, {seen['n_k']} here. The rows share out a weight of 1 already. "
-        "What would be left to divide by?"
+        f"Your output is divided by the number of keys, {seen['n_k']} here. The weights already say how much of each "
+        "value to take. What would be left to divide by?"
     )
 
 

@@ -744,6 +744,7 @@ def draw_masked(draw: Draw) -> list[Case]:
         case("all sizes equal", n_q=same, n_k=same, d_k=same, d_v=same),
         padded_to_nothing(draw, batch, heads),
         far_below_zero(draw),
+        far_above(draw),
     ]
 
 
@@ -757,6 +758,16 @@ def far_below_zero(draw: Draw) -> Case:
     return Case(handed, "scores far below 0", s, gradients=False, tolerance=1e-3)
 
 
+def far_above(draw: Draw) -> Case:
+    """Hidden scores so far above the others that a softmax over all of them leaves nothing to share out again."""
+    s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(ROOTLESS))
+    q = draw.normal(s["n_q"], s["d_k"]).abs() + 1
+    mask = draw_mask(draw, (), s["n_q"], s["n_k"], "k")
+    k = draw.normal(s["n_k"], s["d_k"]) + 100 * ~mask[:, None]
+    handed = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
+    return Case(handed, "hidden scores far above the others", s, gradients=False)
+
+
 def draw_mask(draw: Draw, lead: tuple[int, ...], n_q: int, n_k: int, over: str) -> Tensor:
     """Draw a mask: `over` names its axes, q and k and * for a leading axis, 1 where it broadcasts.
 
@@ -767,7 +778,8 @@ def draw_mask(draw: Draw, lead: tuple[int, ...], n_q: int, n_k: int, over: str) 
     if n_k == 1:
         return torch.ones(shape, dtype=torch.bool)
     order = torch.rand(shape, generator=draw.generator).argsort(-1)  # a permutation in each row
-    return order < draw.whole(max(1, n_k // 3), max(1, 2 * n_k // 3))
+    fewest = min(max(2, n_k // 3), n_k - 1)  # a query with one key in sight tells nothing of its scores
+    return order < draw.whole(fewest, max(fewest, 2 * n_k // 3))
 
 
 def with_blind_row(mask: Tensor) -> Tensor:
@@ -807,6 +819,11 @@ def even_where_blind(scores: Tensor, mask: Tensor) -> Tensor:
 
 def unmasked_where_blind(scores: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask.any(-1, keepdim=True), masked_softmax(scores, mask), scores.softmax(-1))
+
+
+def shared_again(scores: Tensor, mask: Tensor) -> Tensor:
+    left = scores.softmax(-1) * mask
+    return left / left.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
 # Whatever is masked in the wrong way, in 5.4 and again in 5.5.
@@ -878,6 +895,12 @@ MASKS = (
         "mask-after-softmax",
         "The mask was written into the weights, and a second softmax follows. How often should scores go through it?",
         knobs={"share": lambda scores, mask: masked_softmax(scores.softmax(-1), mask)},
+    ),
+    Misconception(
+        "mask-after-softmax",
+        "Right where hidden scores are no larger than the others. You mask after the softmax, and share out again what "
+        "is left. Where a hidden score is far above the others, what is left for them?",
+        knobs={"share": shared_again},
     ),
     Misconception(
         "nan-on-a-blind-row",
@@ -1314,6 +1337,7 @@ def draw_modules(draw: Draw) -> list[Case]:
         *given: str,
         over: str | None = None,
         blind: bool = False,
+        loud: bool = False,
         dtype: torch.dtype = torch.float32,
         **fixed: int,
     ) -> Case:
@@ -1329,6 +1353,8 @@ def draw_modules(draw: Draw) -> list[Case]:
         if over is not None:
             mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
             x["mask"] = with_blind_query(mask) if blind else mask
+            if loud:  # what is hidden from every query has scores far above the others, or far below
+                x["key"] = x["key"] * (1 + 99 * ~mask[:, 0, 0, :, None])
         handed = {name: value for name, value in x.items() if name in given or name == "query"}
         return Case((make(d, s["H"]), load(draw_layers(draw, d, dtype)), how(draw, handed)), name, {**s, "d_model": d})
 
@@ -1341,6 +1367,7 @@ def draw_modules(draw: Draw) -> list[Case]:
         case("a value of its own", "value"),
         case("key, value and mask", "key", "value", "mask", over="**qk"),
         case("padding", "key", "mask", over="*11k"),
+        case("padding full of large numbers", "key", "mask", over="*11k", loud=True),
         case("one mask for all", "key", "mask", over="qk"),
         case("one mask for each head", "mask", over="1*qk"),
         case("a query that sees nothing", "key", "mask", over="*1qk", blind=True),

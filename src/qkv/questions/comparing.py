@@ -208,14 +208,14 @@ def _raise_differences(question: Question, case: Case, seen: Observation) -> Ite
 
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
-    said = f": {raised.text}" if raised.text else ""
+    said = f": {raised.text.rstrip('.')}" if raised.text else ""
     names = ", ".join(question.inputs)
     making = case.script[step].act == "make"
     called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
     at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
     expected = f" {_expected(question, want.results[step])}" if step < len(want.results) else ""
     when = "When it is made: " if making else _in_step(case, step)
-    return f"{when}Your answer raised {raised.type}{said}.{at}{expected}".replace("..", ".")
+    return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
 
 
 def _expected(question: Question, want: Any) -> str:
@@ -263,7 +263,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
     if seen.gradient_raised is not None:
         raised = seen.gradient_raised
         at = f" It came from the line `{raised.line}`." if raised.line else ""
-        text = f"With inputs that require gradients it raised {raised.type}: {raised.text}.{at}".replace("..", ".")
+        text = f"With inputs that require gradients it raised {raised.type}: {raised.text.rstrip('.')}.{at}"
         yield Difference("gradient", text, "raised")
         return
     if seen.gradients is None:

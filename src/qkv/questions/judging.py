@@ -71,6 +71,8 @@ CAUSES = (
     ),
 )
 
+IN_A_BATCH = " It fits one sequence. Which of its axes, as they are counted now, are others in a batch?"
+
 # Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
 PATIENCE = 0.3
 
@@ -230,7 +232,8 @@ class _Judgement:
         for i in self.telling:
             other = results_of(twin, self.cases[i])
             if not agree(self.question, self.cases[i], self.seen[i], other):
-                if self.seen[i].raised is None or not shown:
+                is_right = agree(self.question, self.cases[i], self.want[i], other)
+                if self.seen[i].raised is None or not shown or is_right:
                     return None
                 closeness = 0
             elif self.is_shown(i, other):
@@ -311,8 +314,12 @@ class _Judgement:
         if difference.kind == "values" and isinstance(difference.seen, Tensor) and not self.question.differs:
             slug, text = explain(difference.name, self.pairs(difference.name))
             return self.slug_of(difference) or slug, text
-        slug, question = self.cause_of(i) if difference.kind == "raised" else (None, "")
-        if difference.kind == "shape" and not self.only_batches():
+        slug, question = None, ""
+        if difference.kind in ("raised", "shape") and self.only_batches():
+            question = IN_A_BATCH
+        elif difference.kind == "raised":
+            slug, question = self.cause_of(i)
+        elif difference.kind == "shape":
             slug, question = self.cause_of_a_shape(difference)
         return slug or self.slug_of(difference), difference.text + question + self.only_some(difference)
 
