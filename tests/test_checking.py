@@ -256,6 +256,14 @@ def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
     assert "The rows of your weights sum to" in shown[0].text()
 
 
+def test_sums_that_are_right_are_not_spoken_of(monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(checking, "show", shown.append)
+    check("3.3", lambda q, k, v: ((w := (q @ k.mT).softmax(-1)) @ v, w))
+    assert shown[0].table.name == "weights"
+    assert "sum to" not in shown[0].text()
+
+
 def test_what_stands_in_the_weights_place_is_not_shown_as_weights(monkeypatch, capsys):
     shown = []
     monkeypatch.setattr("qkv.checking.show", shown.append)

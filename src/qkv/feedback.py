@@ -55,8 +55,7 @@ class Card:
     def text(self) -> str:
         lines = [f"{self.question} · {self.title}", f"{SIGNS[self.status]} {self.headline}", *wrapped(self.message)]
         if self.table:
-            sums = ", ".join(_rounded(value) for value in first_matrix(self.table).sum(-1).tolist()[:MAX_ROWS])
-            lines += wrapped(f"The rows of your {self.table.name} sum to {sums}.")
+            lines += wrapped(_wrong_sums(self.table))
         if self.tried:
             lines += wrapped(f"Tried with {self.tried}.")
         if self.printed:
@@ -76,6 +75,15 @@ class Card:
             else "",
         ]
         return _section(f"Question {self.question}: {self.headline}", self.status, "".join(parts))
+
+
+def _wrong_sums(table: Table) -> str:
+    """Say what the first rows sum to, where that is not what it should be."""
+    sums = first_matrix(table).sum(-1).tolist()
+    if all(abs(value - table.row_sum) < 1e-3 for value in sums):
+        return ""
+    more = ", …" if len(sums) > MAX_ROWS else ""
+    return f"The rows of your {table.name} sum to {', '.join(map(_rounded, sums[:MAX_ROWS]))}{more}."
 
 
 @dataclass(frozen=True)

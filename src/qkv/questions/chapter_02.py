@@ -1271,8 +1271,17 @@ OFTEN = (
 )
 
 
+# Chapter 3 says why the scores are divided; here the formula is given.
+SAID_OF_THE_SCALE = {
+    "no-scale": "Your scores are q · k as it is. By what does the task divide them before the softmax?",
+    "scaled-by-d-k": "Your scores are divided by d_k, or averaged over it. What does the task take of d_k first?",
+    "scaled-by-d-k-squared": "Your scores are divided by the square of d_k. What does the task take of d_k?",
+}
+
+
 def for_a_head(idea: Misconception) -> Misconception:
     """Make a mistake in `attention` one in the module."""
+    idea = replace(idea, says=SAID_OF_THE_SCALE.get(idea.slug, idea.says))
     if idea.knobs and idea.slug in OFTEN:
         return idea
     return replace(idea, twin=head(ATTENTION.twin(idea)), knobs={})
