@@ -7,6 +7,7 @@ same seed gives the same numbers. Examples that are about a word or a rule have 
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -140,6 +141,32 @@ def embed(draw: random.Random) -> Example:
     )
 
 
+def padded(draw: random.Random) -> Example:
+    a, b, c = draw.sample(range(1, 10), 3)
+    return Example(
+        f"the sequences `[[{a}], [{b}]]` and `[[{c}]]` give the batch `[[[{a}], [{b}]], [[{c}], [0]]]` and the mask "
+        "`[[True, True], [True, False]]`.",
+        {"[[5.0], [6.0]]": f"[[{a}.0], [{b}.0]]", "[[7.0]]": f"[[{c}.0]]"},
+        [a, b, c, 0],
+    )
+
+
+def windows(draw: random.Random) -> Example:
+    window, hop = draw.randint(3, 6), 2
+    n = window + 2 * hop - 1  # one sample too few for a third row
+    first, second = list(range(window)), list(range(hop, hop + window))
+    return Example(
+        f"the signal `{list(range(n))}` with a window of {window} and a hop of {hop} gives `{[first, second]}`. "
+        f"Sample {n - 1} is left out. With one more sample, {n}, there is a third row.",
+        {
+            "seven samples, then eight": f"{n} samples, then {n + 1}",
+            "torch.arange(7.0), 4, 2": f"torch.arange({n}.0), {window}, {hop}",
+            "torch.arange(8.0), 4, 2": f"torch.arange({n + 1}.0), {window}, {hop}",
+        },
+        [*first, *second],
+    )
+
+
 # ── chapter 2 ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -171,6 +198,21 @@ def mixture(draw: random.Random) -> Example:
         f"the weights `[[0.5, 0, 0.5]]` and the values {rows(v)} give `{literal(plain(result))}`.",
         {"[[2.0, 0], [9, 9], [4, 6]]": floats(v)},
         flat(result),
+    )
+
+
+def additive(draw: random.Random) -> Example:
+    a, v = draw.randint(1, 2), draw.randint(2, 6)
+    score = v * math.tanh(a)
+    return Example(
+        f"with all widths 1, `w_q = w_k = [[1]]` and `v = [{v}]`, the query `[{a}]` meets the keys `[-{a}]` and `[0]`. "
+        rf"The scores are ${v}\tanh(0) = 0$ and ${v}\tanh({a}) \approx {score:.4f}$.",
+        {
+            "torch.tensor([[1.0]])": f"torch.tensor([[{a}.0]])",
+            "[[-1.0], [0.0]]": f"[[-{a}.0], [0.0]]",
+            "torch.tensor([2.0])": f"torch.tensor([{v}.0])",
+        },
+        [0, score],
     )
 
 
@@ -213,6 +255,17 @@ def mean_of_values(draw: random.Random) -> Example:
 def _mean_is_whole(draw: random.Random) -> list[int]:
     a, b = draw.sample(range(1, 10), 2)
     return [a, b, (-a - b) % 3]
+
+
+def slopes(draw: random.Random) -> Example:
+    m = draw.randint(3, 6)
+    x = f"{m - 1}/{m * m}"
+    number = (m - 1) / (m * m)
+    return Example(
+        f"for `p = [1/{m}, {m - 1}/{m}]` the table is `[[{x}, −{x}], [−{x}, {x}]]`.",
+        {"[0.5, 0.5]": f"[1 / {m}, {m - 1} / {m}]"},
+        [number, -number, -number, number],
+    )
 
 
 # ── chapter 4 ─────────────────────────────────────────────────────────────────────────────────────
@@ -294,6 +347,21 @@ def turned(draw: random.Random) -> Example:
 # ── chapter 7 ─────────────────────────────────────────────────────────────────────────────────────
 
 
+def growing(draw: random.Random) -> Example:
+    first, then = draw.randint(2, 5), draw.randint(1, 3)
+    n = first + then
+    return Example(
+        f"{first} positions go in, then {then}. The length is first {first} and then {n}, and the second call returns "
+        f"{n} keys. The first of them is the first that went in.",
+        {
+            "torch.arange(4.0).reshape(1, 1, 4, 1)": f"torch.arange({n}.0).reshape(1, 1, {n}, 1)",
+            "k[..., :3, :], -k[..., :3, :]": f"k[..., :{first}, :], -k[..., :{first}, :]",
+            "k[..., 3:, :], -k[..., 3:, :]": f"k[..., {first}:, :], -k[..., {first}:, :]",
+        },
+        [n, *range(n)],
+    )
+
+
 def cache_size(draw: random.Random) -> Example:
     width, tokens = draw.randint(2, 6), draw.randint(3, 9)
     result = cache.kv_cache_bytes(1, 1, width, tokens)
@@ -329,18 +397,23 @@ def shared_head(draw: random.Random) -> Example:
 EXAMPLES: dict[str, Callable[[random.Random], Example]] = {
     "1.1": one_hot,
     "1.2": embed,
+    "1.3": padded,
+    "1.4": windows,
     "2.1": projection,
     "2.2": scores,
+    "2.3": additive,
     "2.4": mixture,
     "3.1": scaled,
     "3.2": variance,
     "3.3": mean_of_values,
+    "3.4": slopes,
     "4.1": powers,
     "4.4": temperature,
     "5.1": heads_apart,
     "5.2": heads_together,
     "5.4": masked,
     "6.3": turned,
+    "7.1": growing,
     "7.3": cache_size,
     "7.4": prefix,
     "7.5": shared_head,
