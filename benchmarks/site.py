@@ -2,11 +2,11 @@
 
     make site && .venv/bin/python benchmarks/site.py [PAGE …] [--defaults]
 
-For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for that
-one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget, which a link leads to,
-is ready (without widgets: until the page is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times slower; the
-longest step of a slider in ms at that CPU, of 20 steps, each the median of five passes; violations that axe finds, light
-and dark, at 390 and 1440 px; requests elsewhere; errors in the console.
+For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for
+that one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget, which a link
+leads to, is ready (without widgets: until the page is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times
+slower; the longest step of a slider in ms at that CPU, of 20 steps, each the median of five passes; violations that axe
+finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console.
 
 `--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
 what it loads from elsewhere is fetched from npm first, and served from here. `--jobs steps` and so on run a part.
@@ -185,7 +185,7 @@ def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, f
 
 
 def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
-    """Median of three fresh loads of a link to the first widget, until that is ready, or the page without one loaded."""
+    """Median of three fresh loads of a link to the first widget, until that is ready; without one, until loaded."""
     times = []
     for _ in range(3):
         page, _ = open_page(browser, f"{address}#widget-1", slow)

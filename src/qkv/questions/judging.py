@@ -309,7 +309,7 @@ class _Judgement:
     def unnamed(self, i: int, difference: Difference) -> tuple[str | None, str]:
         """Describe a difference that no twin explains; some kinds have a name of their own."""
         if difference.kind in ("values", "dtype"):
-            causes = [d for d in self.found[i] if d.kind in ("generator", "unstable")]
+            causes = [d for d in self.found[i] if d.kind in ("generator", "unstable", "shape")]
             difference = causes[0] if causes else difference
         if difference.kind == "values" and isinstance(difference.seen, Tensor) and not self.question.differs:
             slug, text = explain(difference.name, self.pairs(difference.name))
@@ -420,7 +420,7 @@ def _cause_of_a_shape(seen: Shape, want: Shape) -> tuple[str | None, str]:
     if len(off) == 1 and off[0][0] == 1:
         return (
             "axis-summed-over",
-            " One axis is left with a single entry. Which step takes a sum or a maximum along it?",
+            " One axis is left with a single entry. Was something summed along it, or was it never split?",
         )
     if all(abs(s - w) == 1 for s, w in off) and len({s - w for s, w in off}) == 1:
         return "off-by-one", " There is one too many, or too few. Where does the counting start, and where does it end?"
