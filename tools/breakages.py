@@ -41,19 +41,8 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
 
 
-def prepare(copy: Path, commands: list[str]) -> str:
-    """Rebuild what the tests open; an error while building is a red test as well."""
-    for command in commands:
-        words = [sys.executable if word == "python" else word for word in command.split()]
-        if run(words, copy).returncode:
-            return command
-    return ""
-
-
 def red_tests(copy: Path, breakage: dict) -> list[str]:
-    """Names of the tests that fail in the copy as it stands (or of the build that does)."""
-    if failed := prepare(copy, breakage.get("prepare", [])):
-        return [f"`{failed}`"]
+    """Names of the tests that fail in the copy as it stands."""
     whole = not any("::" in test for test in breakage["tests"])
     done = run([*PYTEST, *(GATE if whole else []), *breakage["tests"]], copy)
     if done.returncode in (4, 5):

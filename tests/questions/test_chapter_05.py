@@ -317,6 +317,17 @@ def test_a_mask_after_the_softmax_is_no_mask_where_a_hidden_score_is_large(left)
     assert verdict(QUESTIONS["5.4"], answer).misconception == "mask-after-softmax"
 
 
+def test_masked_exponentials_over_their_true_sum_are_right():
+    def answer(q, k, v, mask):
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
+        total = powers.sum(-1, keepdim=True)
+        weights = powers / torch.where(total > 0, total, 1)
+        return weights @ v, weights
+
+    assert verdict(QUESTIONS["5.4"], answer).status == "passed"
+
+
 def test_what_a_class_keeps_between_calls_is_rejected():
     assert verdict(QUESTIONS["5.5"], Remembers).status != "passed"
 

@@ -759,12 +759,15 @@ def far_below_zero(draw: Draw) -> Case:
 
 
 def far_above(draw: Draw) -> Case:
-    """Hidden scores so far above the others that a softmax over all of them leaves nothing to share out again."""
+    """Hidden scores 100 to 500 above the others: too far for a softmax over all of them and a small number added.
+
+    In float64, so that whoever masks the exponentials by hand and divides by their true sum still is right.
+    """
     s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(ROOTLESS))
-    q = draw.normal(s["n_q"], s["d_k"]).abs() + 1
+    q = draw.normal(s["n_q"], s["d_k"], dtype=torch.float64).abs() + 1
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "k")
-    k = draw.normal(s["n_k"], s["d_k"]) + 100 * ~mask[:, None]
-    handed = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
+    k = draw.normal(s["n_k"], s["d_k"], dtype=torch.float64) + 60 * ~mask[:, None]
+    handed = call(q, k, draw.normal(s["n_k"], s["d_v"], dtype=torch.float64), mask)
     return Case(handed, "hidden scores far above the others", s, gradients=False)
 
 
@@ -1369,7 +1372,7 @@ def draw_modules(draw: Draw) -> list[Case]:
         case("a value of its own", "value"),
         case("key, value and mask", "key", "value", "mask", over="**qk"),
         case("padding", "key", "mask", over="*11k"),
-        case("padding full of large numbers", "key", "mask", over="*11k", loud=True),
+        case("padding full of large numbers", "key", "mask", over="*11k", loud=True, dtype=torch.float64),
         case("one mask for all", "key", "mask", over="qk"),
         case("one mask for each head", "mask", over="1*qk"),
         case("a query that sees nothing", "key", "mask", over="*1qk", blind=True),
