@@ -13,6 +13,7 @@ import io
 import json
 import linecache
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -137,6 +138,7 @@ def checked(question: str, answer: Any) -> float:
 
 def main(notebook: str) -> None:
     """Run the notebook, check its answers, print the feedback and the result."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # `checked` needs it, and background jobs ignore it
     sources = code_cells(Path(notebook))
     names = run_cells(sources)
     named = answers(sources)
