@@ -656,6 +656,11 @@ def describe_error(error: BaseException) -> Raised:
     return Raised(types, safe_text(lambda: str(error)), _line_of(error))
 
 
+def remember_lines(name: str, source: str) -> None:
+    """Keep the source of a cell that is compiled under this name, so that an error in it can quote its line."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+
+
 def _line_of(error: BaseException) -> str:
     """Find the last line of the answer's own code that the exception went through."""
     ours = (__file__, torch.__path__[0], np.__path__[0])

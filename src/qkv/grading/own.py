@@ -11,7 +11,6 @@ import _thread
 import contextlib
 import io
 import json
-import linecache
 import re
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any
 from qkv import checking
 from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError
+from qkv.observing import remember_lines
 from qkv.questions import chapters, questions_of
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']\s*,\s*([A-Za-z_]\w*)\s*,?\s*\)(?:\.points)?""")
@@ -104,7 +104,7 @@ def run_cell(number: int, source: str, names: dict[str, Any]) -> str:
     python = "\n".join("pass" if line.lstrip()[:1] in ("%", "!") else line for line in source.splitlines())
     try:
         name = f"<cell {number}>"
-        linecache.cache[name] = (len(source), None, python.splitlines(keepends=True), name)  # for what a message quotes
+        remember_lines(name, python)
         exec(compile(CHECK.sub("None", python), name, "exec"), names)
     except KeyboardInterrupt:
         raise

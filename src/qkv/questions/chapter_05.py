@@ -1345,11 +1345,10 @@ def draw_modules(draw: Draw) -> list[Case]:
         **fixed: int,
     ) -> Case:
         """Draw a module and its inputs; `given` names those that are handed over besides the query."""
-        keys = "n_k" if "key" in given else "n_q"
-        s = draw.sizes("B", "H", "d_head", "n_q", "n_k", low=2, high=7, **fixed)
-        while over is not None and s[keys] < 3:  # of two keys one would be hidden, and the other have a weight of 1
-            s = draw.sizes("B", "H", "d_head", "n_q", "n_k", low=2, high=7, **fixed)
-        d, n_k = s["H"] * s["d_head"], s[keys]
+        low = 2 if over is None else 3  # of two keys one would be hidden, and the other have a weight of 1
+        s = draw.sizes("B", "H", "d_head", "n_q", "n_k", low=low, high=7, **fixed)
+        d = s["H"] * s["d_head"]
+        n_k = s["n_k"] if "key" in given else s["n_q"]
         x: dict[str, Tensor] = {
             "query": draw.normal(s["B"], s["n_q"], d, dtype=dtype),
             "key": draw.normal(s["B"], n_k, d, dtype=dtype),

@@ -17,7 +17,6 @@ import gc
 import importlib.abc
 import importlib.machinery
 import json
-import linecache
 import os
 import resource
 import select
@@ -343,7 +342,7 @@ def one_line(error: BaseException) -> str:
 def run_cell(source: str, name: str, names: dict[str, Any]) -> None:
     """Run a cell as IPython would: its magics and shell lines become calls of the stand-in below."""
     source = TransformerManager().transform_cell(source)
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    observing.remember_lines(name, source)
     exec(compile(source, name, "exec", dont_inherit=True), names)
 
 
