@@ -85,6 +85,7 @@ function placeOf(script) {
   el.classList.add("qkv-widget");
   el.dataset.state = "waiting";
   script.after(el);
+  el.closest(".qkv-slot")?.classList.add("qkv-begun");
   return el;
 }
 

@@ -64,6 +64,7 @@ class View {
   #speaker = new Speaker();
   #id = `qkv-${++views}`;
   #frame = 0;
+  #sizer = new ResizeObserver(([{ borderBoxSize }]) => this.#keepHeight(borderBoxSize[0].blockSize));
   #tidy;
 
   constructor(parts, model, root) {
@@ -79,6 +80,7 @@ class View {
     this.#root.dataset.widget = this.#parts.name;
     this.#root.addEventListener("focusin", keepKeys);
     this.#root.append(this.#body, this.#speaker.element);
+    this.#sizer.observe(this.#body);
     this.#model.on("change", this.#redraw);
     this.#draw();
     this.#orFail(() => {
@@ -90,6 +92,7 @@ class View {
     this.#root.removeEventListener("focusin", keepKeys);
     this.#model.off("change", this.#redraw);
     cancelAnimationFrame(this.#frame);
+    this.#sizer.disconnect();
     this.#speaker.close();
     this.#tidy?.();
     this.#body.remove();
@@ -123,6 +126,12 @@ class View {
     });
   }
 
+  /** The page learns the height from here, so that a step of a slider lays out the widget and not the page around it. */
+  #keepHeight(height) {
+    this.#root.style.contain = "size layout style";
+    this.#root.style.containIntrinsicBlockSize = `${height}px`;
+  }
+
   /** An error is shown in place of the widget; the next change of the state tries again. */
   #orFail(action) {
     try {
@@ -132,6 +141,7 @@ class View {
       const fresh = document.createElement("div"); // lit cannot go on in what it has half drawn
       this.#body.replaceWith(fresh);
       this.#body = fresh;
+      this.#sizer.observe(fresh);
       this.#root.dataset.state = "error";
       render(html`<p class="qkv-error" role="alert">${this.#parts.name} stopped: ${error.message}</p>`, fresh);
     }

@@ -4,6 +4,7 @@
 
 import { line } from "d3-shape";
 import { html, svg } from "lit-html";
+import { guard } from "lit-html/directives/guard.js";
 
 export const pct = (position) => `${Math.round(position * 1000) / 1000}%`;
 
@@ -30,21 +31,35 @@ export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind = "qkv-grid" }) 
 export const dotMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-dot ${kind}" r="4.5" cx=${pct(x)} cy=${pct(y)} />`;
 
-/** A bar that stands on the drawing area's floor; `share` is its part of the height. */
-export const bar = ({ x, width, share, kind = "" }) =>
-  svg`<rect class="qkv-bar ${kind}" x=${pct(x - width / 2)} width=${pct(width)} height="100%" style="--qkv-p: ${share}" />`;
+/** Bars that stand on the drawing area's floor: `bars` are [x, y] of the middles of their tops. One path, drawn at once. */
+export const barMarks = ({ bars, width, kind = "" }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
+  <path class="qkv-bars ${kind}" d=${bars.map(([x, y]) => `M${x - width / 2} 100V${y}h${width}V100z`).join("")} />
+</svg>`;
 
 /** Text at a place, moved by whole lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end. */
 export const words = ({ x, y, dx = 0, lines = 0, anchor = "middle", kind = "", content }) =>
   svg`<text class=${kind} x=${pct(x)} y=${pct(y)} dx=${dx} dy="${lines + 0.35}em" text-anchor=${anchor}>${content}</text>`;
 
 /** Ticks, and a name in lower case, below the drawing area. */
-export const xAxis = ({ scale, ticks, format = String, title }) => svg`
+export const xAxis = ({ scale, ticks, format = String, title }) =>
+  whenMoved(
+    scale,
+    ticks,
+    () => svg`
   ${rule({ y1: 100, kind: "qkv-axis" })}
   ${ticks.map((tick) => words({ x: scale(tick), y: 100, lines: 0.95, content: format(tick) }))}
-  ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`;
+  ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`,
+  );
 
 /** Ticks left of the drawing area, with a grid line each. */
-export const yAxis = ({ scale, ticks, format = String }) => svg`
+export const yAxis = ({ scale, ticks, format = String }) =>
+  whenMoved(
+    scale,
+    ticks,
+    () => svg`
   ${ticks.map((tick) => rule({ y1: scale(tick), y2: scale(tick) }))}
-  ${ticks.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`;
+  ${ticks.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`,
+  );
+
+/** Most steps leave an axis as it is: only its ticks and their places say whether it has to be drawn again. */
+const whenMoved = (scale, ticks, draw) => guard([...ticks, ...ticks.map(scale)], draw);

@@ -383,13 +383,12 @@ export const alibiBias = (head, heads, distance) => -(2 ** ((-8 * head) / heads)
 export function placedScores({ scheme, d, base, head, words }) {
   const frequencies = pairFrequencies(d, base);
   const hands = perPosition((t) => sinusoidalEncoding(t, frequencies));
-  const alone = scheme === "rope" ? hands(0) : new Float64Array(d);
   const place = {
-    sinusoidal: (word, t) => added(word, hands(t)),
-    rope: (word, t) => applyRope(word, hands(t)),
-    alibi: (word) => word,
+    sinusoidal: (word, t) => (word ? added(word, hands(t)) : hands(t)),
+    rope: (word, t) => applyRope(word ?? hands(0), hands(t)),
+    alibi: (word) => word ?? new Float64Array(d),
   }[scheme];
-  const [query, key] = (words ?? [alone, alone]).map((word) => perPosition((t) => place(word, t)));
+  const [query, key] = (words ?? [null, null]).map((word) => perPosition((t) => place(word, t)));
   const score = (t, s) => {
     const [q, k] = [query(t), key(s)];
     let product = 0;

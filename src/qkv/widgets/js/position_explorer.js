@@ -36,6 +36,7 @@ const SCHEMES = [
 const named = (scheme) => `Positions ${SCHEMES.find(({ value }) => value === scheme).label}`;
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
+const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
 const fixed = (x) => num(x, { places: 2 });
 
@@ -65,7 +66,7 @@ const worlds = remember((setting) => {
   const { scheme, d, base, head, words } = JSON.parse(setting);
   const pair = words ? WORDS.map((features) => features.slice(0, d)) : null;
   const placed = placedScores({ scheme, d, base, head, words: pair });
-  return { ...placed, pair, setting, limits: limits(scheme, placed.score) };
+  return { ...placed, pair, setting, limits: limits(scheme, words, placed.score) };
 }, 12);
 
 function world({ scheme, d, base, head, words }) {
@@ -74,11 +75,11 @@ function world({ scheme, d, base, head, words }) {
 }
 
 /** Lowest and highest score of the curves, from a sample of places: the same wherever the handles are. */
-function limits(scheme, score) {
+function limits(scheme, words, score) {
   const content = score(0, 0);
   if (scheme === "alibi") return [Math.min(content, 0) - 64, Math.max(content, 0)];
-  const places = scheme === "sinusoidal" ? [0, 32, 64, 96, 127] : [0];
-  const distances = DISTANCES.filter((distance) => distance % 2 === 0);
+  const places = scheme === "sinusoidal" && words ? [0, 32, 64, 96, 127] : [0];
+  const distances = words ? EVEN : EVEN.filter((distance) => distance <= 0); // without words its sign is all the same
   const [low, high] = extent(places.flatMap((t) => distances.map((distance) => score(t, t - distance))));
   return [Math.min(0, low), Math.max(0, high)];
 }
@@ -294,7 +295,7 @@ function clocksOf(state) {
 function dial({ asking, answering, product, turn }) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y], kind) =>
-    svg`<line class="qkv-pos-hand ${kind}" x1="20" y1="20" x2=${20 + (17 * x) / longest} y2=${20 - (17 * y) / longest} />`;
+    svg`<path class="qkv-pos-hand ${kind}" d="M20 20l${(17 * x) / longest} ${(-17 * y) / longest}" />`;
   return html`<div>
     <svg viewBox="0 0 40 40" aria-hidden="true"><circle cx="20" cy="20" r="18.5" />${hand(answering, "qkv-pos-key")}${hand(asking, "qkv-pos-query")}</svg>
     <b>${fixed(product)}</b>

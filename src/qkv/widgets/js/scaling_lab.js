@@ -1,6 +1,6 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import {
-  bar,
+  barMarks,
   button,
   curve,
   dotMark,
@@ -116,7 +116,7 @@ function weightsPanel(state) {
   const centre = (i) => ((i + 0.5) * 100) / weights.length;
   const marks = [
     yAxis({ scale: share, ticks: [0, 0.5, 1] }),
-    weights.map((weight, i) => bar({ x: centre(i), width: 4.5, share: weight })),
+    barMarks({ bars: Array.from(weights, (weight, i) => [centre(i), share(weight)]), width: 4.5 }),
     xAxis({ scale: (key) => centre(key - 1), ticks: [1, 4, 8, 12, 16], title: "key" }),
   ];
   const label = `The ${weights.length} weights of one query: the largest is ${num(weights[largest])}, on key ${largest + 1}.`;

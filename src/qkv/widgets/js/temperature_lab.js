@@ -10,6 +10,7 @@ import {
   plot,
   powersOfTwo,
   readings,
+  remember,
   rule,
   stepSlider,
   svg,
@@ -44,7 +45,14 @@ export default widget("TemperatureLab", {
 
 const share = (weight) => num(weight, { places: 3 });
 
-const measured = ({ scores, d_k, temperature }) => temperedRow({ scores, d_k, temperature });
+const tempered = remember((key) => temperedRow(JSON.parse(key)));
+const measured = ({ scores, d_k, temperature }) => tempered(JSON.stringify({ scores, d_k, temperature }));
+
+/** The entropy's curve: the same at every temperature. */
+const spreads = remember((key) => {
+  const { scores, d_k } = JSON.parse(key);
+  return CURVE.map((t) => [warmth(t), temperedRow({ scores, d_k, temperature: t }).spread]);
+});
 
 function controls({ scores, temperature, d_k, first }, set) {
   const nearest = TEMPERATURES.reduce((best, t) =>
@@ -88,21 +96,24 @@ function rows(state, set) {
     ${state.tokens.map(
       (token, i) => html`<div class="qkv-key">
         ${stepless({ label: token, value: state.scores[i], reach, onInput: move(i) })}
-        <div class="qkv-share" style="--qkv-p: ${weights[i]}"><i></i><b>${share(weights[i])}</b></div>
+        <div class="qkv-weight"><i style="--qkv-p: ${weights[i]}"></i><b>${share(weights[i])}</b></div>
       </div>`,
     )}
     ${limits(state)}
   </div>`;
 }
 
-const stepless = ({ label, value, reach, onInput }) => {
+/** Two digits of the largest score, so that it can be reached whatever the scores' size. */
+const stepsUpTo = remember((reach) => {
   const step = 10 ** (Math.floor(Math.log10(reach)) - 1);
-  const round = (x) => Number((Math.round(x / step) * step).toPrecision(12));
-  const steps = Array.from({ length: 2 * Math.ceil(reach / step) + 1 }, (_, i) =>
-    round((i - Math.ceil(reach / step)) * step),
-  );
-  const nearest = steps.reduce((best, x) => (Math.abs(x - value) < Math.abs(best - value) ? x : best));
-  return stepSlider({ label, value: nearest, values: steps, text: num(value, { places: 1 }), onInput });
+  const last = Math.ceil(reach / step);
+  return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
+});
+
+const stepless = ({ label, value, reach, onInput }) => {
+  const values = stepsUpTo(reach);
+  const nearest = values.reduce((best, x) => (Math.abs(x - value) < Math.abs(best - value) ? x : best));
+  return stepSlider({ label, value: nearest, values, text: num(value, { places: 1 }), onInput });
 };
 
 function limits({ scores, tokens }) {
@@ -132,7 +143,7 @@ function entropyPanel(state, spread) {
   const height = scaleLinear([0, most], [100, 0]);
   const root = Math.sqrt(state.d_k);
   const { scores, d_k } = state;
-  const points = CURVE.map((t) => [warmth(t), height(temperedRow({ scores, d_k, temperature: t }).spread)]);
+  const points = spreads(JSON.stringify({ scores, d_k })).map(([x, entropy]) => [x, height(entropy)]);
   const marks = [
     yAxis({ scale: height, ticks: [0, most], format: (tick) => (tick ? num(tick, { places: 2 }) : "0") }),
     xAxis({ scale: warmth, ticks: [0.1, 1, 10], title: "temperature, T" }),
