@@ -1,5 +1,6 @@
 """What pip and npm cannot install: found by any of its names, asked for under the right ones, and done without."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,15 +10,24 @@ import pytest
 from tools import system
 
 
-def test_every_finder_has_packages_that_debian_knows():
+def test_every_finder_has_packages_that_debian_knows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(system, "known_to_apt", lambda package: True)
     assert system.packages(["chromium", "firefox", "webkit", "bubblewrap"]) == [
-        "chromium", "firefox-esr", "webkit2gtk-driver", "xvfb", "bubblewrap",
+        "chromium-headless-shell", "firefox-esr", "webkit2gtk-driver", "xvfb", "bubblewrap",
     ]  # fmt: skip
     assert set(system.PACKAGES) <= set(system.FINDERS)
+    monkeypatch.setattr(system, "known_to_apt", lambda package: package != "chromium-headless-shell")
+    assert system.packages(["chromium", "firefox"]) == ["chromium", "firefox-esr"]
+
+
+@pytest.mark.skipif(not shutil.which("apt-cache"), reason="there is no apt")
+def test_apt_is_asked_what_it_knows():
+    assert not system.known_to_apt("qkv-no-such-package")
 
 
 def test_a_person_is_told_what_to_type(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(system.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(system, "known_to_apt", lambda package: True)
     assert system.how_to_get("webkit") == "sudo apt-get install webkit2gtk-driver xvfb"
     monkeypatch.setattr(system.shutil, "which", lambda name: None)
     assert system.how_to_get("firefox") == f"{sys.executable} -m playwright install firefox"

@@ -17,9 +17,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
+# Chromium without windows comes first: the tests take two thirds of the time in it.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX_NAMES = ("firefox-esr", "firefox")
 # The small browser that Debian's WebKitGTK brings, which its driver starts.
 MINI_BROWSERS = tuple(map(str, sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))))
@@ -64,13 +63,23 @@ def bubblewrap() -> str | None:
 
 
 FINDERS = {"chromium": chromium, "firefox": firefox, "webkit": webkit, "bubblewrap": bubblewrap}
-# What Debian calls the packages, where their names are others.
-PACKAGES = {"firefox": ["firefox-esr"], "webkit": ["webkit2gtk-driver", "xvfb"]}
+# What Debian calls the packages, where their names are others and apt knows them.
+PACKAGES = {
+    "chromium": ["chromium-headless-shell"],
+    "firefox": ["firefox-esr"],
+    "webkit": ["webkit2gtk-driver", "xvfb"],
+}
+
+
+def known_to_apt(package: str) -> bool:
+    """Whether there is such a package, by the lists that apt has."""
+    return subprocess.run(["apt-cache", "show", package], check=False, capture_output=True).returncode == 0
 
 
 def packages(names: Iterable[str]) -> list[str]:
     """Debian's packages for these things."""
-    return [package for name in names for package in PACKAGES.get(name, [name])]
+    others = {name: found for name, found in PACKAGES.items() if all(map(known_to_apt, found))}
+    return [package for name in names for package in others.get(name, [name])]
 
 
 def _may_install() -> list[str] | None:
