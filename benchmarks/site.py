@@ -5,7 +5,7 @@
 For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for
 that one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget, which a link
 leads to, is ready (without widgets: until the page is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times
-slower; the longest step of a slider in ms at that CPU, of 20 steps, each the median of five passes; violations that axe
+slower; the longest step of a slider in ms at that CPU, of 20 steps, each the median of nine passes; violations that axe
 finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console.
 
 `--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
@@ -34,7 +34,7 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
-DEFAULTS = ROOT / "_build" / "defaults"
+DEFAULTS = ROOT / "_build" / ".defaults"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 sys.path.insert(0, str(ROOT))
 from tools.system import chromium  # noqa: E402
@@ -209,7 +209,7 @@ def slider_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
         name = slider.evaluate(
             "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? e.ariaLabel}`"
         )
-        passes = [slider.evaluate(STEPS) for _ in range(5)]
+        passes = [slider.evaluate(STEPS) for _ in range(9)]
         longest.append((" ".join(name.split()), max(statistics.median(step) for step in zip(*passes, strict=True))))
     page.context.close()
     return longest

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable]
 PYTEST = [*PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
 TWO = ["-n", "2", "--dist", "loadscope"]
+SHARED_OUT = ["-n", "2", "--dist", "worksteal"]  # a few long modules would else leave one process without work
 
 # One line a step: its name, what it holds, its commands. The site is built before the tests that open it.
 STEPS: list[tuple[str, str, list[list[str]]]] = [
@@ -36,7 +37,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
     ("unit", "the package and the tools", [
-        [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "--ignore=tests/notebooks",
+        [*PYTEST, *SHARED_OUT, "-m", "not browser and not lab and not slow", "--ignore=tests/notebooks",
          "--ignore=tests/colab", "tests"],
     ]),
     ("notebooks", "chapters and exercises run as in Colab, solutions print what they say", [

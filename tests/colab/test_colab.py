@@ -38,9 +38,9 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def colab() -> Path:
-    """The environment's Python; made once for each set of pins, and kept in _build."""
+    """The environment's Python; made once for each set of pins, and kept in _build, hidden from who looks for pages."""
     key = hashlib.sha256(PINS.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    home = ROOT / "_build" / f"colab-{key}"
+    home = ROOT / "_build" / f".colab-{key}"
     python = home / "bin" / "python"
     if not (home / "ready").exists():
         venv.create(home, with_pip=True, clear=True)

@@ -217,7 +217,7 @@ def outcomes(out: Path) -> dict[str, object]:
 def test_a_batch_that_is_killed_goes_on_where_it_stood(tmp_path):
     folder, out = a_class(tmp_path / "in", 24), tmp_path / "out"
     hand_in(folder / "zoe" / "03_scaling.ipynb", []).write_text("no notebook")
-    first = grade(folder, out, start_new_session=True)
+    first = grade(folder, out, "--jobs", "1", start_new_session=True)
     while len(list(out.glob("*/*.html"))) < 5:
         assert first.poll() is None, first.stderr.read()
         time.sleep(0.02)
@@ -225,7 +225,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_stood(tmp_path):
     first.wait()
     before = {path: path.stat().st_mtime_ns for path in out.glob("*/*.json")}
     assert 5 <= len(before) < 24
-    second = grade(folder, out)
+    second = grade(folder, out, "--jobs", "1")
     said, complained = second.communicate(timeout=120)
     assert second.returncode == 1, complained  # zoe's
     assert "24 graded, 1 not" in said

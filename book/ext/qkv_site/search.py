@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from pybtex.backends import plaintext
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
@@ -35,6 +36,7 @@ OUTPUTS = {"cell_code_output"}
 # Letters of each section that are indexed where nothing is explained: who looks for a word wants to read about it.
 MOST = 60
 BRIEF = ("exercises/", "book/instructors-")
+PLAIN = plaintext.Backend()  # asked for by name, it would be sought among all installed packages for every work
 NAME = re.compile(r"[A-Za-z][\w.]*[._]\w+")
 
 
@@ -117,7 +119,7 @@ def works(app: Sphinx) -> Iterator[tuple[str, str, str]]:
         yield (
             citation.citation_id,
             citation.formatted_entry.label,
-            citation.formatted_entry.text.render_as("text")[:100],
+            citation.formatted_entry.text.render(PLAIN)[:100],
         )
 
 
