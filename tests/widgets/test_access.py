@@ -103,6 +103,29 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
     assert small == []
 
 
+CUT_OFF = """() => [...document.querySelectorAll('.qkv-widget')].filter((widget) => {
+  const inside = Math.max(...[...widget.children].map((part) => part.getBoundingClientRect().bottom));
+  return Math.abs(widget.getBoundingClientRect().bottom - 1 - inside) > 1;
+}).map((widget) => widget.dataset.widget)"""
+
+
+def test_the_page_makes_room_for_a_widget_that_is_laid_out_by_itself(open_page: OpenPage):
+    page = open_page(width=800)
+    draw(page, LOOKS)
+    containment = page.evaluate("[...document.querySelectorAll('.qkv-widget')].map((e) => getComputedStyle(e).contain)")
+    assert {part for contain in containment for part in contain.split()} == {"size", "layout", "style"}
+    assert page.evaluate(CUT_OFF) == []
+    for summary in page.locator("summary").all():
+        summary.click()
+    frame(page)
+    assert page.evaluate(CUT_OFF) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    frame(page)
+    assert page.evaluate(CUT_OFF) == []
+    page.emulate_media(media="print")  # where nobody would tell the page of a new height
+    assert page.locator(".qkv-widget").first.evaluate("e => getComputedStyle(e).contain") == "none"
+
+
 @pytest.fixture
 def quiet(open_page: OpenPage) -> Page:
     """A page of all widgets whose reader asks for no motion."""
