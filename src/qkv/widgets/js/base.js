@@ -128,7 +128,7 @@ class View {
 
   /** The page learns the height from here, so that a step of a slider lays out the widget and not the page around it. */
   #keepHeight(height) {
-    this.#root.style.contain = "size layout style";
+    this.#root.classList.add("qkv-sized");
     this.#root.style.containIntrinsicBlockSize = `${height}px`;
   }
 
