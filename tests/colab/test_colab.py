@@ -44,7 +44,7 @@ def colab() -> Path:
     python = home / "bin" / "python"
     if not (home / "ready").exists():
         venv.create(home, with_pip=True, clear=True)
-        run(python, "-m", "pip", "install", "--quiet", "-r", PINS)
+        run(python, "-m", "pip", "install", "--quiet", "--no-compile", "-r", PINS)
         run(python, "-m", "ipykernel", "install", "--sys-prefix", "--name", "python3")
         (home / "ready").touch()
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "qkv")
