@@ -70,7 +70,10 @@ export function softmaxJacobianNorm(weights, temperature = 1) {
   let squares = 0;
   for (let i = 0; i < weights.length; i++) {
     squares += (diagonal[i] / largest) ** 2;
-    for (let j = 0; j < i; j++) squares += 2 * ((weights[i] * weights[j]) / largest) ** 2;
+    for (let j = 0; j < i; j++) {
+      const entry = (weights[i] * weights[j]) / largest;
+      squares += 2 * entry * entry;
+    }
   }
   return (largest * Math.sqrt(squares)) / temperature;
 }
