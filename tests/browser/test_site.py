@@ -147,6 +147,16 @@ def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], p
             assert changes(widget, before), f"{label!r} of {name} shows nothing"
 
 
+def test_the_theme_does_not_reach_into_widgets(visit: Callable[..., Page]):
+    page = visit("chapters/04_softmax_temperature.html")
+    start_widgets(page)
+    indents = page.locator(".qkv-readings dd").evaluate_all(
+        "all => all.map((e) => e.getBoundingClientRect().left - e.previousElementSibling.getBoundingClientRect().left)"
+    )
+    assert indents
+    assert set(indents) == {0}
+
+
 def test_scaling_lab_makes_its_point(visit: Callable[..., Page]):
     page = visit("chapters/03_scaling.html")
     start_widgets(page)
