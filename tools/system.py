@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 # Chromium without windows comes first: the tests take two thirds of the time in it.
@@ -63,12 +63,9 @@ def bubblewrap() -> str | None:
 
 
 FINDERS = {"chromium": chromium, "firefox": firefox, "webkit": webkit, "bubblewrap": bubblewrap}
-# What Debian calls the packages, where their names are others and apt knows them.
-PACKAGES = {
-    "chromium": ["chromium-headless-shell"],
-    "firefox": ["firefox-esr"],
-    "webkit": ["webkit2gtk-driver", "xvfb"],
-}
+# What Debian calls the packages, where their names are others.
+PACKAGES = {"firefox": ["firefox-esr"], "webkit": ["webkit2gtk-driver", "xvfb"]}
+LIGHTER = {"chromium": "chromium-headless-shell"}  # taken where apt knows it: older systems do not
 
 
 def known_to_apt(package: str) -> bool:
@@ -76,10 +73,10 @@ def known_to_apt(package: str) -> bool:
     return subprocess.run(["apt-cache", "show", package], check=False, capture_output=True).returncode == 0
 
 
-def packages(names: Iterable[str]) -> list[str]:
+def packages(names: Sequence[str]) -> list[str]:
     """Debian's packages for these things."""
-    others = {name: found for name, found in PACKAGES.items() if all(map(known_to_apt, found))}
-    return [package for name in names for package in others.get(name, [name])]
+    known = {name: [package] for name, package in LIGHTER.items() if name in names and known_to_apt(package)}
+    return [package for name in names for package in {**PACKAGES, **known}.get(name, [name])]
 
 
 def _may_install() -> list[str] | None:

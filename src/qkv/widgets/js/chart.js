@@ -32,8 +32,8 @@ export const dotMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-dot ${kind}" r="4.5" cx=${pct(x)} cy=${pct(y)} />`;
 
 /** Bars that stand on the drawing area's floor: `bars` are [x, y] of the middles of their tops. One path, drawn at once. */
-export const barMarks = ({ bars, width, kind = "" }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
-  <path class="qkv-bars ${kind}" d=${bars.map(([x, y]) => `M${x - width / 2} 100V${y}h${width}V100z`).join("")} />
+export const barMarks = ({ bars, width }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
+  <path class="qkv-bars" d=${bars.map(([x, y]) => `M${x - width / 2} 100V${y}h${width}V100z`).join("")} />
 </svg>`;
 
 /** Text at a place, moved by whole lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end. */

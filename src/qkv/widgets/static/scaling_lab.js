@@ -5,8 +5,8 @@ function vt(t,n){return t==null||n==null?NaN:t<n?-1:t>n?1:t>=n?0:NaN}function hr
   ${e}
 </figure>`,dn=({label:t,kind:n="",marks:e})=>_`<div class="qkv-plot ${n}"><svg role="img" aria-label=${t}>${e}</svg></div>`,Jn=({points:t,kind:n=""})=>N`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
   <path class="qkv-curve ${n}" d=${Fo(t)} />
-</svg>`,Fo=Ci().digits(1),mn=({x1:t=0,x2:n=100,y1:e=0,y2:i=100,kind:r="qkv-grid"})=>N`<line class=${r} x1=${j(t)} x2=${j(n)} y1=${j(e)} y2=${j(i)} />`,ji=({x:t,y:n,kind:e=""})=>N`<circle class="qkv-dot ${e}" r="4.5" cx=${j(t)} cy=${j(n)} />`,Ui=({bars:t,width:n,kind:e=""})=>N`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
-  <path class="qkv-bars ${e}" d=${t.map(([i,r])=>`M${i-n/2} 100V${r}h${n}V100z`).join("")} />
+</svg>`,Fo=Ci().digits(1),mn=({x1:t=0,x2:n=100,y1:e=0,y2:i=100,kind:r="qkv-grid"})=>N`<line class=${r} x1=${j(t)} x2=${j(n)} y1=${j(e)} y2=${j(i)} />`,ji=({x:t,y:n,kind:e=""})=>N`<circle class="qkv-dot ${e}" r="4.5" cx=${j(t)} cy=${j(n)} />`,Ui=({bars:t,width:n})=>N`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
+  <path class="qkv-bars" d=${t.map(([e,i])=>`M${e-n/2} 100V${i}h${n}V100z`).join("")} />
 </svg>`,yt=({x:t,y:n,dx:e=0,lines:i=0,anchor:r="middle",kind:o="",content:s})=>N`<text class=${o} x=${j(t)} y=${j(n)} dx=${e} dy="${i+.35}em" text-anchor=${r}>${s}</text>`,gn=({scale:t,ticks:n,format:e=String,title:i})=>Xi(t,n,()=>N`
   ${mn({y1:100,kind:"qkv-axis"})}
   ${n.map(r=>yt({x:t(r),y:100,lines:.95,content:e(r)}))}
