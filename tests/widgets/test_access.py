@@ -101,6 +101,10 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
       return [control.closest('.qkv-widget').dataset.widget, target.innerText, width, height];
     }).filter(([, , width, height]) => Math.min(width, height) < 24)""")
     assert small == []
+    cut = page.evaluate(
+        "[...document.querySelectorAll('.qkv-value')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText)"
+    )
+    assert cut == []
 
 
 CUT_OFF = """() => [...document.querySelectorAll('.qkv-widget')].filter((widget) => {
