@@ -102,7 +102,7 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
     }).filter(([, , width, height]) => Math.min(width, height) < 24)""")
     assert small == []
     cut = page.evaluate(
-        "[...document.querySelectorAll('.qkv-value')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText)"
+        "[...document.querySelectorAll('.qkv-value')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.outerHTML)"
     )
     assert cut == []
 
