@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,6 +105,13 @@ def test_a_session_has_no_rights_and_no_network(ask):
         "os.mknod('n', 0o20666, 257)",
     )
     assert set(refused) <= {"OSError", "PermissionError", "ConnectionRefusedError"}
+
+
+def test_python_may_have_been_started_by_a_way_that_is_none_in_there(needs_sandbox, tmp_path):
+    way = os.path.relpath(sys.executable, tmp_path)
+    code = "from qkv.grading import sandbox; print([sandbox.why_not()])"
+    done = subprocess.run([way, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "['']\n", done.stderr
 
 
 def test_it_says_why_there_is_no_sandbox(monkeypatch):

@@ -181,7 +181,8 @@ def bare_command(control: int) -> list[str]:
 def python(control: int, folders: Sequence[str] = (str(INSIDE),), worker: Path = INSIDE / "worker.py") -> list[str]:
     """Python on the worker, alone: no user's packages, no variables; the grader's socket has this descriptor."""
     code = f"import sys, runpy; sys.path[:0] = {list(folders)!r}; runpy.run_path({str(worker)!r}, run_name='__main__')"
-    return [sys.executable, "-I", "-B", "-c", code, str(control)]
+    itself = os.path.abspath(sys.executable)  # it may hold "..", out of a folder that is not there
+    return [itself, "-I", "-B", "-c", code, str(control)]
 
 
 def view(folders: dict[str, str], files: Path | None = None) -> list[str]:

@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from torch import Tensor
 
 import qkv
 from qkv.grading import sandbox
 from qkv.grading.results import Answer
 from qkv.grading.sandboxed import wire
-from qkv.grading.submissions import Work
+from qkv.grading.submissions import Work, code_cells
 from qkv.observing import MAX_TEXT, Case, Odd, Raised, Trace, bounded, digest
 from qkv.questions import questions_of
 from qkv.questions.base import Question
@@ -456,6 +455,5 @@ def solution(chapter: int) -> list[str]:
     package = Path(qkv.__file__).resolve().parent
     for folder in (package / "solutions", package.parents[1] / "solutions"):
         for path in folder.glob(f"{chapter:02}_*.ipynb"):
-            notebook = nbformat.read(path, as_version=4)
-            return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+            return code_cells(path.read_bytes())
     raise FaultError(f"the solution of chapter {chapter} is not there: {package / 'solutions'}")
