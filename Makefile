@@ -63,15 +63,18 @@ clean: ## Remove what was built (the environment stays)
 	rm -rf _build dist
 
 # The two environments. A stamp is newer than the pins it was made from; a half-made environment has no stamp.
-# Python compiles what is imported; pip would compile all that is there, which takes as long as the rest of its work.
+# Two pips at a time put there what is pinned; the last one adds what only this system needs, torch's libraries say. Python
+# compiles what is imported; pip would compile all that is there, which takes as long as the rest of its work.
+INSTALL := $(BIN)/pip install -qq --disable-pip-version-check --no-compile
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "QKV needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Python environment: installing requirements.txt into $(VENV) (once; a minute or two)"
 	@$(PYTHON) -m venv $(VENV) \
 	  || { echo "Python has no venv module here. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-compile -r requirements.txt
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@grep '==' requirements.txt | xargs -P 2 -n 64 $(INSTALL) --no-deps
+	@$(INSTALL) -r requirements.txt
+	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 node_modules/ready: package-lock.json

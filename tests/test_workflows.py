@@ -131,6 +131,11 @@ def test_pins_are_renewed_for_everything_that_is_asked_for():
     assert pins.extras() == ["site", "grade", "dev"]
 
 
+def test_pins_agree_and_nothing_is_missing():
+    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 def test_pins_are_sorted_exact_and_keep_their_head():
     frozen = "torch==2.13.0\nqkv @ file:///course\nanywidget==0.11.0\nPyYAML==6.0.3\n"
     assert pins.pins(frozen, "# why\nold==1\n") == "# why\nanywidget==0.11.0\nPyYAML==6.0.3\ntorch==2.13.0\n"

@@ -17,8 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable]
 PYTEST = [*PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
-TWO = ["-n", "2", "--dist", "loadscope"]
-SHARED_OUT = ["-n", "2", "--dist", "worksteal"]  # a few long modules would else leave one process without work
+# Whoever is done takes over from the other: a few long modules would else leave one process without work.
+TWO = ["-n", "2", "--dist", "worksteal"]
+A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
 
 # One line a step: its name, what it holds, its commands. The site is built before the tests that open it.
 STEPS: list[tuple[str, str, list[list[str]]]] = [
@@ -36,19 +37,14 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         ["node", "tools/bundle.mjs", "--check"],
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
-    ("unit", "the package and the tools", [
-        [*PYTEST, *SHARED_OUT, "-m", "not browser and not lab and not slow", "--ignore=tests/notebooks",
-         "--ignore=tests/colab", "tests"],
+    ("unit", "the package and the tools; chapters and exercises run as in Colab", [
+        [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "tests"],
     ]),
-    ("notebooks", "chapters and exercises run as in Colab, solutions print what they say", [
-        [*PYTEST, "-n", "2", "-m", "not slow", "tests/colab", "tests/notebooks"],
-        [*PYTEST, *TWO, "--nbval", "solutions"],
-    ]),
+    ("notebooks", "solutions print what they say", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
-    ("browser", "the built site in Chromium", [
-        [*PYTEST, *TWO, "-m", "browser and not slow", "tests/browser", "tests/widgets"],
+    ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
+        [*PYTEST, *TWO, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
     ]),
-    ("lab", "the widgets in JupyterLab", [[*PYTEST, "-m", "lab and not slow", "tests/browser"]]),
 ]  # fmt: skip
 SWEEPS: list[tuple[str, str, list[list[str]]]] = [
     ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),

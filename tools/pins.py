@@ -46,7 +46,7 @@ def renew_python() -> None:
         venv.create(home, with_pip=True)
         python = str(next(Path(home).glob("*/python*")))
         subprocess.run([python, "-m", "pip", "install", "-q", "-e", f"{ROOT}[{','.join(extras())}]"], check=True)
-        freeze = [python, "-m", "pip", "freeze", "--exclude-editable"]
+        freeze = [python, "-m", "pip", "freeze", "--all", "--exclude-editable", "--exclude", "pip"]
         frozen = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
     requirements = ROOT / "requirements.txt"
     requirements.write_text(pins(frozen, requirements.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,5 +1,6 @@
 """A real Chromium on the really built site."""
 
+import contextlib
 import functools
 import http.server
 import threading
@@ -27,6 +28,10 @@ def site() -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Say nothing: pytest's output is for the tests."""
+
+        def copyfile(self, *files: object) -> None:
+            with contextlib.suppress(ConnectionError):  # a page that is left has no use for it any more
+                super().copyfile(*files)
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -13,28 +13,38 @@ from pathlib import Path
 import nbformat
 import pytest
 from filelock import FileLock
+from nbclient import NotebookClient
 
 from tools import publish
 
 ROOT = Path(__file__).resolve().parents[2]
 PINS = Path(__file__).with_name("requirements.txt")
 PAGES = list(publish.pages())
-RUN = """
-import sys, nbformat
-from nbclient import NotebookClient
-notebook = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": "."}}).execute()
-outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-sys.exit("".join(output["text"] for output in outputs if output.get("name") == "stderr") or 0)
-"""
+KERNEL = "colab"
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Output of a command that must succeed, in an environment that knows nothing of this repository."""
-    clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    done = subprocess.run([*map(str, command)], cwd=cwd, env=clean, capture_output=True, text=True)
+def clean() -> dict[str, str]:
+    """The variables of an environment that knows nothing of this repository."""
+    return {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+
+
+def run(*command: str | Path) -> str:
+    """Output of a command that must succeed."""
+    done = subprocess.run([*map(str, command)], cwd=ROOT, env=clean(), capture_output=True, text=True)
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
+
+
+def execute(notebook: nbformat.NotebookNode, python: Path, folder: Path) -> None:
+    """Run a notebook in a kernel of that Python; no cell may raise, or write what a reader would see in red."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(python.parents[1] / "share" / "jupyter"))
+        client = NotebookClient(
+            notebook, timeout=120, kernel_name=KERNEL, resources={"metadata": {"path": str(folder)}}
+        )
+        client.execute(env=clean())
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
 
 
 def colab() -> Path:
@@ -45,7 +55,7 @@ def colab() -> Path:
     if not (home / "ready").exists():
         venv.create(home, with_pip=True, clear=True)
         run(python, "-m", "pip", "install", "--quiet", "--no-compile", "-r", PINS)
-        run(python, "-m", "ipykernel", "install", "--sys-prefix", "--name", "python3")
+        run(python, "-m", "ipykernel", "install", "--sys-prefix", "--name", KERNEL)
         (home / "ready").touch()
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "qkv")
     return python
@@ -62,8 +72,7 @@ def install(python: Path, home: Path) -> None:
         before = run(python, "-m", "pip", "freeze", "--all")
         notebook = nbformat.read(home / "notebooks" / f"{PAGES[0]}.ipynb", as_version=4)
         notebook.cells = [cell for cell in notebook.cells if "setup" in cell.metadata.get("tags", [])]
-        nbformat.write(notebook, home / "setup.ipynb")
-        run(python, "-c", RUN, home / "setup.ipynb", cwd=home)
+        execute(notebook, python, home)
         server.shutdown()
     after = run(python, "-m", "pip", "freeze", "--all")
     changed = set(after.splitlines()) ^ set(before.splitlines())
@@ -90,5 +99,5 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.parametrize("page", PAGES)
 def test_notebook_runs_from_an_empty_folder(installed: tuple[Path, Path], page: str, tmp_path: Path):
     python, notebooks = installed
-    run(python, "-c", RUN, notebooks / f"{page}.ipynb", cwd=tmp_path)
+    execute(nbformat.read(notebooks / f"{page}.ipynb", as_version=4), python, tmp_path)
     assert list(tmp_path.iterdir()) == [], "a notebook must leave nothing beside itself"
