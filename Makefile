@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+unexport PYTHONDONTWRITEBYTECODE # what is imported is compiled once, for pip does not (below)
 
 .DEFAULT_GOAL := help
 .PHONY: help book site publish lab grade test test-all test-the-tests build format release pins clean
