@@ -122,7 +122,7 @@ class View {
     this.#orFail(() => {
       render(this.#parts.view(this.#state, this.#set, this.#id), this.#body);
       this.#root.dataset.state = "ready";
-      this.#speaker.say(this.#parts.says?.(this.#state));
+      this.#speaker.say(() => this.#parts.says?.(this.#state) ?? "");
     });
   }
 
@@ -148,21 +148,22 @@ class View {
   }
 }
 
-/** Lets a screen reader hear the last sentence once nothing has changed for a while, and nothing at the start. */
+/** Lets a screen reader hear a sentence once nothing has changed for a while, if it is a new one, and none at the start. */
 class Speaker {
   static PAUSE = 700;
   element = Object.assign(document.createElement("p"), { className: "qkv-unseen", role: "status", ariaLive: "polite" });
   #last;
   #timer = 0;
 
-  say(sentence) {
-    if (sentence === this.#last) return;
+  /** The sentence is made when it is said: no step of a slider waits for it. */
+  say(make) {
     clearTimeout(this.#timer);
-    if (this.#last !== undefined) {
-      this.#timer = setTimeout(() => {
-        this.element.textContent = sentence;
-      }, Speaker.PAUSE);
-    }
+    if (this.#last === undefined) this.#last = make();
+    else this.#timer = setTimeout(() => this.#speak(make()), Speaker.PAUSE);
+  }
+
+  #speak(sentence) {
+    if (sentence !== this.#last) this.element.textContent = sentence;
     this.#last = sentence;
   }
 

@@ -47,7 +47,7 @@ export default widget("ScalingLab", {
   view: (state, set) => html`
     ${controls(state, set)}
     <div class="qkv-scaling">
-      ${scoresPanel(state)} ${weightsPanel(state)} ${METRICS.map((metric) => metricPanel(metric, state))}
+      ${scoresPanel(state)} ${weightsPanel(state)} ${METRICS.map((metric, i) => metricPanel(metric, sample(state.seed).curves[i], state))}
     </div>
     <p class="qkv-note">
       Sample ${state.seed}: 16 sequences of 16 tokens, every entry drawn on its own from a standard normal.
@@ -55,10 +55,10 @@ export default widget("ScalingLab", {
     ${tables(() => numbers(state))}`,
 });
 
-/** The sample of a seed at every d_k, and the table of it: worked out once, so that a step of the slider only draws. */
+/** The sample of a seed at every d_k, its table and the curves of its metrics: worked out once, so that a step only draws. */
 const sample = remember((seed) => {
   const levels = scalingExperiment(seed);
-  return { levels, rows: levels.map(tableRow) };
+  return { levels, rows: levels.map(tableRow), curves: METRICS.map((metric) => curvesOf(metric, levels)) };
 });
 
 const tableRow = ({ d_k, plain, scaled }) => [
@@ -66,6 +66,12 @@ const tableRow = ({ d_k, plain, scaled }) => [
   ...["std", ...METRICS.map(({ key }) => key)].map((key) => `${num(plain[key])} → ${num(scaled[key])}`),
 ];
 
+const outlines = remember((setting) => {
+  const state = JSON.parse(setting);
+  return outline(current(state).scores, expectedStd(state) / 4);
+}, 2 * D_KS.length);
+
+const expectedStd = ({ d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
 const current = ({ seed, d_k, scaled }) => sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
 
 const controls = ({ d_k, scaled, seed }, set) => html`<div class="qkv-controls">
@@ -85,13 +91,14 @@ const controls = ({ d_k, scaled, seed }, set) => html`<div class="qkv-controls">
 
 function scoresPanel(state) {
   const { scores, std } = current(state);
-  const expected = state.scaled ? 1 : Math.sqrt(state.d_k);
+  const { seed, d_k, scaled } = state;
+  const expected = expectedStd(state);
   const marks = [
     xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
-    curve({ points: outline(scores, expected / 4), kind: "qkv-scores" }),
+    curve({ points: outlines(JSON.stringify({ seed, d_k, scaled })), kind: "qkv-scores" }),
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
-  const source = state.scaled ? "" : html`√${state.d_k} = `;
+  const source = scaled ? "" : html`√${d_k} = `;
   return panel({
     title: "all scores",
     reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}</small>`,
@@ -128,23 +135,27 @@ function weightsPanel(state) {
   });
 }
 
-function metricPanel({ key, name, unit, top, ticks, places }, state) {
+/** A metric against d_k, both ways: the same wherever the slider stands. */
+function curvesOf({ key, top }, levels) {
+  const height = scaleLinear([0, top], [100, 0]);
+  const points = (way) => levels.map((level) => [size(level.d_k), height(level[way][key])]);
+  return { height, plain: points("plain"), scaled: points("scaled") };
+}
+
+function metricPanel({ key, name, unit, ticks, places }, { height, plain, scaled }, state) {
   const value = current(state)[key];
   const shown = num(value, { places });
-  const height = scaleLinear([0, top], [100, 0]);
-  const points = (way) => sample(state.seed).levels.map((level) => [size(level.d_k), height(level[way][key])]);
-  const ways = { plain: points("plain"), scaled: points("scaled") };
   const now = state.scaled ? "scaled" : "plain";
   const marks = [
     yAxis({ scale: height, ticks }),
     xAxis({ scale: size, ticks: [1, 32, 1024], title: DK_IN_PLOT }),
     rule({ x1: size(state.d_k), x2: size(state.d_k), kind: "qkv-here" }),
-    Object.entries(ways).map(([way, line]) =>
+    Object.entries({ plain, scaled }).map(([way, line]) =>
       curve({ points: line, kind: `qkv-${way} ${way === now ? "qkv-now" : ""}` }),
     ),
     dotMark({ x: size(state.d_k), y: height(value) }),
-    words({ x: 100, y: ways.plain.at(-1)[1], dx: 7, anchor: "start", content: "as is" }),
-    words({ x: 100, y: ways.scaled.at(-1)[1], dx: 7, anchor: "start", content: svg`÷ √${DK_IN_PLOT}` }),
+    words({ x: 100, y: plain.at(-1)[1], dx: 7, anchor: "start", content: "as is" }),
+    words({ x: 100, y: scaled.at(-1)[1], dx: 7, anchor: "start", content: svg`÷ √${DK_IN_PLOT}` }),
   ];
   return panel({
     title: `mean ${name}`,
