@@ -26,18 +26,14 @@ CORE = """async () => {
   };
   const shown = (widget) => {
     const copy = widget.cloneNode(true);
-    for (const part of copy.querySelectorAll("input, select, [aria-live]")) part.remove();
+    for (const part of copy.querySelectorAll("input, [aria-live]")) part.remove();
     return copy.innerHTML;
   };
   const use = (control) => {
     control.focus();
-    if (control.matches("[type=range], select")) {
-      const [key, last] = control.matches("select")
-        ? ["selectedIndex", control.options.length - 1] : ["value", Number(control.max)];
-      const now = Number(control[key]);
-      control[key] = String(now === last ? now - 1 : now + 1);
+    if (control.type === "range") {
+      control.value = String(control.value === control.max ? control.value - 1 : Number(control.value) + 1);
       control.dispatchEvent(new Event("input", { bubbles: true }));
-      control.dispatchEvent(new Event("change", { bubbles: true }));
     } else if (control.matches("[type=number]")) {
       control.value = control.value === "1" ? "2" : "1";
       control.dispatchEvent(new Event("change", { bubbles: true }));
@@ -48,7 +44,7 @@ CORE = """async () => {
     const name = slot.dataset.for;
     await until(() => slot.querySelector(".qkv-widget")?.dataset.state === "ready", `${name} does not start`);
     const widget = slot.querySelector(".qkv-widget");
-    for (const control of widget.querySelectorAll("input, select, button")) {
+    for (const control of widget.querySelectorAll("input, button")) {
       if (!control.isConnected || control.disabled || (control.type === "radio" && control.checked)) continue;
       const before = shown(widget);
       const label = control.labels?.[0]?.innerText || control.ariaLabel || control.innerText;

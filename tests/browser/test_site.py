@@ -106,15 +106,14 @@ KEYS = """control => {
   const kind = control.type || control.tagName.toLowerCase();
   if (control.disabled || (kind === "radio" && control.checked)) return null;
   const label = control.labels?.[0]?.innerText || control.ariaLabel || control.innerText;
-  const ranges = { range: ["ArrowLeft", "ArrowRight"], "select-one": ["ArrowUp", "ArrowDown"] };
-  const atEnd = kind === "range" ? control.value === control.max : control.selectedIndex === control.length - 1;
-  const keys = kind in ranges ? ranges[kind][atEnd ? 0 : 1] : kind in { checkbox: 1, radio: 1 } ? "Space" : "Enter";
+  const away = control.value === control.max ? "ArrowLeft" : "ArrowRight";
+  const keys = { range: away, checkbox: "Space", radio: "Space" }[kind] ?? "Enter";
   const text = kind in { number: 1, text: 1 } ? (control.value === "1" ? "2" : "1") : null;
   return { label, keys, text };
 }"""
 SHOWN = """root => {
   const copy = root.cloneNode(true);
-  copy.querySelectorAll('input, select, [aria-live]').forEach(e => e.remove());
+  copy.querySelectorAll('input, [aria-live]').forEach(e => e.remove());
   return copy.innerHTML;
 }"""
 # Whether a widget comes to show something else than `before` within two seconds.
@@ -133,7 +132,7 @@ def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], p
     page = visit(path, viewport=PHONE)
     for widget in start_widgets(page):
         name = widget.get_attribute("data-widget")
-        controls = widget.locator("input, select, button, textarea").all()
+        controls = widget.locator("input, button").all()
         assert controls, f"{name} has no control"
         for index, control in enumerate(controls):
             use = control.evaluate(KEYS) if control.is_visible() else None  # another control may have taken it away
@@ -146,6 +145,29 @@ def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], p
                 control.fill(use["text"])
             page.keyboard.press(use["keys"])
             assert widget.evaluate(CHANGES, before), f"{use['label']!r} of {name} shows nothing"
+
+
+STEP = """slider => {
+  slider.value = slider.value === slider.max ? slider.min : slider.max;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+}"""
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_a_step_of_a_slider_lays_out_the_widget_and_not_the_page(
+    visit: Callable[..., Page], browser: Browser, path: str
+):
+    page = visit(path)
+    start_widgets(page)
+    for slider in page.locator(".qkv-widget input[type=range]").all():
+        browser.start_tracing(page=page, categories=["devtools.timeline"])
+        slider.evaluate(STEP)
+        events = json.loads(browser.stop_tracing())["traceEvents"]
+        layouts = sorted((event for event in events if event["name"] == "Layout"), key=lambda event: event["ts"])
+        roots = layouts[0]["args"]["endData"]["layoutRoots"]  # of the step; another follows where the widget has grown
+        name = slider.evaluate("e => e.labels[0].innerText")
+        assert all(root["depth"] > 1 for root in roots), f"{name}: the whole page is laid out"
 
 
 def test_the_theme_does_not_reach_into_widgets(visit: Callable[..., Page]):

@@ -4,8 +4,7 @@ import { host, Model } from "../../book/static/host.js";
 import * as base from "../../src/qkv/widgets/js/base.js";
 import scalingLab from "../../src/qkv/widgets/js/scaling_lab.js";
 
-const { button, choices, html, logSlider, num, numberInput, readings, select, slider, stepSlider, tables, toggle } =
-  base;
+const { button, choices, html, logSlider, num, numberInput, readings, slider, stepSlider, tables, toggle } = base;
 
 const counts = { views: 0, tidied: 0, saved: 0 };
 
@@ -29,12 +28,6 @@ const toy = base.widget("Toy", {
       ${choices({
         label: "kind",
         name: `${id}-kind`,
-        value: kind,
-        options: ["causal", "window"].map((value) => ({ value, label: value })),
-        onChange: (value) => set({ kind: value }),
-      })}
-      ${select({
-        label: "kind again",
         value: kind,
         options: ["causal", "window"].map((value) => ({ value, label: value })),
         onChange: (value) => set({ kind: value }),

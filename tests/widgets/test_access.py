@@ -140,7 +140,7 @@ def quiet(open_page: OpenPage) -> Page:
 
 def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
     splitter = quiet.locator('[data-widget="HeadSplitter"]')
-    splitter.get_by_role("combobox").select_option(index=2)
+    splitter.get_by_role("radio", name="out: right way in, reshape out").check()
     frame(quiet)
     assert quiet.evaluate("document.getAnimations().length") == 0
 
@@ -151,7 +151,7 @@ def test_entries_glide_when_another_way_is_chosen_and_not_while_a_slider_moves(o
     page.get_by_role("slider").press("ArrowRight")
     frame(page)
     assert page.evaluate("document.getAnimations().length") == 0
-    page.get_by_role("combobox").select_option(index=2)
+    page.get_by_role("radio", name="out: right way in, reshape out").check()
     frame(page)
     assert page.evaluate("document.getAnimations().length") > 0
 

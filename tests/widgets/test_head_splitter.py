@@ -149,11 +149,12 @@ def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
 
 def test_both_examples_are_shown_where_they_meet(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    assert page.get_by_role("radio").count() == 4
-    page.get_by_role("combobox").select_option(index=3)
+    tokens = page.get_by_role("group", name="the sheet of values: nudge one token").get_by_role("radio")
+    assert tokens.count() == 4
+    page.get_by_role("radio", name="first: reshape to (H, B, n, d_head)").check()
     frame(page)
     assert page.evaluate("it.model.get('wrong')") == "heads first"
-    assert page.get_by_role("radio").count() == 8
+    assert tokens.count() == 8
     assert 'Heard where it must not be: "I"' in page.locator('[data-number="wrong"]').inner_text()
     page.get_by_role("radio", name="I", exact=True).check()
     frame(page)

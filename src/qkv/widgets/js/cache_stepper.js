@@ -1,11 +1,11 @@
 import {
   button,
+  choices,
   html,
   nothing,
   num,
   panel,
   powersOfTwo,
-  select,
   slider,
   stepSlider,
   svg,
@@ -44,12 +44,12 @@ export default widget("CacheStepper", {
     const [cached, plain] = [run(state, true), run(state, false)];
     return `${title(state)} With a cache ${rows(cached.rows.length)} computed, ${cost(state, cached)} multiply-adds. Without one ${rows(plain.rows.length)}, ${cost(state, plain)}.`;
   },
-  view: (state, set) => html`
+  view: (state, set, id) => html`
     ${controls(state, set)}
     ${story(state)}
     <div class="qkv-kv-sheets">${sheet(state, true)} ${sheet(state, false)}</div>
     ${legend}
-    ${whose(state, set)}
+    ${whose(state, set, id)}
     ${counters(state)}
     ${farOn(state, set)}
     ${tables(() => [everyStep(state)])}`,
@@ -121,20 +121,21 @@ const controls = (state, set) => html`<div class="qkv-controls">
     ${button({ label: "next", disabled: state.step === LAST, onClick: () => set({ step: state.step + 1, playing: false }) })}
     ${button({ label: state.playing ? "pause" : "play", onClick: () => set(state.playing ? { playing: false } : next(state)) })}
   </div>
-  ${select({
-    label: "the second prompt changes",
+  ${slider({
+    label: "second prompt",
     value: state.changed,
-    options: [
-      { value: 0, label: "nothing" },
-      ...TEXT.map((word, i) => ({ value: i + 1, label: `word ${i + 1}: ${word} → ${INSTEAD[i]}` })),
-    ],
-    onChange: (changed) => set({ changed }),
+    min: 0,
+    max: TEXT.length,
+    text: state.changed ? `${TEXT[state.changed - 1]} → ${INSTEAD[state.changed - 1]}` : "the same",
+    ends: ["the same", "another last word"],
+    onInput: (changed) => set({ changed }),
   })}
 </div>`;
 
-const whose = ({ model }, set) => html`<div class="qkv-controls">
-  ${select({
+const whose = ({ model }, set, id) => html`<div class="qkv-controls">
+  ${choices({
     label: "whose work is counted",
+    name: `${id}-model`,
     value: model,
     options: Object.keys(MODELS).map((name) => ({
       value: name,

@@ -65,7 +65,9 @@ export const toggle = ({ label, checked, onChange }) => html`<label class="qkv-c
   <span>${label}</span>
 </label>`;
 
-/** One of a few, all in sight: `options` are { value, label }; `name` starts with the view's id. */
+/** One of a few, all in sight: `options` are { value, label }; `name` starts with the view's id.
+ *
+ * Never a <select>: while one is in a widget, Chromium lays out the whole page at every step of a slider beside it. */
 export const choices = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control qkv-choices">
   <legend class="qkv-label">${label}</legend>
   <div>${options.map(
@@ -75,14 +77,6 @@ export const choices = ({ label, name, value, options, onChange }) => html`<fiel
     </label>`,
   )}</div>
 </fieldset>`;
-
-/** One of many, in a list that opens. */
-export const select = ({ label, value, options, onChange }) => html`<label class="qkv-control qkv-select">
-  <span class="qkv-label">${label}</span>
-  <select @change=${(event) => onChange(options[event.target.selectedIndex].value)}>
-    ${options.map((option) => html`<option .selected=${live(option.value === value)}>${option.label}</option>`)}
-  </select>
-</label>`;
 
 /** A number typed by hand; what is not one, or lies outside, gives way to the value before. A cell's label is not drawn. */
 export const numberInput = ({

@@ -1,6 +1,6 @@
 import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
-import { html, num, powersOfTwo, select, stepSlider, tables, toggle, widget } from "./base.js";
+import { choices, html, num, powersOfTwo, stepSlider, tables, toggle, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -28,7 +28,7 @@ export default widget("HeadSplitter", {
   own: { memo: {}, gliding: false },
   says: (state) => verdict(state, state.wrong),
   view: (state, set, id) => html`
-    ${controls(state, set)}
+    ${controls(state, set, id)}
     <div class="qkv-top ${shown(state).length > 1 ? "qkv-both" : ""}">
       ${guard([state.nudged, shown(state).length], () => input(state, set, id))}
       <p class="qkv-note">
@@ -40,9 +40,15 @@ export default widget("HeadSplitter", {
     ${tables(() => numbers(state))}`,
 });
 
-const controls = ({ n_heads, wrong, causal }, set) => html`<div class="qkv-controls">
+const controls = ({ n_heads, wrong, causal }, set, id) => html`<div class="qkv-controls">
   ${stepSlider({ label: HEADS, value: n_heads, values: powersOfTwo(3), onInput: (value) => set({ n_heads: value, gliding: false }) })}
-  ${select({ label: "the wrong way shown", value: wrong, options: WRONG, onChange: (value) => set({ wrong: value, gliding: true }) })}
+  ${choices({
+    label: "the wrong way shown",
+    name: `${id}-wrong`,
+    value: wrong,
+    options: WRONG,
+    onChange: (value) => set({ wrong: value, gliding: true }),
+  })}
   ${toggle({
     label: "rows of a head see only themselves and the rows above",
     checked: causal,

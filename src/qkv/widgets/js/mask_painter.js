@@ -1,6 +1,6 @@
 import { live } from "lit-html/directives/live.js";
 import { repeat } from "lit-html/directives/repeat.js";
-import { button, choices, html, nothing, num, select, slider, tables, widget } from "./base.js";
+import { button, choices, html, nothing, num, slider, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
 
 const PRESETS = [
@@ -66,7 +66,13 @@ function controls(state, set, id) {
     ${preset === "window" ? slider({ label: "tokens in the window", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
     ${preset === "padding" ? slider({ label: "real tokens", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
     ${slider({ label: "queries: the last tokens", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
-    ${select({ label: "how it is applied", value: method, options: METHODS, onChange: (value) => set({ method: value }) })}
+    ${choices({
+      label: "how it is applied",
+      name: `${id}-method`,
+      value: method,
+      options: METHODS,
+      onChange: (value) => set({ method: value }),
+    })}
     ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
   </div>`;
 }

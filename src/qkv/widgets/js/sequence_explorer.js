@@ -1,17 +1,4 @@
-import {
-  choices,
-  html,
-  nothing,
-  num,
-  remember,
-  select,
-  slider,
-  stepSlider,
-  svg,
-  tables,
-  toggle,
-  widget,
-} from "./base.js";
+import { choices, html, nothing, num, remember, slider, stepSlider, svg, tables, toggle, widget } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
 import { bandEnergies, climbingTone, frameSignal, imagePatches } from "./maths.js";
 
@@ -124,9 +111,10 @@ const KINDS = {
         ${SENTENCES[sentence].tokens.map((token, i) => html`<span class=${i === row ? "qkv-piece" : ""}>${token}</span> `)}
       </p>
       ${SENTENCES[sentence].gloss ? html`<p class="qkv-note">${SENTENCES[sentence].gloss}</p>` : nothing}`,
-    settings: ({ sentence, embedded }, set) => html`
-      ${select({
+    settings: ({ sentence, embedded }, set, id) => html`
+      ${choices({
         label: "sentence",
+        name: `${id}-sentence`,
         value: sentence,
         options: SENTENCES.map(({ tokens }, value) => ({ value, label: tokens.join(value === 1 ? "" : " ") })),
         onChange: (value) => set({ sentence: value }),
@@ -159,9 +147,10 @@ const KINDS = {
     },
     columns: () => `one for each kind: ${ATOMS.join(", ")}`,
     drawn: drawMolecule,
-    settings: ({ molecule }, set) =>
-      select({
+    settings: ({ molecule }, set, id) =>
+      choices({
         label: "molecule",
+        name: `${id}-molecule`,
         value: molecule,
         options: Object.keys(MOLECULES).map((name) => ({ value: name, label: name })),
         onChange: (value) => set({ molecule: value }),
@@ -214,7 +203,7 @@ export default widget("SequenceExplorer", {
           options: Object.keys(KINDS).map((value) => ({ value, label: value })),
           onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
         })}
-        ${kind.settings(state, set)}
+        ${kind.settings(state, set, id)}
       </div>
       <div class="qkv-two-forms">
         <div class="qkv-object">${kind.drawn(state, seen.row)}</div>
