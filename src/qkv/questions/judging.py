@@ -329,14 +329,15 @@ class _Judgement:
         for types, text, slug, question in CAUSES:
             if raised and re.fullmatch(types, raised.type) and re.search(text, raised.text):
                 return slug, f" {question}"
-        return _cause_of_a_product(raised.text) if raised else (None, "")
+        causes = [_cause_of_a_product(seen.text) for j in self.ordinary if (seen := self.seen[j].raised)]
+        return _what_most_say(_cause_of_a_product(raised.text), causes) if raised else (None, "")
 
     def cause_of_a_shape(self, difference: Difference) -> tuple[str | None, str]:
-        """Name what a wrong shape gives away, where most cases say the same: one alone may be a coincidence."""
+        """Name what a wrong shape gives away."""
         shapes = [(d.seen.shape, d.want.shape) for found in self.found for d in found if d.kind == "shape"]
         causes = [_cause_of_a_shape(tuple(seen), tuple(want)) for seen, want in shapes]
         cause = _cause_of_a_shape(tuple(difference.seen.shape), tuple(difference.want.shape))
-        return cause if causes.count(cause) >= 0.7 * len(causes) > 1 else (None, "")
+        return _what_most_say(cause, causes) if len(causes) > 1 else (None, "")
 
     def slug_of(self, difference: Difference) -> str | None:
         if difference.kind == "generator":
@@ -390,6 +391,11 @@ class _Judgement:
                 if isinstance(s, Tensor) and isinstance(w, Tensor) and s.shape == w.shape and s.numel():
                     laid.append(Pair(self.cases[i], s, w))
         return laid
+
+
+def _what_most_say(cause: tuple[str | None, str], causes: Sequence[tuple[str | None, str]]) -> tuple[str | None, str]:
+    """The cause, where most cases have the same: sizes that are equal by chance in one case say nothing."""
+    return cause if causes.count(cause) >= 0.7 * len(causes) else (None, "")
 
 
 def _cause_of_a_product(text: str) -> tuple[str | None, str]:

@@ -26,6 +26,7 @@ import { heatmap, whenColoursChange } from "./heatmap.js";
 import { alibiBias, dot, normals, placedScores, sinusoidalEncoding } from "./maths.js";
 
 const LAST = 127;
+const SMALLEST_BASE = 10;
 const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
 const D = html`<var>d</var>`;
 const SCHEMES = [
@@ -66,8 +67,8 @@ const worlds = remember((setting) => {
   const { scheme, d, base, head, words } = JSON.parse(setting);
   const pair = words ? WORDS.map((features) => features.slice(0, d)) : null;
   const placed = placedScores({ scheme, d, base, head, words: pair });
-  return { ...placed, pair, setting, limits: limits(scheme, words, placed.score) };
-}, 12);
+  return { ...placed, pair, setting, reach: reach(scheme, words, placed.score) };
+}, 24);
 
 function world({ scheme, d, base, head, words }) {
   const used = scheme === "alibi" ? { base: 10_000, head } : { base, head: 1 };
@@ -75,13 +76,18 @@ function world({ scheme, d, base, head, words }) {
 }
 
 /** Lowest and highest score of the curves, from a sample of places: the same wherever the handles are. */
-function limits(scheme, words, score) {
+function reach(scheme, words, score) {
   const content = score(0, 0);
   if (scheme === "alibi") return [Math.min(content, 0) - 64, Math.max(content, 0)];
   const places = scheme === "sinusoidal" && words ? [0, 32, 64, 96, 127] : [0];
   const distances = words ? EVEN : EVEN.filter((distance) => distance <= 0); // without words its sign is all the same
   const [low, high] = extent(places.flatMap((t) => distances.map((distance) => score(t, t - distance))));
   return [Math.min(0, low), Math.max(0, high)];
+}
+
+/** What the axis spans. The smallest base swings furthest: with room for that, the axis stands while the base moves. */
+function limits({ scheme, d, base, head, words }) {
+  return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).reach));
 }
 
 const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
@@ -141,7 +147,13 @@ const featuresSlider = ({ d }, set) =>
   });
 
 const baseSlider = ({ base }, set) =>
-  logSlider({ label: "base", value: base, min: 10, max: 1_000_000, onInput: (value) => set({ base: value }) });
+  logSlider({
+    label: "base",
+    value: base,
+    min: SMALLEST_BASE,
+    max: 1_000_000,
+    onInput: (value) => set({ base: value }),
+  });
 
 const headSlider = ({ head }, set) =>
   slider({ label: "head", value: head, min: 1, max: 8, onInput: (value) => set({ head: value }) });
@@ -217,7 +229,7 @@ function pictured(state) {
 const distanceAxis = scaleLinear([-LAST, LAST], [0, 100]);
 const placeAxis = scaleLinear([0, LAST], [0, 100]);
 const scoreAxis = (state) => {
-  const axis = scaleLinear(world(state).limits, [100, 0]);
+  const axis = scaleLinear(limits(state), [100, 0]);
   return state.scheme === "alibi" ? axis : axis.nice(4);
 };
 
