@@ -147,30 +147,6 @@ def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], p
             assert widget.evaluate(CHANGES, before), f"{use['label']!r} of {name} shows nothing"
 
 
-STEP = """slider => {
-  slider.value = slider.value === slider.max ? slider.min : slider.max;
-  slider.dispatchEvent(new Event("input", { bubbles: true }));
-  return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-}"""
-
-
-@pytest.mark.parametrize("path", CHAPTERS)
-def test_a_step_of_a_slider_lays_out_the_widget_and_not_the_page(
-    visit: Callable[..., Page], browser: Browser, path: str
-):
-    page = visit(path)
-    start_widgets(page)
-    for slider in page.locator(".qkv-widget input[type=range]").all():
-        browser.start_tracing(page=page, categories=["devtools.timeline"])
-        for _ in range(3):
-            slider.evaluate(STEP)
-        events = json.loads(browser.stop_tracing())["traceEvents"]
-        roots = [event["args"]["endData"]["layoutRoots"] for event in events if event["name"] == "Layout"]
-        # The page is laid out as well where the widget has grown, and for whatever else goes on in it.
-        apart = [all(root["depth"] > 1 for root in each) for each in roots]
-        assert any(apart), f"{slider.evaluate('e => e.labels[0].innerText')}: the whole page is laid out every time"
-
-
 def test_the_theme_does_not_reach_into_widgets(visit: Callable[..., Page]):
     page = visit("chapters/04_softmax_temperature.html")
     start_widgets(page)

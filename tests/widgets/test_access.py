@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import qkv.widgets
 from qkv.widgets.base import Widget, _own_traits
@@ -128,6 +128,28 @@ def test_the_page_makes_room_for_a_widget_that_is_laid_out_by_itself(open_page: 
     assert page.evaluate(CUT_OFF) == []
     page.emulate_media(media="print")  # where nobody would tell the page of a new height
     assert page.locator(".qkv-widget").first.evaluate("e => getComputedStyle(e).contain") == "none"
+
+
+STEP = """slider => {
+  slider.value = slider.value === slider.max ? slider.min : slider.max;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+}"""
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_a_step_of_a_slider_lays_out_the_widget_and_not_the_page(open_page: OpenPage, browser: Browser, name: str):
+    page = open_page(width=800)
+    draw(page, [(name, {})])
+    for slider in page.locator("input[type=range]").all():
+        browser.start_tracing(page=page, categories=["devtools.timeline"])
+        for _ in range(3):
+            slider.evaluate(STEP)
+        events = json.loads(browser.stop_tracing())["traceEvents"]
+        roots = [event["args"]["endData"]["layoutRoots"] for event in events if event["name"] == "Layout"]
+        # The page is laid out as well where the widget has grown.
+        apart = [all(root["depth"] > 1 for root in each) for each in roots]
+        assert any(apart), f"{slider.evaluate('e => e.labels[0].innerText')}: the whole page is laid out every time"
 
 
 @pytest.fixture
