@@ -58,10 +58,15 @@ def test_every_twin_is_rejected_by_its_own_name(question: Question):
     assert not misnamed(question, [*question.misconceptions] * 10)
 
 
+# Each mends the other: products that are not summed are right once their last axis is summed over, keys or not.
+MENDED = {("not-summed", "summed-over-keys")}
+
+
 def pairs_of(question: Question) -> list[tuple[Misconception, Misconception]]:
-    """Ideas that one answer can have at once."""
+    """Ideas that one answer can have at once, and be wrong."""
     joinable = [idea for idea in question.misconceptions if idea.knobs and not idea.alone]
-    return [(a, b) for a, b in combinations(joinable, 2) if not set(a.knobs) & set(b.knobs)]
+    pairs = [(a, b) for a, b in combinations(joinable, 2) if not set(a.knobs) & set(b.knobs)]
+    return [(a, b) for a, b in pairs if (a.slug, b.slug) not in MENDED]
 
 
 @pytest.mark.parametrize("most", [PAIRS_AT_ONCE, pytest.param(100, marks=pytest.mark.slow)])
