@@ -64,7 +64,7 @@ clean: ## Remove what was built (the environment stays)
 	rm -rf _build dist
 
 # The two environments. A stamp is newer than the pins it was made from; a half-made environment has no stamp.
-# Two pips at a time put there what is pinned; the last one adds what only this system needs, torch's libraries say. Python
+# Two pips at a time install what is pinned; the last one adds what only this system needs, such as torch's libraries. Python
 # compiles what is imported; pip would compile all that is there, which takes as long as the rest of its work.
 INSTALL := $(BIN)/pip install -qq --disable-pip-version-check --no-compile
 $(VENV)/ready: requirements.txt pyproject.toml

@@ -155,6 +155,8 @@ def test_the_theme_does_not_reach_into_widgets(visit: Callable[..., Page]):
     )
     assert indents
     assert set(indents) == {0}
+    below = page.locator(".qkv-tables").evaluate_all("all => all.map((e) => getComputedStyle(e).marginBottom)")
+    assert set(below) == {"0px"}
 
 
 def test_scaling_lab_makes_its_point(visit: Callable[..., Page]):
