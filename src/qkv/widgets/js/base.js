@@ -21,6 +21,7 @@ import { html, nothing, render, svg } from "lit-html";
 export * from "./chart.js";
 export * from "./controls.js";
 export { num } from "./numbers.js";
+export { remember } from "./remember.js";
 export { html, nothing, svg };
 
 /** An anywidget module: its `render` draws the widget into an element and returns what ends it. */
@@ -32,18 +33,6 @@ export function widget(name, parts) {
       view.open();
       return () => view.close();
     },
-  };
-}
-
-/** A pure function that keeps its last few results: for work that a step of a slider must not repeat. */
-export function remember(work, most = 4) {
-  const kept = new Map();
-  return (key) => {
-    if (!kept.has(key)) {
-      if (kept.size === most) kept.delete(kept.keys().next().value);
-      kept.set(key, work(key));
-    }
-    return kept.get(key);
   };
 }
 

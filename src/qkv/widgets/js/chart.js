@@ -19,22 +19,30 @@ export const plot = ({ label, kind = "", marks }) =>
   html`<div class="qkv-plot ${kind}"><svg role="img" aria-label=${label}>${marks}</svg></div>`;
 
 /** A curve through [x, y] points, stretched with the area; filled down to its ends, where its style has a fill. */
-export const curve = ({ points, kind = "" }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
-  <path class="qkv-curve ${kind}" d=${drawn(points)} />
+export const curve = ({ points, kind = "" }) => stretched(`qkv-curve ${kind}`, outlineOf(points));
+
+const stretched = (kind, outline) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
+  <path class=${kind} d=${outline} />
 </svg>`;
 
 const drawn = line().digits(1); // a tenth of a percent: long paths cost time in every step
+const outlines = new WeakMap();
 
-export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind = "qkv-grid" }) =>
+/** Points that a widget remembers are made a path once. */
+function outlineOf(points) {
+  if (!outlines.has(points)) outlines.set(points, drawn(points));
+  return outlines.get(points);
+}
+
+export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind }) =>
   svg`<line class=${kind} x1=${pct(x1)} x2=${pct(x2)} y1=${pct(y1)} y2=${pct(y2)} />`;
 
 export const dotMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-dot ${kind}" r="4.5" cx=${pct(x)} cy=${pct(y)} />`;
 
 /** Bars that stand on the drawing area's floor: `bars` are [x, y] of the middles of their tops. One path, drawn at once. */
-export const barMarks = ({ bars, width }) => svg`<svg viewBox="0 0 100 100" preserveAspectRatio="none">
-  <path class="qkv-bars" d=${bars.map(([x, y]) => `M${x - width / 2} 100V${y}h${width}V100z`).join("")} />
-</svg>`;
+export const barMarks = ({ bars, width }) =>
+  stretched("qkv-bars", bars.map(([x, y]) => `M${x - width / 2} 100V${y}h${width}V100z`).join(""));
 
 /** Text at a place, moved by whole lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end. */
 export const words = ({ x, y, dx = 0, lines = 0, anchor = "middle", kind = "", content }) =>
@@ -51,13 +59,13 @@ export const xAxis = ({ scale, ticks, format = String, title }) =>
   ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`,
   );
 
-/** Ticks left of the drawing area, with a grid line each. */
+/** Ticks left of the drawing area, with a grid line each: one path, for many lines would take longer in every step. */
 export const yAxis = ({ scale, ticks, format = String }) =>
   whenMoved(
     scale,
     ticks,
     () => svg`
-  ${ticks.map((tick) => rule({ y1: scale(tick), y2: scale(tick) }))}
+  ${stretched("qkv-grid", ticks.map((tick) => `M0 ${scale(tick)}H100`).join(""))}
   ${ticks.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`,
   );
 

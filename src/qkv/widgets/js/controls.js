@@ -5,6 +5,7 @@ import { AsyncDirective } from "lit-html/async-directive.js";
 import { directive } from "lit-html/directive.js";
 import { live } from "lit-html/directives/live.js";
 import { num } from "./numbers.js";
+import { remember } from "./remember.js";
 
 function range({ label, min, max, step, position, text, ends = [], onPosition }) {
   return html`<div class="qkv-control qkv-range">
@@ -37,7 +38,7 @@ export const stepSlider = ({ label, value, values, text = num(value), ends, onIn
 
 /** A slider whose steps multiply, over numbers of two digits; it stands at the nearest one to a value set elsewhere. */
 export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) => {
-  const values = twoDigits(min, max);
+  const values = twoDigits(`${min} ${max}`);
   const far = (entry) => Math.abs(Math.log(entry / value));
   const nearest = values.reduce((best, entry) => (far(entry) < far(best) ? entry : best));
   return range({
@@ -53,9 +54,11 @@ export const logSlider = ({ label, value, min, max, text = num(value), ends, onI
 };
 
 /** Numbers of two digits from `min` to `max`, about 200 and about evenly apart on a logarithmic scale. */
-const twoDigits = (min, max) => [
-  ...new Set(Array.from({ length: 201 }, (_, i) => Number((min * (max / min) ** (i / 200)).toPrecision(2)))),
-];
+const twoDigits = remember((ends) => {
+  const [min, max] = ends.split(" ").map(Number);
+  const evenly = Array.from({ length: 201 }, (_, i) => min * (max / min) ** (i / 200));
+  return [...new Set(evenly.map((value) => Number(value.toPrecision(2))))];
+});
 
 /** 1, 2, 4, … 2^last. */
 export const powersOfTwo = (last) => Array.from({ length: last + 1 }, (_, power) => 2 ** power);

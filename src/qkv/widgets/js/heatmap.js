@@ -41,12 +41,14 @@ const painter =
 function paint(canvas, { rows, most, repainted }) {
   const shades = shadesOf(canvas, repainted);
   const context = canvas.getContext("2d", { willReadFrequently: true }); // kept in memory, where pixels are written fast
-  const image = context.createImageData(canvas.width, canvas.height);
+  const { width, height } = canvas; // asked once: every time takes as long as a pixel
+  const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   let pixel = 0;
-  for (let row = 0; row < canvas.height; row++) {
-    for (const value of rows(row)) {
-      pixels[pixel++] = shades[Math.round(SHADES * (1 + Math.min(1, Math.max(-1, value / most))))];
+  for (let row = 0; row < height; row++) {
+    const values = rows(row);
+    for (let column = 0; column < width; column++) {
+      pixels[pixel++] = shades[Math.round(SHADES * (1 + Math.min(1, Math.max(-1, values[column] / most))))];
     }
   }
   context.putImageData(image, 0, 0);

@@ -1,5 +1,5 @@
+import { noChange } from "lit-html";
 import { live } from "lit-html/directives/live.js";
-import { repeat } from "lit-html/directives/repeat.js";
 import { button, choices, html, nothing, num, slider, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
 
@@ -84,15 +84,18 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
   <thead><tr>
     <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
   </tr></thead>
-  <tbody>${repeat(
-    rows,
-    ({ query }) => query,
-    (row) => html`<tr>
-      <th scope="row">${name(state.tokens[row.query])}</th>
+  <tbody>${state.tokens.map((token, query) => {
+    const row = rows[query - rows[0].query];
+    return html`<tr ?hidden=${!row}>
+      ${
+        row
+          ? html`<th scope="row">${name(token)}</th>
       ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
-      <td class="qkv-mask-end">${rowEnd(row, state)}</td>
-    </tr>`,
-  )}</tbody>
+      <td class="qkv-mask-end">${rowEnd(row, state)}</td>`
+          : noChange
+      }
+    </tr>`;
+  })}</tbody>
 </table>`;
 
 /** The word, and its English gloss below it; a comma needs none. */

@@ -13,10 +13,15 @@ export function num(x, { digits = 3, places } = {}) {
 }
 
 function positive(size, digits, places) {
+  if (places !== undefined && size < 1e14) return withPlaces(size, places);
   const [leading, exponent] = size.toExponential(digits - 1).split("e");
   if (exponent > 14 || (exponent < -4 && places === undefined)) return `${leading} × 10${raised(exponent)}`;
   const shown = places ?? (Number.isInteger(size) ? 0 : Math.max(0, digits - 1 - exponent));
-  const [whole, rest] = size.toFixed(shown).split(".");
+  return withPlaces(size, shown);
+}
+
+function withPlaces(size, places) {
+  const [whole, rest] = size.toFixed(places).split(".");
   return grouped(whole) + (rest ? `.${rest}` : "");
 }
 

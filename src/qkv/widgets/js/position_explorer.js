@@ -15,7 +15,6 @@ import {
   rule,
   slider,
   stepSlider,
-  svg,
   tables,
   toggle,
   widget,
@@ -39,6 +38,8 @@ const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => lo
 const DISTANCES = range(-LAST, LAST);
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
+const DIALS = range(0, 7);
+const NO_CLOCK = { asking: [0, 1], answering: [0, 1], product: 0, turn: 0 };
 const fixed = (x) => num(x, { places: 2 });
 
 export default widget("PositionExplorer", {
@@ -60,6 +61,9 @@ export default widget("PositionExplorer", {
 
 /* ---- what is drawn, worked out once for each setting of the scheme */
 
+/** So many of each are kept: sliders go back and forth. */
+const LOOKS = 24;
+
 /** Features of `it` and of `cat`; a larger d adds features to the same two words. */
 const WORDS = [normals(128, 6), normals(128, 7)].map((features) => [...features]);
 
@@ -68,7 +72,7 @@ const worlds = remember((setting) => {
   const pair = words ? WORDS.map((features) => features.slice(0, d)) : null;
   const placed = placedScores({ scheme, d, base, head, words: pair });
   return { ...placed, pair, setting, reach: reach(scheme, words, placed.score) };
-}, 24);
+}, LOOKS);
 
 function world({ scheme, d, base, head, words }) {
   const used = scheme === "alibi" ? { base: 10_000, head } : { base, head: 1 };
@@ -92,22 +96,32 @@ function limits({ scheme, d, base, head, words }) {
 
 const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 
-/** The score here, and the scores along the text at this distance. */
+/** The score here, the scores along the text at this distance, and both curves. */
 function current(state) {
+  const { query, key } = state;
   const { score, setting } = world(state);
-  const distance = state.query - state.key;
-  const along = alongTheText(JSON.stringify([setting, distance]));
-  return { distance, now: score(state.query, state.key), ...along };
+  return {
+    distance: query - key,
+    now: score(query, key),
+    overDistance: overDistance(JSON.stringify([setting, query])),
+    ...alongTheText(JSON.stringify([setting, query - key])),
+  };
 }
+
+const overDistance = remember((wanted) => {
+  const [setting, query] = JSON.parse(wanted);
+  const [{ score }, height] = [worlds(setting), axisOf(setting)];
+  return DISTANCES.map((apart) => [distanceAxis(apart), height(score(query, query - apart))]);
+}, LOOKS);
 
 const alongTheText = remember((wanted) => {
   const [setting, distance] = JSON.parse(wanted);
-  const { score } = worlds(setting);
+  const [{ score }, height] = [worlds(setting), axisOf(setting)];
   const places = range(Math.max(0, distance), Math.min(LAST, LAST + distance));
-  const along = places.map((t) => [t, score(t, t - distance)]);
-  const [low, high] = extent(along.map(([, value]) => value));
-  return { along, low, high };
-});
+  const scores = places.map((t) => score(t, t - distance));
+  const [low, high] = extent(scores);
+  return { along: places.map((t, i) => [placeAxis(t), height(scores[i])]), low, high };
+}, LOOKS);
 
 const nameOfScore = ({ scheme, words }) => {
   if (scheme !== "alibi") return "dot product";
@@ -228,18 +242,18 @@ function pictured(state) {
 
 const distanceAxis = scaleLinear([-LAST, LAST], [0, 100]);
 const placeAxis = scaleLinear([0, LAST], [0, 100]);
-const scoreAxis = (state) => {
+const TICKS = 3; // about
+const axisOf = remember((setting) => {
+  const state = JSON.parse(setting);
   const axis = scaleLinear(limits(state), [100, 0]);
-  return state.scheme === "alibi" ? axis : axis.nice(4);
-};
+  return state.scheme === "alibi" ? axis : axis.nice(TICKS);
+}, LOOKS);
 
 function distancePanel(state) {
-  const { score } = world(state);
-  const { distance, now } = current(state);
-  const height = scoreAxis(state);
-  const points = DISTANCES.map((apart) => [distanceAxis(apart), height(score(state.query, state.query - apart))]);
+  const { distance, now, overDistance } = current(state);
+  const height = axisOf(world(state).setting);
   const marks = [
-    yAxis({ scale: height, ticks: height.ticks(4), format: (tick) => num(tick) }),
+    yAxis({ scale: height, ticks: height.ticks(TICKS), format: (tick) => num(tick) }),
     xAxis({
       scale: distanceAxis,
       ticks: [-100, -50, 0, 50, 100],
@@ -247,7 +261,7 @@ function distancePanel(state) {
       title: "distance: query − key",
     }),
     rule({ x1: distanceAxis(0), x2: distanceAxis(0), kind: "qkv-here" }),
-    curve({ points }),
+    curve({ points: overDistance }),
     dotMark({ x: distanceAxis(distance), y: height(now) }),
   ];
   return panel({
@@ -259,11 +273,11 @@ function distancePanel(state) {
 
 function placePanel(state) {
   const { along, low, high, now } = current(state);
-  const height = scoreAxis(state);
+  const height = axisOf(world(state).setting);
   const marks = [
-    yAxis({ scale: height, ticks: height.ticks(4), format: (tick) => num(tick) }),
+    yAxis({ scale: height, ticks: height.ticks(TICKS), format: (tick) => num(tick) }),
     xAxis({ scale: placeAxis, ticks: [0, 32, 64, 96, 127], title: "place of the query" }),
-    curve({ points: along.map(([t, value]) => [placeAxis(t), height(value)]) }),
+    curve({ points: along }),
     dotMark({ x: placeAxis(state.query), y: height(now) }),
   ];
   return panel({
@@ -277,7 +291,7 @@ function placePanel(state) {
 
 function clocksPanel(state) {
   const pairs = state.d / 2;
-  const shown = pairs <= 8 ? range(0, pairs - 1) : range(0, 7).map((j) => Math.round((j * (pairs - 1)) / 7));
+  const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
   const clocks = clocksOf(state);
   const total = clocks.reduce((sum, { product }) => sum + product, 0);
   const which = pairs <= 8 ? `the ${pairs} clocks` : `8 of the ${pairs} clocks`;
@@ -286,7 +300,7 @@ function clocksPanel(state) {
       <span class="qkv-label">${which}: hands of <b class="qkv-pos-query">query</b> and <b class="qkv-pos-key">key</b>, their product, ↻ tokens in a turn</span>
       <span>sum over ${pairs}: <b data-number="clocks">${fixed(total)}</b></span>
     </figcaption>
-    <div class="qkv-pos-dials">${shown.map((i) => dial(clocks[i]))}</div>
+    <div class="qkv-pos-dials">${DIALS.map((i) => dial(clocks[shown[i]]))}</div>
     ${state.words && state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing}
   </figure>`;
 }
@@ -304,12 +318,15 @@ function clocksOf(state) {
   });
 }
 
-function dial({ asking, answering, product, turn }) {
+/** A clock, or the room for one that this d has not. Hands turn by transforms, for which nothing is laid out again. */
+function dial(clock) {
+  const { asking, answering, product, turn } = clock ?? NO_CLOCK;
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
-  const hand = ([x, y], kind) =>
-    svg`<path class="qkv-pos-hand ${kind}" d="M20 20l${(17 * x) / longest} ${(-17 * y) / longest}" />`;
-  return html`<div>
-    <svg viewBox="0 0 40 40" aria-hidden="true"><circle cx="20" cy="20" r="18.5" />${hand(answering, "qkv-pos-key")}${hand(asking, "qkv-pos-query")}</svg>
+  const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
+  return html`<div class=${clock ? "" : "qkv-pos-none"}>
+    <div class="qkv-pos-dial" aria-hidden="true">
+      <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
+    </div>
     <b>${fixed(product)}</b>
     <small>↻ ${num(turn, { digits: 2 })}</small>
   </div>`;
