@@ -65,6 +65,11 @@ class Book:
     def page(self, name: str) -> str:
         return (self.root / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
 
+    def mentions(self, words: str) -> list[Path]:
+        """The files of the site with these words."""
+        files = [path for path in (self.root / "_build" / "html").rglob("*") if path.is_file()]
+        return [path for path in files if words.encode() in path.read_bytes()]
+
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
@@ -179,18 +184,24 @@ def test_a_second_run_does_nothing(built: Book):
 def test_an_edit_of_the_package_runs_notebooks_again(built: Book):
     assert "the answer is forty-one" in built.page("chapters/01_small")
     (built.root / "src" / "qkv" / "answer.py").write_text("ANSWER = 'forty-two'\n", encoding="utf-8")
+    (built.root / "book" / "taken-out.md").write_text("# For a while\n\nUnheard-of words.\n", encoding="utf-8")
+    (built.root / "_toc.yml").write_text(f"{TOC}  - file: book/taken-out\n", encoding="utf-8")
     done = built.build()
     assert done.returncode == 0, done.stderr
     assert "the answer is forty-two" in built.page("chapters/01_small")
+    assert built.mentions("Unheard-of")
 
 
 def test_an_edit_of_the_skin_alone_runs_no_notebook_and_an_address_publishes(built: Book):
     before = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
     with (built.root / "book" / "static" / "qkv.css").open("a", encoding="utf-8") as css:
         css.write("\n.qkv-new { color: inherit; }\n")
+    (built.root / "book" / "taken-out.md").unlink()
+    (built.root / "_toc.yml").write_text(TOC, encoding="utf-8")
     done = built.build("--address", "https://x.org/course")
     assert done.returncode == 0, done.stderr
     assert "(0 of 1 run)" in done.stdout
+    assert built.mentions("Unheard-of") == [], "a page that was taken out is still there"
     after = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
     assert before is not None
     assert after is not None

@@ -59,14 +59,14 @@ export const xAxis = ({ scale, ticks, format = String, title }) =>
   ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`,
   );
 
-/** Ticks left of the drawing area, with a grid line each: one path, for many lines would take longer in every step. */
-export const yAxis = ({ scale, ticks, format = String }) =>
+/** Ticks left of the drawing area, all of them `named` or some, with a grid line each: one path, for many lines would take longer in every step. */
+export const yAxis = ({ scale, ticks, named = ticks, format = String }) =>
   whenMoved(
     scale,
     ticks,
     () => svg`
   ${stretched("qkv-grid", ticks.map((tick) => `M0 ${scale(tick)}H100`).join(""))}
-  ${ticks.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`,
+  ${named.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`,
   );
 
 /** Most steps leave an axis as it is: only its ticks and their places say whether it has to be drawn again. */

@@ -84,19 +84,15 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
   <thead><tr>
     <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
   </tr></thead>
-  <tbody>${state.tokens.map((token, query) => {
+  <tbody>${state.tokens.map((_, query) => {
     const row = rows[query - rows[0].query];
-    return html`<tr ?hidden=${!row}>
-      ${
-        row
-          ? html`<th scope="row">${name(token)}</th>
-      ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
-      <td class="qkv-mask-end">${rowEnd(row, state)}</td>`
-          : noChange
-      }
-    </tr>`;
+    return html`<tr ?hidden=${!row}>${row ? cells(row, state, set) : noChange}</tr>`; // making a row anew takes long
   })}</tbody>
 </table>`;
+
+const cells = (row, state, set) => html`<th scope="row">${name(state.tokens[row.query])}</th>
+  ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
+  <td class="qkv-mask-end">${rowEnd(row, state)}</td>`;
 
 /** The word, and its English gloss below it; a comma needs none. */
 function name(token) {

@@ -249,11 +249,18 @@ const axisOf = remember((setting) => {
   return state.scheme === "alibi" ? axis : axis.nice(TICKS);
 }, LOOKS);
 
+/** Only the outer lines and 0 are named, for a text takes as long as all lines. */
+const scoreAxis = (scale) => {
+  const ticks = scale.ticks(TICKS);
+  const named = ticks.filter((tick, i) => tick === 0 || i === 0 || i === ticks.length - 1);
+  return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
+};
+
 function distancePanel(state) {
   const { distance, now, overDistance } = current(state);
   const height = axisOf(world(state).setting);
   const marks = [
-    yAxis({ scale: height, ticks: height.ticks(TICKS), format: (tick) => num(tick) }),
+    scoreAxis(height),
     xAxis({
       scale: distanceAxis,
       ticks: [-100, -50, 0, 50, 100],
@@ -275,7 +282,7 @@ function placePanel(state) {
   const { along, low, high, now } = current(state);
   const height = axisOf(world(state).setting);
   const marks = [
-    yAxis({ scale: height, ticks: height.ticks(TICKS), format: (tick) => num(tick) }),
+    scoreAxis(height),
     xAxis({ scale: placeAxis, ticks: [0, 32, 64, 96, 127], title: "place of the query" }),
     curve({ points: along }),
     dotMark({ x: placeAxis(state.query), y: height(now) }),
