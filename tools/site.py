@@ -161,17 +161,6 @@ def contents(options: Options) -> Path:
     return short
 
 
-def start_over_without_lost_pages(options: Options) -> None:
-    """Empty the site where a page of it is one no more: what was taken out shall not be read, found or published."""
-    pages = [name for name in listed() if options.solutions or not name.startswith("solutions/")]
-    record = HTML / ".pages"
-    before = record.read_text(encoding="utf-8").split("\n") if record.exists() else []
-    if not record.exists() or set(before) - set(pages):
-        shutil.rmtree(HTML, ignore_errors=True)
-        HTML.mkdir(parents=True)
-    record.write_text("\n".join(pages), encoding="utf-8")
-
-
 def refresh_cache() -> None:
     """Drop all outputs when the package or a library that made them changed: nothing stale is ever shown."""
     stamp, current = CACHE / "stamp", package_fingerprint()
@@ -272,7 +261,6 @@ def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
 
 def write_pages(options: Options) -> str:
     """Step 3: Jupyter Book, where every warning is an error."""
-    start_over_without_lost_pages(options)
     call = f"import sys; sys.modules[{SPARED!r}] = None; from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
     command += ["--toc", str(contents(options))]
