@@ -177,6 +177,21 @@ def test_the_clocks_add_up_to_the_score(explorer: Callable[..., Locator]):
     assert number(root, "clocks") == number(root, "score")
 
 
+def test_the_hands_point_where_the_code_says(explorer: Callable[..., Locator]):
+    root = explorer(query=6, key=1, d=16)
+    hands = root.locator(".qkv-pos-dial").evaluate_all("""dials => dials.map((dial) => ["query", "key"].map((name) => {
+      const { c, d } = new DOMMatrix(getComputedStyle(dial.querySelector(`.qkv-pos-${name}`)).transform);
+      return [-c, d]; // where what points to twelve is turned: to the right, and up
+    }))""")
+    code = sinusoidal_encoding(7, 16)[[6, 1]].view(2, 8, 2)  # (query and key, clock, sine and cosine)
+    torch.testing.assert_close(torch.tensor(hands), code.transpose(0, 1), atol=1e-4, rtol=0)
+
+
+def test_a_token_of_few_features_shows_its_clocks_alone(explorer: Callable[..., Locator]):
+    root = explorer(d=8)
+    assert root.locator(".qkv-pos-dial:visible").count() == 4
+
+
 def test_the_four_terms_add_up(explorer: Callable[..., Locator]):
     root = explorer(words=True, query=30, key=90, d=128)
     *terms, together = [float(t.replace("−", "-")) for t in root.locator(".qkv-readings dd").all_inner_texts()]
