@@ -45,7 +45,8 @@ CORE = """async () => {
     await until(() => slot.querySelector(".qkv-widget")?.dataset.state === "ready", `${name} does not start`);
     const widget = slot.querySelector(".qkv-widget");
     for (const control of widget.querySelectorAll("input, button")) {
-      if (!control.isConnected || control.disabled || (control.type === "radio" && control.checked)) continue;
+      const taken = control.getClientRects().length === 0; // by a control before it
+      if (taken || control.disabled || (control.type === "radio" && control.checked)) continue;
       const before = shown(widget);
       const label = control.labels?.[0]?.innerText || control.ariaLabel || control.innerText;
       use(control);
