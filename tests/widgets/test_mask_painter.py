@@ -210,6 +210,24 @@ def test_arrow_keys_walk_and_the_space_bar_paints(open_page: Callable[..., Page]
     assert page.evaluate("it.model.get('flipped')") == [35]
 
 
+def test_rows_that_are_not_asked_for_go_and_come_back(open_page: Callable[..., Page]):
+    page = opened(open_page(), queries=2)
+    rows = page.locator(".qkv-mask tbody tr:visible")
+    assert rows.count() == 2
+    page.locator('[data-cell="35"] input').focus()
+    page.keyboard.press("ArrowUp")  # above is no row
+    page.keyboard.press("Space")
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == [35]
+    page.evaluate("it.model.set('queries', 7)")
+    frame(page)
+    assert rows.count() == 7
+    page.locator('[data-cell="0"] input').focus()
+    page.evaluate("it.model.set('queries', 1)")
+    frame(page)
+    assert rows.locator("th").all_inner_texts() == ["餓了\nhungry"]
+
+
 def test_what_goes_wrong_is_said(open_page: Callable[..., Page]):
     page = opened(open_page(), flipped=[0])
     assert shown(page, 0) == ["NaN"] * 7
