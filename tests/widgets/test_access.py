@@ -105,6 +105,16 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
         "[...document.querySelectorAll('.qkv-value')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.outerHTML)"
     )
     assert cut == []
+    # A page is not wider for what sticks out of a widget. What does has to be reached by scrolling.
+    beyond = page.evaluate("""() => {
+      const scrolls = (box) => !box.matches('.qkv-widget')
+        && (getComputedStyle(box).overflowX === 'auto' || scrolls(box.parentElement));
+      return [...document.querySelectorAll('.qkv-control, .qkv-control *')].filter((part) => {
+        const [inner, outer] = [part, part.closest('.qkv-widget')].map((box) => box.getBoundingClientRect());
+        return inner.width > 0 && (inner.right > outer.right || inner.left < outer.left) && !scrolls(part);
+      }).map((part) => part.outerHTML);
+    }""")
+    assert beyond == []
 
 
 CUT_OFF = """() => [...document.querySelectorAll('.qkv-widget')].filter((widget) => {
