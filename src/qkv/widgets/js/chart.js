@@ -59,7 +59,7 @@ export const xAxis = ({ scale, ticks, format = String, title }) =>
   ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`,
   );
 
-/** Ticks left of the drawing area, all of them `named` or some, with a grid line each: one path, for many lines would take longer in every step. */
+/** Ticks left of the drawing area, all of them `named` or some, with a grid line each. */
 export const yAxis = ({ scale, ticks, named = ticks, format = String }) =>
   whenMoved(
     scale,

@@ -41,7 +41,7 @@ const painter =
 function paint(canvas, { rows, most, repainted }) {
   const shades = shadesOf(canvas, repainted);
   const context = canvas.getContext("2d", { willReadFrequently: true }); // kept in memory, where pixels are written fast
-  const { width, height } = canvas; // asked once: every time takes as long as a pixel
+  const { width, height } = canvas;
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   let pixel = 0;

@@ -86,7 +86,7 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
   </tr></thead>
   <tbody>${state.tokens.map((_, query) => {
     const row = rows[query - rows[0].query];
-    return html`<tr ?hidden=${!row}>${row ? cells(row, state, set) : noChange}</tr>`; // making a row anew takes long
+    return html`<tr ?hidden=${!row}>${row ? cells(row, state, set) : noChange}</tr>`; // kept: to make one takes long
   })}</tbody>
 </table>`;
 

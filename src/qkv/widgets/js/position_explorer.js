@@ -249,7 +249,7 @@ const axisOf = remember((setting) => {
   return state.scheme === "alibi" ? axis : axis.nice(TICKS);
 }, LOOKS);
 
-/** Only the outer lines and 0 are named, for a text takes as long as all lines. */
+/** Only the outer lines and 0 are named: every text costs time in a step. */
 const scoreAxis = (scale) => {
   const ticks = scale.ticks(TICKS);
   const named = ticks.filter((tick, i) => tick === 0 || i === 0 || i === ticks.length - 1);
