@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import (
     DynamicCache,
@@ -18,10 +20,12 @@ from transformers import (
     Starcoder2ForCausalLM,
 )
 
+from qkv import transformer
 from qkv.attention import attention, causal_mask, grouped_query_attention, merge_heads, padding_mask, split_heads
 from qkv.cache import KVCache
-from qkv.decoder import Decoder, DecoderShape, generate
+from qkv.decoder import Decoder, DecoderShape
 from qkv.positions import apply_rope, apply_rope_half_split, to_half_split, to_interleaved
+from qkv.transformer import generate
 
 N, VOCAB = 11, 31
 pytestmark = pytest.mark.usefixtures("_without_gradients")
@@ -128,6 +132,59 @@ def test_gpt2_decodes_with_a_cache_as_we_do():
         assert_near(gpt2_attention(module, call.x, mask, ours)[0], call.out)
     assert_near(ours.read()[0], theirs.layers[1].keys)
     assert_near(ours.read()[1], theirs.layers[1].values)
+
+
+def our_gpt2(theirs: GPT2LMHeadModel) -> transformer.Decoder:
+    """Our decoder with the weights of theirs. Their matrices are (in, out), those of nn.Linear (out, in)."""
+    shape = transformer.TransformerShape(
+        VOCAB,
+        24,
+        n_layers=2,
+        n_heads=4,
+        d_hidden=96,
+        n_max=32,
+        activation=partial(F.gelu, approximate="tanh"),
+        tied=True,
+    )
+    ours = transformer.Decoder(shape).double()
+    ours.embedding.tokens.load_state_dict(theirs.transformer.wte.state_dict())
+    ours.embedding.positions.table.copy_(theirs.transformer.wpe.weight)
+    ours.stack.norm.load_state_dict(theirs.transformer.ln_f.state_dict())
+    for block, layer in zip(ours.stack.blocks, theirs.transformer.h, strict=True):
+        block.norm_1.load_state_dict(layer.ln_1.state_dict())
+        block.norm_2.load_state_dict(layer.ln_2.state_dict())
+        q_k_v = zip(layer.attn.c_attn.weight.T.chunk(3), layer.attn.c_attn.bias.chunk(3), strict=True)
+        named = dict(zip((block.attention.w_q, block.attention.w_k, block.attention.w_v), q_k_v, strict=True))
+        for projection, conv in [
+            (block.attention.w_o, layer.attn.c_proj),
+            (block.feed_forward.w_1, layer.mlp.c_fc),
+            (block.feed_forward.w_2, layer.mlp.c_proj),
+        ]:
+            named[projection] = (conv.weight.T, conv.bias)
+        for projection, (weight, bias) in named.items():
+            projection.weight.copy_(weight)
+            projection.bias.copy_(bias)
+    return ours
+
+
+def test_gpt2_is_our_decoder_block_by_block():
+    theirs, ids, places = gpt2(), some_ids(3, N), transformer.Places()
+    seen = theirs(ids, output_hidden_states=True, output_attentions=True)
+    assert_near(our_gpt2(theirs)(ids, visit=places), seen.logits)
+    assert_near(places["1.state"], seen.hidden_states[1])
+    assert_near(places.layers("attention.weights"), torch.stack(seen.attentions, dim=1))
+    post_norm = our_gpt2(theirs)
+    for block in post_norm.stack.blocks:
+        block.norm_first = False
+    assert (post_norm(ids) - seen.logits).abs().max() > 0.1
+
+
+def test_gpt2_writes_what_our_decoder_writes():
+    theirs, prompt = gpt2(), some_ids(5)
+    theirs.transformer.wpe.weight.mul_(20)  # tied, it would only repeat its last token
+    written = theirs.generate(prompt[None], max_new_tokens=12, do_sample=False)[0, 5:].tolist()
+    assert generate(our_gpt2(theirs), prompt.tolist(), 12) == written
+    assert len(set(written)) > 3
 
 
 # ── Llama: rotary positions in halves, grouped queries ────────────────────────────────────────────

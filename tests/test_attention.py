@@ -307,6 +307,12 @@ def test_a_wide_window_is_the_causal_mask():
     assert not window_mask(5, 2)[4, 0]
 
 
+def test_a_window_that_is_not_causal_reaches_as_far_ahead_as_back():
+    mask = window_mask(7, 3, causal=False)
+    assert [[abs(i - j) < 3 for j in range(7)] for i in range(7)] == mask.tolist()
+    assert window_mask(7, 3, sinks=1, causal=False)[:, 0].all()
+
+
 def test_padding_is_hidden_from_every_head():
     real = torch.tensor([[True, True, True, False, False, False], [True] * 6])
     q, k, v = qkv(0, 2, 3)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from qkv.cache import PreallocatedKVCache, PrefixTree
-from qkv.decoder import Decoder, DecoderShape, generate, multiply_adds, prefill
+from qkv.decoder import Decoder, DecoderShape, multiply_adds, prefill
 from qkv.softmax import sample_token
+from qkv.transformer import generate
 
 SHAPES = {
     "grouped": DecoderShape(vocab_size=29, d_model=24, n_layers=3, n_heads=6, n_kv_heads=2, d_hidden=40),

@@ -5,11 +5,15 @@ Conventions, the same in every chapter:
     Scores are before the softmax, weights after it; each row of weights sums to 1.
     A mask is boolean and True means "may attend".
     In a shape, ... stands for any leading axes: none, a batch, a batch and heads.
+    A tensor worth a look on its way passes through visit(place, tensor), which returns what
+    goes on from there: the tensor itself, or a changed one.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +21,10 @@ from torch import Tensor, nn
 from qkv.softmax import entropy, masked_softmax, softmax, softmax_jacobian
 
 __all__ = [
+    "Cache",
     "MultiHeadAttention",
     "SingleHeadAttention",
+    "Visit",
     "additive_scores",
     "attention",
     "attention_scores",
@@ -34,9 +40,18 @@ __all__ = [
     "softmax",
     "softmax_jacobian",
     "split_heads",
+    "unchanged",
     "weighted_sum",
     "window_mask",
 ]
+
+Visit = Callable[[str, Tensor], Tensor]
+
+
+def unchanged(place: str, tensor: Tensor) -> Tensor:
+    """Visit a place and let everything pass as it is."""
+    return tensor
+
 
 # ── queries, keys and values ──────────────────────────────────────────────────────────────────────
 
@@ -135,10 +150,13 @@ def weighted_sum(weights: Tensor, v: Tensor) -> Tensor:
     return weights @ v
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, visit: Visit = unchanged
+) -> tuple[Tensor, Tensor]:
     """Mix the values, each weighted by how well its key matches the query.
 
     softmax(q kᵀ / √d_k) v, [Vaswani et al., 2017, eq. 1].
+    Places: scores, weights, heads (the output).
 
     Shapes:
         q (..., n_q, d_k)   k (..., n_k, d_k)   v (..., n_k, d_v)
@@ -150,9 +168,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
         ValueError: the last axes of q and k differ, k and v have different numbers of rows,
             or the mask is not boolean or does not broadcast.
     """
-    scores = scaled_scores(q, k)  # (..., n_q, n_k)
+    scores = visit("scores", scaled_scores(q, k))  # (..., n_q, n_k)
     weights = softmax(scores) if mask is None else masked_softmax(scores, mask)
-    return weighted_sum(weights, v), weights
+    weights = visit("weights", weights)
+    return visit("heads", weighted_sum(weights, v)), weights
 
 
 class SingleHeadAttention(nn.Module):
@@ -193,19 +212,21 @@ def causal_mask(n_q: int, n_k: int | None = None) -> Tensor:
     return torch.ones(n_q, n_k, dtype=torch.bool).tril(n_k - n_q)
 
 
-def window_mask(n_q: int, window: int, n_k: int | None = None, sinks: int = 0) -> Tensor:
+def window_mask(n_q: int, window: int, n_k: int | None = None, sinks: int = 0, causal: bool = True) -> Tensor:
     """Let each token see itself and the window − 1 tokens before it, and the first few always.
 
-    The first `sinks` tokens stay in sight because models rest their spare weight on them
+    Where it is not causal, each token sees the window − 1 tokens after it too. The first
+    `sinks` tokens stay in sight because models rest their spare weight on them
     [Xiao et al., 2024]. With sinks = 0 it is the plain sliding window [Beltagy et al., 2020].
 
     Returns:
         bool (n_q, n_k), aligned as causal_mask is
     """
-    past = causal_mask(n_q, n_k)
-    recent = past.triu(past.shape[1] - n_q - window + 1)
-    first = torch.arange(past.shape[1]) < sinks
-    return recent | (past & first)
+    n_k = n_q if n_k is None else n_k
+    allowed = causal_mask(n_q, n_k) if causal else torch.ones(n_q, n_k, dtype=torch.bool)
+    lag = torch.arange(n_k - n_q, n_k)[:, None] - torch.arange(n_k)  # (n_q, n_k), query minus key
+    first = torch.arange(n_k) < sinks
+    return allowed & ((lag.abs() < window) | first)
 
 
 def padding_mask(real: Tensor) -> Tensor:
@@ -251,15 +272,25 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(-3, -2).flatten(-2)
 
 
+class Cache(Protocol):
+    """Hold the keys and values of earlier tokens, as qkv.cache does."""
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of new tokens, and return all."""
+
+
 class MultiHeadAttention(nn.Module):
     """Attend in n_heads subspaces at once, and mix what they found.
 
     concat(head_1, …, head_H) W_O, [Vaswani et al., 2017, section 3.2.2].
     Self-attention when only a query is given, cross-attention when key and value are too.
+    Places: q, k, v, scores, weights, heads, each (B, H, …).
 
     Shapes:
         query (B, n_q, d_model)   key, value (B, n_k, d_model)
         mask, bool, broadcasts to (B, H, n_q, n_k)
+        cache, where there is one: the keys and values are appended, and all that it holds are
+        attended to
     Returns:
         out (B, n_q, d_model), weights (B, H, n_q, n_k)
     Raises:
@@ -282,13 +313,17 @@ class MultiHeadAttention(nn.Module):
         key: Tensor | None = None,
         value: Tensor | None = None,
         mask: Tensor | None = None,
+        cache: Cache | None = None,
+        visit: Visit = unchanged,
     ) -> tuple[Tensor, Tensor]:
         key = query if key is None else key
         value = key if value is None else value
-        q = split_heads(self.w_q(query), self.n_heads)  # (B, H, n_q, d_head)
-        k = split_heads(self.w_k(key), self.n_heads)  # (B, H, n_k, d_head)
-        v = split_heads(self.w_v(value), self.n_heads)
-        heads, weights = attention(q, k, v, mask)
+        q = visit("q", split_heads(self.w_q(query), self.n_heads))  # (B, H, n_q, d_head)
+        k = visit("k", split_heads(self.w_k(key), self.n_heads))  # (B, H, n_k, d_head)
+        v = visit("v", split_heads(self.w_v(value), self.n_heads))
+        if cache is not None:
+            k, v = cache.append(k, v)
+        heads, weights = attention(q, k, v, mask, visit)
         return self.w_o(merge_heads(heads)), weights
 
 

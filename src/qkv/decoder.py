@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from qkv.attention import grouped_query_attention, merge_heads, split_heads, window_mask
 from qkv.cache import KVCache, SlidingKVCache
 from qkv.positions import apply_rope
-from qkv.softmax import sample_token
+from qkv.transformer import pre_norm_block
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,7 @@ class DecoderBlock(nn.Module):
         )
 
     def forward(self, x: Tensor, cache: KVCache) -> Tensor:
-        x = x + self.attention(self.norm_1(x), cache)
-        return x + self.mlp(self.norm_2(x))
+        return pre_norm_block(x, self.norm_1, lambda y: self.attention(y, cache), self.norm_2, self.mlp)
 
 
 class Decoder(nn.Module):
@@ -146,36 +145,6 @@ def prefill(model: Decoder, ids: Tensor, caches: Sequence[KVCache], chunk: int) 
     for piece in ids.split(chunk, dim=-1):
         logits = model(piece, caches)
     return logits[:, -1]
-
-
-@torch.no_grad()
-def generate(
-    model: Decoder,
-    prompt: Sequence[int],
-    n_new: int,
-    caches: Sequence[KVCache] | None = None,
-    temperature: float = 0.0,
-    generator: torch.Generator | None = None,
-) -> list[int]:
-    """Continue a prompt by n_new tokens, and run each token through the model once.
-
-    Caches that already hold the start of the prompt are carried on with: only the tokens that
-    they have not seen are run.
-
-    Returns:
-        the new ids
-    Raises:
-        ValueError: the caches hold the whole prompt, so there is no token to run.
-    """
-    caches = model.new_caches() if caches is None else caches
-    ids = list(prompt)
-    if caches[0].next_position >= len(ids):
-        raise ValueError(f"expected a prompt longer than the {caches[0].next_position} tokens held; got {len(ids)}")
-    for _ in range(n_new):
-        unseen = ids[caches[0].next_position :]
-        logits = model(torch.tensor([unseen]), caches)
-        ids.append(sample_token(logits[0, -1], temperature, generator))
-    return ids[len(prompt) :]
 
 
 # ── what it costs ─────────────────────────────────────────────────────────────────────────────────

@@ -73,10 +73,13 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.randn(n_max, d_model) * 0.02)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        end = start + x.shape[-2]
+        return x + self.rows(start, start + x.shape[-2])
+
+    def rows(self, start: int, end: int) -> Tensor:
+        """Give the vectors of positions start … end − 1, (end − start, d_model)."""
         if end > len(self.table):
             raise ValueError(f"expected at most {len(self.table)} positions; got {end}")
-        return x + self.table[start:end]
+        return self.table[start:end]
 
 
 # ── turned into queries and keys ──────────────────────────────────────────────────────────────────

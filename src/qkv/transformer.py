@@ -1,0 +1,500 @@
+"""What stands around attention until it reads and writes: norms, feed-forward, blocks, and stacks of them.
+
+Every tensor worth a look passes through visit(place, tensor), layer by layer. The places of
+layer l, counted from 0, for x (B, n, d_model) that comes in:
+    l.state                                       what comes in
+    l.attention.q .k .v .scores .weights .heads   inside attention, (B, H, …)
+    l.attention.normed .out .sum                  the norm's result, attention's, and the sum with x
+    l.cross.…                                     the same, where a decoder asks an encoder
+    l.feed_forward.normed .hidden .out .sum       the same, of the feed-forward network
+Before the first layer stand embedded and positions, after the last of L layers stand L.state,
+normed and logits. In a model of two stacks, encoder. or decoder. stands before each name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.attention import MultiHeadAttention, Visit, causal_mask, padding_mask, unchanged
+from qkv.cache import KVCache
+from qkv.positions import LearnedPositions
+from qkv.softmax import keep_top_k, log_sum_exp, sample_token
+
+# ── norms: over the features of one token ─────────────────────────────────────────────────────────
+
+
+def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    """Give each token's features mean 0 and variance 1, then a learned scale and shift.
+
+    (x − mean) / √(variance + eps) · gain + bias, over the last axis alone, with the variance
+    of a whole population: divided by d, not by d − 1 [Ba et al., 2016].
+
+    Shapes:
+        x (..., d)   gain, bias (d,)
+    Returns:
+        (..., d)
+    """
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    return centred / (variance + eps).sqrt() * gain + bias
+
+
+def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-5) -> Tensor:
+    """Give each token's features a mean square of 1, then a learned scale.
+
+    x / √(mean of x² + eps) · gain: no mean is subtracted [Zhang & Sennrich, 2019].
+
+    Shapes:
+        x (..., d)   gain (d,)
+    Returns:
+        (..., d)
+    """
+    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * gain
+
+
+class LayerNorm(nn.Module):
+    """Learn the gain and bias of layer_norm."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(nn.Module):
+    """Learn the gain of rms_norm."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return rms_norm(x, self.weight, self.eps)
+
+
+# ── the block ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class FeedForward(nn.Module):
+    """Work on each token alone: widen, bend, narrow again.
+
+    activation(x W_1 + b_1) W_2 + b_2, [Vaswani et al., 2017, section 3.3].
+    Place: hidden, (..., n, d_hidden).
+
+    Shapes:
+        x (..., n, d_model)
+    Returns:
+        (..., n, d_model)
+    """
+
+    def __init__(self, d_model: int, d_hidden: int, activation: Callable[[Tensor], Tensor] = F.gelu) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_hidden)
+        self.w_2 = nn.Linear(d_hidden, d_model)
+        self.activation = activation
+
+    def forward(self, x: Tensor, visit: Visit = unchanged) -> Tensor:
+        return self.w_2(visit("hidden", self.activation(self.w_1(x))))
+
+
+@dataclass(frozen=True)
+class TransformerShape:
+    """Say how large a transformer is, and of what kind.
+
+    With d_hidden = 0 a block has no feed-forward network. Tied: one table serves as embedding
+    and unembedding.
+    """
+
+    vocab_size: int
+    d_model: int
+    n_layers: int
+    n_heads: int
+    d_hidden: int
+    n_max: int
+    norm_first: bool = True
+    norm: Callable[[int], nn.Module] = LayerNorm
+    activation: Callable[[Tensor], Tensor] = F.gelu
+    dropout: float = 0.0
+    tied: bool = False
+
+
+def pre_norm_block(
+    x: Tensor,
+    norm_1: Callable[[Tensor], Tensor],
+    attend: Callable[[Tensor], Tensor],
+    norm_2: Callable[[Tensor], Tensor],
+    feed_forward: Callable[[Tensor], Tensor],
+) -> Tensor:
+    """Mix between tokens, then work on each token alone; add both to what came in.
+
+    x + attend(norm_1(x)), then the same with the other two: the stream from the first layer
+    to the last is only ever added to [Xiong et al., 2020].
+
+    Shapes:
+        x (..., n, d_model); each callable keeps that shape
+    Returns:
+        (..., n, d_model)
+    """
+    x = x + attend(norm_1(x))
+    return x + feed_forward(norm_2(x))
+
+
+class Block(nn.Module):
+    """Attend, ask another stack where there is one, feed forward: each result is added to its input.
+
+    The norm comes before each of them (pre-norm, GPT-2) or after each sum (post-norm,
+    Vaswani et al., 2017). Dropout acts on each result.
+
+    Shapes:
+        x (B, n, d_model)   mask, bool, broadcasts to (B, H, n, n_k)
+        memory (B, n_m, d_model), an encoder's output   memory_mask, bool, to (B, H, n, n_m)
+    Returns:
+        (B, n, d_model); a cache holds n positions more
+    """
+
+    def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
+        super().__init__()
+        self.norm_first = shape.norm_first
+        self.dropout = nn.Dropout(shape.dropout)
+        self.norm_1 = shape.norm(shape.d_model)
+        self.attention = MultiHeadAttention(shape.d_model, shape.n_heads)
+        if cross:
+            self.norm_cross = shape.norm(shape.d_model)
+            self.cross = MultiHeadAttention(shape.d_model, shape.n_heads)
+        if shape.d_hidden:
+            self.norm_2 = shape.norm(shape.d_model)
+            self.feed_forward = FeedForward(shape.d_model, shape.d_hidden, shape.activation)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+        visit: Visit = unchanged,
+    ) -> Tensor:
+        def attend(y: Tensor, see: Visit) -> Tensor:
+            return self.attention(y, mask=mask, cache=cache, visit=see)[0]
+
+        def ask(y: Tensor, see: Visit) -> Tensor:
+            return self.cross(y, memory, mask=memory_mask, visit=see)[0]
+
+        x = self._add(x, self.norm_1, attend, under("attention", visit))
+        if hasattr(self, "cross"):
+            x = self._add(x, self.norm_cross, ask, under("cross", visit))
+        if hasattr(self, "feed_forward"):
+            x = self._add(x, self.norm_2, self.feed_forward, under("feed_forward", visit))
+        return x
+
+    def _add(self, x: Tensor, norm: nn.Module, work: Callable[[Tensor, Visit], Tensor], visit: Visit) -> Tensor:
+        """Add to x what is made of it, with the norm before or after."""
+        if self.norm_first:
+            out = visit("out", work(visit("normed", norm(x)), visit))
+            return visit("sum", x + self.dropout(out))
+        out = visit("out", work(x, visit))
+        return visit("normed", norm(visit("sum", x + self.dropout(out))))
+
+
+# ── stacks of blocks ──────────────────────────────────────────────────────────────────────────────
+
+
+class Embedding(nn.Module):
+    """Look up a vector for each token, and add one for its position.
+
+    Shapes:
+        ids (B, n), the tokens at positions start … start + n − 1
+    Returns:
+        (B, n, d_model)
+    """
+
+    def __init__(self, shape: TransformerShape) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(shape.vocab_size, shape.d_model)
+        self.positions = LearnedPositions(shape.n_max, shape.d_model)
+        self.dropout = nn.Dropout(shape.dropout)
+
+    def forward(self, ids: Tensor, start: int = 0, visit: Visit = unchanged) -> Tensor:
+        embedded = visit("embedded", self.tokens(ids))
+        positions = visit("positions", self.positions.rows(start, start + ids.shape[-1]))
+        return self.dropout(embedded + positions)
+
+
+class Stack(nn.Module):
+    """Run block after block. With the norm first, one more norm ends the stream.
+
+    Shapes and arguments are those of Block; there is one cache a layer.
+    """
+
+    def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(shape, cross) for _ in range(shape.n_layers))
+        self.norm = shape.norm(shape.d_model) if shape.norm_first else nn.Identity()
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        caches: Sequence[KVCache] | None = None,
+        visit: Visit = unchanged,
+    ) -> Tensor:
+        for layer, block in enumerate(self.blocks):
+            see = under(f"{layer}", visit)
+            cache = None if caches is None else caches[layer]
+            x = block(see("state", x), mask, memory, memory_mask, cache, see)
+        return visit("normed", self.norm(visit(f"{len(self.blocks)}.state", x)))
+
+
+class Encoder(nn.Module):
+    """Read a text in both directions: each token's vector comes to depend on all the tokens.
+
+    Shapes:
+        ids (B, n)   real (B, n) bool, False = padding, which nobody sees
+    Returns:
+        states (B, n, d_model)
+    """
+
+    def __init__(self, shape: TransformerShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = Embedding(shape)
+        self.stack = Stack(shape)
+
+    def forward(self, ids: Tensor, real: Tensor | None = None, visit: Visit = unchanged) -> Tensor:
+        mask = None if real is None else padding_mask(real)
+        return self.stack(self.embedding(ids, visit=visit), mask, visit=visit)
+
+
+class Decoder(nn.Module):
+    """Predict the next token at every position from the tokens up to it.
+
+    With cross, every block also asks a memory: the states of an encoder.
+
+    Shapes:
+        ids (B, n_new)   caches, one a layer, which hold what came before
+        memory (B, n_m, d_model)   memory_real (B, n_m) bool, False = padding
+    Returns:
+        logits (B, n_new, vocab_size); each cache holds n_new positions more
+    """
+
+    def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = Embedding(shape)
+        self.stack = Stack(shape, cross)
+        self.unembedding = nn.Linear(shape.d_model, shape.vocab_size, bias=False)
+        if shape.tied:
+            self.unembedding.weight = self.embedding.tokens.weight
+
+    def new_caches(self) -> list[KVCache]:
+        """Make an empty cache for each layer."""
+        return [KVCache() for _ in self.stack.blocks]
+
+    def forward(
+        self,
+        ids: Tensor,
+        caches: Sequence[KVCache] | None = None,
+        memory: Tensor | None = None,
+        memory_real: Tensor | None = None,
+        visit: Visit = unchanged,
+    ) -> Tensor:
+        n_new, n_held = ids.shape[-1], len(caches[0]) if caches else 0
+        mask = causal_mask(n_new, n_held + n_new).to(ids.device)
+        memory_mask = None if memory_real is None else padding_mask(memory_real)
+        x = self.embedding(ids, n_held, visit)
+        return visit("logits", self.unembedding(self.stack(x, mask, memory, memory_mask, caches, visit)))
+
+
+class EncoderDecoder(nn.Module):
+    """Read one text in both directions, and write another that asks the first [Vaswani et al., 2017].
+
+    Shapes:
+        source (B, n_m)   target (B, n)   real (B, n_m) bool, False = padding of the source
+    Returns:
+        logits (B, n, vocab_size), of the token after each of the target's
+    """
+
+    def __init__(self, source: TransformerShape, target: TransformerShape) -> None:
+        super().__init__()
+        self.encoder = Encoder(source)
+        self.decoder = Decoder(target, cross=True)
+
+    def forward(self, source: Tensor, target: Tensor, real: Tensor | None = None, visit: Visit = unchanged) -> Tensor:
+        memory = self.encoder(source, real, under("encoder", visit))
+        return self.decoder(target, None, memory, real, under("decoder", visit))
+
+
+# ── to see inside, and to turn a knob there ───────────────────────────────────────────────────────
+
+Edit = Callable[[Tensor], Tensor]
+
+
+def under(name: str, visit: Visit) -> Visit:
+    """Put a name before every place: what `1` is to the places of layer 1."""
+    return visit if visit is unchanged else lambda place, tensor: visit(f"{name}.{place}", tensor)
+
+
+class Places(dict[str, Tensor]):
+    """Keep what stands at every place of one run; an edit of a place changes what goes on from there.
+
+    places = Places(); model(ids, visit=places); places["1.attention.weights"]
+    """
+
+    def __init__(self, edits: Mapping[str, Edit] | None = None) -> None:
+        super().__init__()
+        self.edits = dict(edits or {})
+
+    def __call__(self, place: str, tensor: Tensor) -> Tensor:
+        self[place] = self.edits[place](tensor) if place in self.edits else tensor
+        return self[place]
+
+    def layers(self, place: str) -> Tensor:
+        """Stack what stands at a place of each layer: layers("attention.weights") is (B, L, H, n, n_k)."""
+        names = (f"{layer}.{place}" for layer in range(len(self)))
+        return torch.stack([self[name] for name in names if name in self], dim=1)
+
+
+def handles(
+    shape: TransformerShape,
+    temperature: float = 1.0,
+    scaled: bool = True,
+    positions: bool = True,
+    heads: Tensor | None = None,
+) -> dict[str, Edit]:
+    """Write the course's handles on a model as edits of its places.
+
+    The scores are divided by the temperature, and not by √d_head where `scaled` is False:
+    that is another temperature, 1/√d_head. Without positions, zeros are added in their place.
+    `heads`, bool (L, H), True = on, clears the output of a head before W_O.
+
+    Raises:
+        ValueError: the temperature is not above 0, or there is not one switch a head.
+    """
+    if not temperature > 0:
+        raise ValueError(f"expected a temperature above 0; got {temperature}")
+    if heads is not None and heads.shape != (shape.n_layers, shape.n_heads):
+        raise ValueError(f"expected heads ({shape.n_layers}, {shape.n_heads}); got {tuple(heads.shape)}")
+    d_head = shape.d_model // shape.n_heads
+    divisor = temperature if scaled else temperature / math.sqrt(d_head)
+    edits: dict[str, Edit] = {}
+    for layer in range(shape.n_layers):
+        edits[f"{layer}.attention.scores"] = lambda scores: scores / divisor
+        if heads is not None:
+            edits[f"{layer}.attention.heads"] = partial(torch.mul, heads[layer, :, None, None])  # (H, 1, 1)
+    if not positions:
+        edits["positions"] = torch.zeros_like
+    return edits
+
+
+# ── training and writing ──────────────────────────────────────────────────────────────────────────
+
+
+def next_token_loss(logits: Tensor, ids: Tensor) -> Tensor:
+    """Measure how much each next token surprises the model, in nats, on average.
+
+    The mean of −ln p(token t + 1 | tokens ≤ t). The logits at t are held against the token
+    at t + 1; the last position has no target.
+
+    Shapes:
+        logits (B, n, vocab)   ids (B, n), n ≥ 2
+    Returns:
+        0-d
+    """
+    guesses, targets = logits[:, :-1], ids[:, 1:]
+    return surprise(guesses, targets).mean()
+
+
+def masked_token_loss(logits: Tensor, ids: Tensor, hidden: Tensor) -> Tensor:
+    """Measure how much the hidden tokens surprise a model that reads in both directions.
+
+    The mean of −ln p(token) over the hidden positions alone [Devlin et al., 2019].
+
+    Shapes:
+        logits (B, n, vocab)   ids (B, n), the true ones   hidden (B, n) bool, at least one True
+    Returns:
+        0-d
+    """
+    return surprise(logits, ids)[hidden].mean()
+
+
+def surprise(logits: Tensor, targets: Tensor) -> Tensor:
+    """Give −ln softmax(logits)[target], in nats.
+
+    Shapes:
+        logits (..., vocab)   targets (...)
+    Returns:
+        (...)
+    """
+    return log_sum_exp(logits) - logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+
+
+class Writer(Protocol):
+    """A decoder that can be asked for the next token: ids and caches in, logits out."""
+
+    def new_caches(self) -> list[KVCache]: ...
+
+    def __call__(self, ids: Tensor, caches: Sequence[KVCache]) -> Tensor: ...
+
+
+@torch.no_grad()
+def generate(
+    model: Writer,
+    prompt: Sequence[int],
+    n_new: int,
+    caches: Sequence[KVCache] | None = None,
+    temperature: float = 0.0,
+    generator: torch.Generator | None = None,
+    top_k: int | None = None,
+) -> list[int]:
+    """Continue a prompt by n_new tokens, and run each token through the model once.
+
+    Caches that already hold the start of the prompt are carried on with: only the tokens that
+    they have not seen are run. With top_k, only the k likeliest tokens can be drawn.
+
+    Returns:
+        the new ids
+    Raises:
+        ValueError: the caches hold the whole prompt, so there is no token to run.
+    """
+    caches = model.new_caches() if caches is None else caches
+    ids = list(prompt)
+    if caches[0].next_position >= len(ids):
+        raise ValueError(f"expected a prompt longer than the {caches[0].next_position} tokens held; got {len(ids)}")
+    for _ in range(n_new):
+        unseen = ids[caches[0].next_position :]
+        logits = model(torch.tensor([unseen]), caches)[0, -1]
+        logits = logits if top_k is None else keep_top_k(logits, top_k)
+        ids.append(sample_token(logits, temperature, generator))
+    return ids[len(prompt) :]
+
+
+# ── what it costs ─────────────────────────────────────────────────────────────────────────────────
+
+
+def transformer_parameters(vocab: int, d_model: int, layers: int, d_hidden: int, tied: bool = True) -> int:
+    """Count the numbers that a transformer learns, its table of positions apart.
+
+    vocab · d for the embedding. A layer: 4 (d² + d) for W_Q, W_K, W_V, W_O and their biases,
+    2 · 2d for two norms, 2 d d_hidden + d_hidden + d for the feed-forward network. A final
+    norm of 2d; and vocab · d once more where the unembedding has a table of its own.
+    """
+    attention = 4 * (d_model * d_model + d_model)
+    norms = 2 * 2 * d_model
+    feed_forward = 2 * d_model * d_hidden + d_hidden + d_model
+    tables = vocab * d_model * (1 if tied else 2)
+    return tables + layers * (attention + norms + feed_forward) + 2 * d_model
