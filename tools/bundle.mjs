@@ -53,7 +53,7 @@ const ascii = (text) => text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCod
 
 /** The licences of the packages that the built code contains, as they ask for. */
 function licences(inputs) {
-  const names = inputs.map((input) => input.match(/^node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]);
+  const names = inputs.map((input) => input.match(/(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]);
   const packages = [...new Set(names.filter(Boolean))].sort();
   const texts = packages.map(
     (name) => `${name}\n\n${readFileSync(join(ROOT, "node_modules", name, "LICENSE"), "utf8").trim()}\n`,
