@@ -61,10 +61,10 @@ def rate(times: list[float]) -> float:
 
 def ours(folder: Path, n: int) -> list[float]:
     """When `qkv grade` had each result, its sandbox on."""
-    from qkv.grading.results import Writer
     from qkv.grading.runner import grade_all
     from qkv.grading.session import Settings
     from qkv.grading.submissions import find
+    from qkv.grading.writing import Writer
 
     hand_in(folder / "in", n, "{student}/" + f"{SLUG}.ipynb")
     times: list[float] = []
@@ -72,7 +72,7 @@ def ours(folder: Path, n: int) -> list[float]:
     results = grade_all(
         find([folder / "in"]), Settings(seed=1), writer, JOBS, tell=lambda *_: times.append(time.perf_counter())
     )
-    full = sum(result["score"] == result["max_score"] for result in results)
+    full = sum(result.score == result.max_score for result in results)
     if full != n - n // 3:
         raise SystemExit(f"{full} of {n} have full marks: the comparison would say nothing")
     return times

@@ -20,8 +20,9 @@ from typing import Any
 import nbformat
 
 from qkv.grading.report import released_code
-from qkv.grading.results import Writer
+from qkv.grading.results import Result
 from qkv.grading.similar import MAX_TOKENS, compare
+from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +41,7 @@ def answer_code(draw: random.Random) -> str:
     return "\n".join(lines)
 
 
-def made_up(student: int, draw: random.Random) -> dict[str, Any]:
+def made_up(student: int, draw: random.Random) -> Result:
     """A result as the grader gives it; one in forty could not be graded."""
     questions = []
     for question in questions_of(CHAPTER).values():
@@ -50,19 +51,21 @@ def made_up(student: int, draw: random.Random) -> dict[str, Any]:
         fields |= {"status": "passed" if right else "failed", "misconception": idea, "message": "m" * 400}
         questions.append(fields | {"seconds": 0.1})
     fault = student % 40 == 0
-    return {
-        "student": f"student-{student:05}",
-        "notebook": SLUG,
-        "sha256": f"{student:064x}",
-        "version": "0",
-        "seed": 7,
-        "status": "ungraded" if fault else "graded",
-        "reason": "the worker was lost" if fault else "",
-        "score": None if fault else sum(question["points"] for question in questions),
-        "max_score": float(sum(question.points for question in questions_of(CHAPTER).values())),
-        "questions": [] if fault else questions,
-        "source": answer_code(draw),
-    }
+    return Result.of(
+        {
+            "student": f"student-{student:05}",
+            "notebook": SLUG,
+            "sha256": f"{student:064x}",
+            "version": "0",
+            "seed": 7,
+            "status": "ungraded" if fault else "graded",
+            "reason": "the worker was lost" if fault else "",
+            "score": None if fault else sum(question["points"] for question in questions),
+            "max_score": float(sum(question.points for question in questions_of(CHAPTER).values())),
+            "questions": [] if fault else questions,
+            "source": answer_code(draw),
+        }
+    )
 
 
 def timed(name: str, step: Callable[[], Any]) -> Any:
@@ -86,12 +89,12 @@ def main() -> None:
         timed(f"write {n} results", lambda: [writer.write(result) for result in results])
         timed("finish: tables, new gradebook, report", lambda: writer.finish(results, ROOT / "exercises"))
         print(f"{'both':<58} {time.perf_counter() - start:6.2f} s")
-        asked = [(r["student"], r["notebook"], r["sha256"], r["version"]) for r in results]
+        asked = [(r.student, r.notebook, r.sha256, r.version) for r in results]
         kept = timed("read all again", lambda: [writer.kept(*one) for one in asked])
         timed("finish again, into the same gradebook", lambda: writer.finish(results, ROOT / "exercises"))
     print(f"kept: {sum(result is not None for result in kept)} of {n}")
     released = released_code(ROOT / "exercises", SLUG)
-    timed("compare alone", lambda: compare([result["source"] for result in results], released))
+    timed("compare alone", lambda: compare([result.source for result in results], released))
     timed(f"compare alone, {MAX_TOKENS} tokens each", lambda: compare(long))
     timed(f"compare alone, {MAX_TOKENS} tokens each, all alike", lambda: compare(alike))
     print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from qkv.grading.report import class_page, feedback_page
-from qkv.grading.results import Submission
+from qkv.grading.results import Result
 from tests.grading.made import question, result, ungraded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ CLASS = [result("ada", questions=ALL, unsafe=True), result(NASTY, questions=ALL)
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_legible_and_quiet(browser: Browser, scheme: str, tmp_path: Path):
-    submissions = [Submission.of(one) for one in CLASS]
+    submissions = [Result.of(one) for one in CLASS]
     pages = [*map(feedback_page, submissions), class_page(submissions, Path("nowhere"))]
     context = browser.new_context(color_scheme=scheme, viewport={"width": 360, "height": 800}, bypass_csp=True)
     asked: list[str] = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from qkv.grading.results import Result
+
 
 def question(id: str = "3.1", points: float = 3.0, max_points: float = 3.0, **changes: Any) -> dict[str, Any]:
     """One question of a result; right when it has all its points."""
@@ -34,3 +36,12 @@ def result(student: str = "ada", notebook: str = "03_scaling", **changes: Any) -
 def ungraded(student: str, reason: str = "the worker was lost", **changes: Any) -> dict[str, Any]:
     """A submission that could not be graded."""
     return result(student, status="ungraded", reason=reason, score=None, questions=[], max_score=5.0, **changes)
+
+
+def made(*about: Any, **changes: Any) -> Result:
+    """The same as `result`, as the grader hands it over."""
+    return Result.of(result(*about, **changes))
+
+
+def made_ungraded(student: str, **changes: Any) -> Result:
+    return Result.of(ungraded(student, **changes))

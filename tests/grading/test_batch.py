@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -19,6 +20,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 import qkv
 from qkv.cli import main
 from qkv.grading import groups, runner, sandbox, session
+from qkv.grading.results import Answer
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from tests.grading.attacks import ATTACKS, ATTENTION, FULL, RIGHT, WRONG
@@ -42,14 +44,14 @@ def hand_in(path: Path, sources: list[str]) -> Path:
     return path
 
 
-def marks(grader: Grader, *sources: str) -> dict[str, dict]:
+def marks(grader: Grader, *sources: str) -> dict[str, Answer]:
     result = grader.grade(Work("ann", "03_scaling", "", 3, sources))
-    assert result["status"] == "graded", result["reason"]
-    return {question["id"]: question for question in result["questions"]}
+    assert result.status == "graded", result.reason
+    return {question.id: question for question in result.questions}
 
 
 def points(grader: Grader, *sources: str) -> dict[str, float]:
-    return {name: mark["points"] for name, mark in marks(grader, *sources).items()}
+    return {name: mark.points for name, mark in marks(grader, *sources).items()}
 
 
 # ── one notebook ──────────────────────────────────────────────────────────────────────────────────
@@ -62,19 +64,19 @@ def test_every_solution_has_full_marks_and_every_exercise_none(grader, chapter):
         cells = nbformat.read(path, as_version=4).cells
         sources = tuple(cell.source for cell in cells if cell.cell_type == "code")
         result = grader.grade(Work("ann", path.stem, "", chapter, sources))
-        assert result["score"] == share * result["max_score"], result
+        assert result.score == share * result.max_score, result
         if not share:
-            assert {question["status"] for question in result["questions"]} == {"not attempted"}
+            assert {question.status for question in result.questions} == {"not attempted"}
 
 
 def test_the_result_is_the_contracts(grader):
     result = grader.grade(Work("ann", "03_scaling", "abc", 3, tuple(WRONG)))
     about = {"student": "ann", "notebook": "03_scaling", "sha256": "abc", "version": qkv.__version__, "seed": 3}
-    assert {name: result[name] for name in (*about, "status", "reason")} == {**about, "status": "graded", "reason": ""}
-    assert (result["score"], result["max_score"]) == (0.0, 12.0)
-    first = result["questions"][0]
-    assert set(first) == {"id", "points", "max_points", "status", "misconception", "message", "seconds"}
-    assert (first["id"], first["status"], first["misconception"]) == ("3.1", "failed", "no-scale")
+    assert {name: getattr(result, name) for name in about} == about
+    assert (result.status, result.reason) == ("graded", "")
+    assert (result.score, result.max_score) == (0.0, 12.0)
+    first = result.questions[0]
+    assert (first.id, first.status, first.misconception) == ("3.1", "failed", "no-scale")
 
 
 def test_a_seed_gives_the_same_result_again(grader):
@@ -82,7 +84,7 @@ def test_a_seed_gives_the_same_result_again(grader):
     one, other = (marks(one, *WRONG) for one in (grader, again))
     again.stop()
     for name in one:
-        assert {**one[name], "seconds": 0} == {**other[name], "seconds": 0}
+        assert replace(one[name], seconds=0) == replace(other[name], seconds=0)
     other_seed, first_cases = Grader(Settings(seed=4)), grader.cases_of(runner.questions_of(3)["3.1"])
     assert repr(other_seed.cases_of(runner.questions_of(3)["3.1"])[0].steps) != repr(first_cases[0].steps)
 
@@ -105,13 +107,13 @@ def test_names_bound_before_a_cell_raised_stay(grader):
 
 def test_a_missing_answer_says_which_cell_failed(grader):
     mark = marks(grader, "import torch", "import no_such_module\ndef scaled_scores(q, k):\n    return q")["3.1"]
-    assert mark["status"] == "not attempted"
-    assert "code cell 2 raised ModuleNotFoundError" in mark["message"]
+    assert mark.status == "not attempted"
+    assert "code cell 2 raised ModuleNotFoundError" in mark.message
 
 
 def test_what_is_not_a_function_is_told_apart(grader):
     mark = marks(grader, *RIGHT, "scaled_scores = scaled_scores(torch.ones(2, 2), torch.ones(2, 2))")["3.1"]
-    assert (mark["status"], mark["points"]) == ("passed", 3.0) or "Was it called?" in mark["message"]
+    assert (mark.status, mark.points) == ("passed", 3.0) or "Was it called?" in mark.message
 
 
 # ── our own faults ────────────────────────────────────────────────────────────────────────────────
@@ -120,8 +122,8 @@ def test_what_is_not_a_function_is_told_apart(grader):
 def test_a_fault_of_ours_is_no_zero(grader, monkeypatch):
     monkeypatch.setattr(session, "judge", lambda *_: 1 / 0)
     result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
-    assert (result["status"], result["score"]) == ("ungraded", None)
-    assert "ZeroDivisionError" in result["reason"]
+    assert (result.status, result.score) == ("ungraded", None)
+    assert "ZeroDivisionError" in result.reason
 
 
 def test_a_crash_is_ours_where_the_reference_fails_as_well(monkeypatch):
@@ -132,8 +134,8 @@ def test_a_crash_is_ours_where_the_reference_fails_as_well(monkeypatch):
         Work("ann", "03_scaling", "", 3, (*RIGHT[:1], "import os\ndef scaled_scores(q, k):\n    os._exit(3)"))
     )
     ill.stop()
-    assert result["status"] == "ungraded"
-    assert "the reference solution does not pass here either" in result["reason"]
+    assert result.status == "ungraded"
+    assert "the reference solution does not pass here either" in result.reason
 
 
 def test_a_lost_worker_is_replaced(grader):
@@ -148,7 +150,7 @@ def test_without_a_worker_nothing_is_graded(monkeypatch):
 
     monkeypatch.setattr(sandbox, "start", nothing)
     result = Grader(Settings(seed=3)).grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
-    assert (result["status"], result["score"]) == ("ungraded", None)
+    assert (result.status, result.score) == ("ungraded", None)
 
 
 def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from qkv.grading.gradebook import record
-from qkv.grading.results import UNSAFE, Submission
+from qkv.grading.results import UNSAFE, Result
 from tests.grading.made import question, result, ungraded
 
 
@@ -26,8 +26,8 @@ def address(empty, tmp_path) -> str:
     return f"sqlite:///{tmp_path / 'book.db'}"
 
 
-def submissions(*results) -> list[Submission]:
-    return [Submission.of(one) for one in results]
+def submissions(*results) -> list[Result]:
+    return [Result.of(one) for one in results]
 
 
 def test_scores_and_points_are_there(address):

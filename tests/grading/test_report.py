@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading.report import bars, class_page, feedback_page, idea_losses, question_losses
-from qkv.grading.results import UNSAFE, Submission
+from qkv.grading.results import UNSAFE, Result
 from qkv.grading.similar import MIN_TOKENS, compare, own_code
 from qkv.questions import find
 from tests.grading.made import question, result, ungraded
@@ -19,8 +19,8 @@ from tests.grading.made import question, result, ungraded
 NASTY = """<script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' {{ 7*7 }} </p></section></style>"""
 
 
-def of(*results) -> list[Submission]:
-    return [Submission.of(one) for one in results]
+def of(*results) -> list[Result]:
+    return [Result.of(one) for one in results]
 
 
 class Elements(HTMLParser):

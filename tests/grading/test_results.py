@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from qkv.grading import results
-from qkv.grading.results import UNSAFE, MalformedError, Submission, Writer, clean, clean_name, earlier_seed, safe_name
-from tests.grading.made import question, result, ungraded
+from qkv.grading import writing
+from qkv.grading.results import UNSAFE, MalformedError, Result, clean, clean_name, safe_name
+from qkv.grading.writing import Writer, earlier_seed
+from tests.grading.made import made, made_ungraded, question, result, ungraded
 
 CONTRACT = ["student", "notebook", "sha256", "version", "seed", "status", "reason", "score", "max_score", "questions"]
 OF_A_QUESTION = ["id", "points", "max_points", "status", "misconception", "message", "seconds"]
@@ -24,7 +25,7 @@ def writer(tmp_path: Path) -> Writer:
 
 
 def test_the_json_is_the_contracts(writer):
-    writer.write(result(source="secret = 1"))
+    writer.write(made(source="secret = 1"))
     written = json.loads((writer.out / "ada" / "03_scaling.json").read_text())
     assert list(written) == CONTRACT
     assert list(written["questions"][0]) == OF_A_QUESTION
@@ -32,8 +33,8 @@ def test_the_json_is_the_contracts(writer):
 
 
 def test_what_is_graded_is_kept(writer):
-    writer.write(result())
-    assert Writer(writer.out, seed=7).kept("ada", "03_scaling", HASH, "1.0") == result()
+    writer.write(made())
+    assert Writer(writer.out, seed=7).kept("ada", "03_scaling", HASH, "1.0") == made()
 
 
 @pytest.mark.parametrize(
@@ -42,21 +43,21 @@ def test_what_is_graded_is_kept(writer):
     ids=["seed", "file", "version", "notebook", "student"],
 )
 def test_of_another_seed_file_or_version_nothing_is_kept(writer, change, seed):
-    writer.write(result())
+    writer.write(made())
     asked = {"student": "ada", "notebook": "03_scaling", "sha256": HASH, "version": "1.0"} | change
     assert Writer(writer.out, seed).kept(**asked) is None
 
 
 def test_a_fault_of_ours_is_tried_again_and_is_not_a_zero(writer):
-    writer.write(ungraded("ada") | {"score": 0.0})
+    writer.write(Result.of(ungraded("ada") | {"score": 0.0}))
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
     assert json.loads((writer.out / "ada" / "03_scaling.json").read_text())["score"] is None
 
 
 def test_without_a_sandbox_it_is_kept_only_where_that_is_asked_for(writer):
-    writer.write(result(unsafe=True))
+    writer.write(made(unsafe=True))
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
-    assert writer.kept("ada", "03_scaling", HASH, "1.0", unsafe=True) == result(unsafe=True)
+    assert writer.kept("ada", "03_scaling", HASH, "1.0", unsafe=True) == made(unsafe=True)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +66,13 @@ def test_without_a_sandbox_it_is_kept_only_where_that_is_asked_for(writer):
     ids=["empty", "cut", "encoding", "list", "null", "fields", "deep", "large"],
 )
 def test_a_damaged_file_counts_as_absent(writer, damage):
-    writer.write(result())
+    writer.write(made())
     (writer.out / "ada" / "03_scaling.json").write_bytes(damage)
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
 
 
 def test_a_score_that_was_made_text_counts_as_damage(writer):
-    writer.write(result())
+    writer.write(made())
     path = writer.out / "ada" / "03_scaling.json"
     path.write_text(path.read_text().replace('"score": 3.0', '"score": "12"'))
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
@@ -81,23 +82,23 @@ def test_a_run_without_a_seed_takes_up_the_newest(writer):
     assert earlier_seed(writer.out) is None
     assert earlier_seed(writer.out / "absent") is None
     for age, (student, seed) in enumerate([("ada", 5), ("bob", 6), ("eve", 4)]):
-        writer.write(result(student, seed=seed))
+        writer.write(made(student, seed=seed))
         os.utime(writer.out / student / "03_scaling.json", (age, age))
     (writer.out / "eve" / "03_scaling.json").write_text("{")
     assert earlier_seed(writer.out) == 6
 
 
 def test_the_result_is_written_last(writer, monkeypatch):
-    real = results._replace
+    real = writing._replace
 
     def without_room(path, text):
         if path.name == "03_scaling.results.json":
             raise OSError("no space left")
         real(path, text)
 
-    monkeypatch.setattr(results, "_replace", without_room)
+    monkeypatch.setattr(writing, "_replace", without_room)
     with pytest.raises(OSError, match="no space"):
-        writer.write(result())
+        writer.write(made())
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
 
 
@@ -115,18 +116,18 @@ def test_plain_names_stay_as_they_are(name):
 
 def test_every_name_has_a_folder_of_its_own_inside(writer):
     for student in HOSTILE:
-        writer.write(result(student))
+        writer.write(made(student))
     folders = [path.parent for path in writer.out.rglob("03_scaling.json")]
     assert len(folders) == len(HOSTILE)
     assert {folder.parent for folder in folders} == {writer.out}
     assert sorted(path.name for path in writer.out.parent.iterdir()) == ["out"]
     for student in HOSTILE:
-        assert writer.kept(student, "03_scaling", HASH, "1.0")["student"] == clean_name(student)
+        assert writer.kept(student, "03_scaling", HASH, "1.0").student == clean_name(student)
 
 
 @pytest.mark.parametrize("notebook", ["../x", "a/b", "", ".", "03.results", "x" * 300, "\0"])
 def test_a_notebooks_name_stays_in_its_folder(writer, notebook):
-    writer.write(result(notebook=notebook))
+    writer.write(made(notebook=notebook))
     written = [path for path in writer.out.rglob("*") if path.is_file()]
     assert len(written) == 3
     assert {path.parent for path in written} == {writer.out / "ada"}
@@ -140,12 +141,12 @@ def test_no_link_is_followed(writer, tmp_path):
     (outside / "precious").write_text("mine")
     os.symlink(outside, writer.out / "ada")
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
-    writer.write(result())
+    writer.write(made())
     assert not (writer.out / "ada").is_symlink()
     (writer.out / "bob").mkdir()
     for name in ("03_scaling.json", "03_scaling.html", ".03_scaling.json.part"):
         os.symlink(outside / "precious", writer.out / "bob" / name)
-    writer.write(result("bob"))
+    writer.write(made("bob"))
     assert (outside / "precious").read_text() == "mine"
     assert sorted(path.name for path in outside.iterdir()) == ["03_scaling.json", "precious"]
 
@@ -173,16 +174,15 @@ def test_text_is_bounded_and_its_tricks_are_seen():
     [{"score": float("nan")}, {"score": "3"}, {"score": -1}, {"status": "great"}, {"questions": None}, {"seed": None},
      {"questions": [question(status="won")]}, {"questions": [question(points=True)]}, {"questions": [7]}],
 )  # fmt: skip
-def test_what_is_no_result_is_refused(writer, change):
+def test_what_is_no_result_is_refused(change):
     with pytest.raises(MalformedError):
-        writer.write(result() | change)
-    assert list(writer.out.rglob("*.json")) == []
+        Result.of(result() | change)
 
 
 def test_a_cleaned_result_stays_as_it_is():
     hostile = result("a\0" * 80, "x\n/y.ipynb", questions=[question(message="\x1b" * 5000)])
-    once = Submission.of(hostile).as_dict()
-    assert Submission.of(once).as_dict() == once
+    once = Result.of(hostile).as_dict()
+    assert Result.of(once).as_dict() == once
 
 
 # ── all of them ───────────────────────────────────────────────────────────────────────────────────
@@ -196,8 +196,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def finished(writer, monkeypatch) -> Path:
     """A class of three, without the gradebook, which has tests of its own."""
-    monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
-    writer.finish([result("eve", notebook="04_x"), ungraded("bob"), result('=cmd|"/c calc"'), result("ada")])
+    monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
+    writer.finish([made("eve", notebook="04_x"), made_ungraded("bob"), made('=cmd|"/c calc"'), made("ada")])
     return writer.out
 
 
@@ -223,9 +223,9 @@ def test_moodle_gets_one_row_a_student(finished):
 
 
 def test_no_cell_can_be_a_formula(writer, monkeypatch):
-    monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
+    monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
     names = ["=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1"]
-    writer.finish([result(name, name) for name in names] + [ungraded(name, reason="=2") for name in names])
+    writer.finish([made(name, name) for name in names] + [made_ungraded(name, reason="=2") for name in names])
     for name in ("grades.csv", "canvas.csv", "moodle.csv"):
         with (writer.out / name).open(newline="", encoding="utf-8") as stream:
             cells = [cell for row in csv.reader(stream) for cell in row]
@@ -233,7 +233,7 @@ def test_no_cell_can_be_a_formula(writer, monkeypatch):
 
 
 def test_gradescope_gets_tests_with_scores(writer):
-    writer.write(result())
+    writer.write(made())
     sent = json.loads((writer.out / "ada" / "03_scaling.results.json").read_text())
     assert sent["score"] == 3.0
     assert [(test["score"], test["max_score"], test["status"]) for test in sent["tests"]] == [
@@ -244,7 +244,7 @@ def test_gradescope_gets_tests_with_scores(writer):
 
 
 def test_gradescope_gets_no_score_for_a_fault_of_ours(writer):
-    writer.write(ungraded("ada"))
+    writer.write(made_ungraded("ada"))
     sent = json.loads((writer.out / "ada" / "03_scaling.results.json").read_text())
     assert "score" not in sent
     assert "tests" not in sent
@@ -252,9 +252,9 @@ def test_gradescope_gets_no_score_for_a_fault_of_ours(writer):
 
 
 def test_the_loud_label_stands_in_every_file(writer, monkeypatch):
-    monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
-    writer.write(result(unsafe=True))
-    writer.finish([result(unsafe=True)])
+    monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
+    writer.write(made(unsafe=True))
+    writer.finish([made(unsafe=True)])
     files = [path for path in writer.out.rglob("*") if path.is_file()]
     assert len(files) == 7
     for path in files:
@@ -263,9 +263,9 @@ def test_the_loud_label_stands_in_every_file(writer, monkeypatch):
 
 
 def test_the_order_of_grading_leaves_no_trace(tmp_path, monkeypatch):
-    monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
+    monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
     code = "\n".join(f"a{i} = f{i}(b) + {i}" for i in range(20))
-    graded = [result(name, source=code) for name in ("ada", "bob", "eve")] + [ungraded("moe"), result("ada", "04_x")]
+    graded = [made(name, source=code) for name in ("ada", "bob", "eve")] + [made_ungraded("moe"), made("ada", "04_x")]
     for folder, order in (("one", graded), ("two", graded[::-1])):
         Writer(tmp_path / folder, seed=7).finish(order)
     for name in ("grades.csv", "canvas.csv", "moodle.csv", "report.html"):
@@ -273,6 +273,6 @@ def test_the_order_of_grading_leaves_no_trace(tmp_path, monkeypatch):
 
 
 def test_the_last_of_a_name_counts(writer, monkeypatch):
-    monkeypatch.setattr("qkv.grading.gradebook.record", lambda submissions, address: None)
-    writer.finish([result(), result(questions=[question("3.1", 0, 3)])])
+    monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
+    writer.finish([made(), made(questions=[question("3.1", 0, 3)])])
     assert [row["score"] for row in rows(writer.out / "grades.csv")] == ["0"]

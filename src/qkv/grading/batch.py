@@ -11,9 +11,10 @@ from typing import Any
 from tqdm import tqdm
 
 from qkv.grading import runner, sandbox
-from qkv.grading.results import UNSAFE, Writer, earlier_seed
+from qkv.grading.results import UNSAFE, Result
 from qkv.grading.session import Settings
 from qkv.grading.submissions import find
+from qkv.grading.writing import Writer, earlier_seed
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -48,23 +49,23 @@ def run(asked: argparse.Namespace) -> int:
     return _summary(results, settings)
 
 
-def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
+def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace, out: Path) -> list[Result]:
     writer = Writer(out, settings.seed, asked.gradebook)
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
-        def tell(result: dict[str, Any], kept: bool) -> None:
+        def tell(result: Result, kept: bool) -> None:
             bar.update()
-            if result["status"] != "graded":
-                bar.write(f"not graded: {result['student']} {result['notebook']}: {result['reason']}", file=sys.stderr)
+            if not result.graded:
+                bar.write(f"not graded: {result.student} {result.notebook}: {result.reason}", file=sys.stderr)
 
         jobs = asked.jobs or runner.default_jobs()
         return runner.grade_all(submissions, settings, writer, jobs, asked.scheduler, asked.regrade, tell)
 
 
-def _summary(results: list[dict[str, Any]], settings: Settings) -> int:
-    graded = [result for result in results if result["status"] == "graded"]
+def _summary(results: list[Result], settings: Settings) -> int:
+    graded = [result for result in results if result.graded]
     missing = len(results) - len(graded)
-    mean = sum(result["score"] / result["max_score"] for result in graded) / len(graded) if graded else 0.0
+    mean = sum((result.score or 0.0) / result.max_score for result in graded) / len(graded) if graded else 0.0
     print(f"{len(graded)} graded, {missing} not; on average {mean:.0%} of the points")
     if not settings.safe:
         print(UNSAFE, file=sys.stderr)

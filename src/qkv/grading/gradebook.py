@@ -16,10 +16,10 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from qkv.grading.results import UNSAFE, Submission
+from qkv.grading.results import UNSAFE, Result
 
 
-def record(submissions: Sequence[Submission], address: str) -> None:
+def record(submissions: Sequence[Result], address: str) -> None:
     """Write the grades, over those of an earlier run; what a person entered by hand stays.
 
     Raises:
@@ -43,11 +43,11 @@ def cell_of(question: str) -> str:
     return f"check-{question.replace('.', '-')}"
 
 
-def _name(submission: Submission) -> str:
+def _name(submission: Result) -> str:
     return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
 
 
-def _notebook(book: Any, name: str, submissions: Sequence[Submission]) -> Any:
+def _notebook(book: Any, name: str, submissions: Sequence[Result]) -> Any:
     """Find or make the notebook, with a graded cell for each question."""
     from nbgrader.api import Notebook
 
@@ -62,7 +62,7 @@ def _notebook(book: Any, name: str, submissions: Sequence[Submission]) -> Any:
     return notebook
 
 
-def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Submission]) -> None:
+def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) -> None:
     """Write the grades of one notebook's submissions, in one go: nbgrader's own way is a transaction each."""
     from nbgrader.api import Grade, Student, SubmittedAssignment, SubmittedNotebook
 

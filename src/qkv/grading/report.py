@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from qkv.feedback import points
-from qkv.grading.results import UNSAFE, Answer, Submission, safe_name
+from qkv.grading.results import UNSAFE, Answer, Result, safe_name
 from qkv.questions import find
 
 BARS = 10
@@ -32,14 +32,14 @@ SIGNS = {"passed": "✓", "failed": "✗", "error": "✗", "not attempted": "–
 WORDS = {"passed": "right", "failed": "not right", "error": "it raised an error", "not attempted": "not attempted"}
 
 
-def feedback_page(submission: Submission) -> str:
+def feedback_page(submission: Result) -> str:
     """The feedback on one submission, as a page of its own."""
     return _render("feedback.html", s=submission)
 
 
-def class_page(submissions: Sequence[Submission], exercises: Path) -> str:
+def class_page(submissions: Sequence[Result], exercises: Path) -> str:
     """The report on a class, as a page of its own; `exercises` holds what was released, where that is at hand."""
-    by_exercise: dict[str, list[Submission]] = {}
+    by_exercise: dict[str, list[Result]] = {}
     for s in submissions:
         by_exercise.setdefault(exercise_of(s.stem), []).append(s)
     sections = [notebook_section(name, group, exercises) for name, group in sorted(by_exercise.items())]
@@ -113,7 +113,7 @@ def exercise_of(name: str) -> str:
     return match[0] if match else name
 
 
-def notebook_section(name: str, submissions: Sequence[Submission], exercises: Path) -> Section:
+def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) -> Section:
     """Sum up the submissions of one exercise."""
     from qkv.grading.similar import compare
 
@@ -171,7 +171,7 @@ def bars(scores: Sequence[float], most: float) -> list[Bar]:
     ]
 
 
-def question_losses(graded: Iterable[Submission]) -> list[Loss]:
+def question_losses(graded: Iterable[Result]) -> list[Loss]:
     """What each question cost, the dearest first."""
     answers: dict[str, list[Answer]] = {}
     for answer in (answer for s in graded for answer in s.questions):
@@ -180,7 +180,7 @@ def question_losses(graded: Iterable[Submission]) -> list[Loss]:
     return sorted(losses, key=lambda loss: (-loss.lost, loss.question))
 
 
-def idea_losses(graded: Iterable[Submission]) -> list[Loss]:
+def idea_losses(graded: Iterable[Result]) -> list[Loss]:
     """What each wrong idea that was recognised cost, the dearest first."""
     answers: dict[tuple[str, str], list[Answer]] = {}
     for answer in (answer for s in graded for answer in s.questions):

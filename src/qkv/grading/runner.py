@@ -14,14 +14,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 import qkv
-from qkv.grading.results import Writer
+from qkv.grading.results import Result
 from qkv.grading.session import FaultError, Grader, Settings, result, solution
 from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, read
+from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
 AHEAD = 4  # submissions for each job that are read before their turn, so that memory does not grow with the batch
@@ -43,7 +45,7 @@ def grader_of(settings: Settings) -> Grader:
     return _graders[settings]
 
 
-def grade_one(work: Work, settings: Settings) -> dict[str, Any]:
+def grade_one(work: Work, settings: Settings) -> Result:
     """Grade a submission in this process."""
     return grader_of(settings).grade(work)
 
@@ -61,9 +63,9 @@ def rehearse(chapter: int, settings: Settings) -> str:
     except FaultError as fault:
         return str(fault)
     graded = grade_one(work, settings)
-    if graded["status"] != "graded":
-        return str(graded["reason"])
-    lost = [f"{q['id']}: {q['message']}" for q in graded["questions"] if q["points"] != q["max_points"]]
+    if not graded.graded:
+        return graded.reason
+    lost = [f"{answer.id}: {answer.message}" for answer in graded.questions if answer.points != answer.max_points]
     return "; ".join(lost)
 
 
@@ -74,14 +76,14 @@ def grade_all(
     jobs: int,
     scheduler: str | None = None,
     regrade: bool = False,
-    tell: Callable[[dict[str, Any], bool], None] = lambda result, kept: None,
-) -> list[dict[str, Any]]:
+    tell: Callable[[Result, bool], None] = lambda result, kept: None,
+) -> list[Result]:
     """Grade, write each result as it comes, and then the sheets and the report. Gives the results, in order.
 
     Raises:
         SetupError: the reference solution does not get full marks here.
     """
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, Result] = {}
 
     def to_do() -> Iterator[tuple[int, Work]]:
         """Read submissions; what needs no grading is done at once."""
@@ -94,12 +96,12 @@ def grade_all(
             found = (work.student, work.notebook, work.sha256, qkv.__version__)
             kept = None if regrade else writer.kept(*found, unsafe=not settings.safe)
             if kept is not None:
-                done[i] = {**kept, "source": "\n\n".join(work.sources)}
+                done[i] = replace(kept, source="\n\n".join(work.sources))
                 tell(done[i], True)
                 continue
             yield i, work
 
-    def settle(i: int, graded: dict[str, Any]) -> None:
+    def settle(i: int, graded: Result) -> None:
         writer.write(graded)
         done[i] = graded
         tell(graded, False)
@@ -125,7 +127,7 @@ def _rehearsed(works: Iterable[tuple[int, Work]], pool: _Local | _Cluster) -> It
         yield i, work
 
 
-def unreadable(submission: Submission, settings: Settings, why: str) -> dict[str, Any]:
+def unreadable(submission: Submission, settings: Settings, why: str) -> Result:
     """The result of a file that is no notebook: a person should look, and it is no zero."""
     work = Work(submission.student, submission.notebook, "", 0, ())
     try:
@@ -135,7 +137,7 @@ def unreadable(submission: Submission, settings: Settings, why: str) -> dict[str
     return result(work, settings, questions, [], why)
 
 
-def ended(work: Work, settings: Settings, why: str) -> dict[str, Any]:
+def ended(work: Work, settings: Settings, why: str) -> Result:
     """The result of a submission whose grading ended again and again."""
     questions = list(questions_of(work.chapter).values())
     return result(work, settings, questions, [], why)
@@ -164,10 +166,10 @@ class _Local:
     def rehearse(self, chapter: int) -> str:
         return self.executor.submit(rehearse, chapter, self.settings).result()
 
-    def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
         """Give results as they come. A process that ends takes only what it was doing, and that is tried again."""
         tries: dict[int, int] = {}
-        running: dict[Future[dict[str, Any]], tuple[int, Work]] = {}
+        running: dict[Future[Result], tuple[int, Work]] = {}
         source = iter(works)
         again: list[tuple[int, Work]] = []
         while True:
@@ -211,7 +213,7 @@ class _Cluster:
     def rehearse(self, chapter: int) -> str:
         return str(self.client.submit(rehearse, chapter, self.settings, pure=False).result())
 
-    def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
         from distributed import as_completed
 
         source = iter(works)

@@ -12,7 +12,7 @@ import math
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from torch import Tensor
 
 import qkv
 from qkv.grading import sandbox
-from qkv.grading.results import Answer
+from qkv.grading.results import Answer, Result
 from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells
 from qkv.observing import MAX_TEXT, Case, Odd, Raised, Trace, bounded, digest
@@ -31,7 +31,6 @@ from qkv.questions.judging import Verdict, judge
 
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = 8  # times the limit of one question: what a whole notebook may take
-MAX_MESSAGE = 2_000  # characters
 BEGINNINGS = 3  # of a session, each in a fresh worker
 START_SECONDS = 20.0
 MAX_DEFINITIONS = 5  # of one name that are tried, from the last one back
@@ -70,8 +69,8 @@ class Grader:
     worker: sandbox.Worker | None = None
     cases: dict[str, list[Case]] = field(default_factory=dict)
 
-    def grade(self, work: Work) -> dict[str, Any]:
-        """Grade a submission; the contract's dictionary."""
+    def grade(self, work: Work) -> Result:
+        """Grade a submission."""
         questions = list(questions_of(work.chapter).values())
         try:
             marks, reason = self.marks(work.sources, questions), ""
@@ -421,29 +420,29 @@ def _mark(question: Question, verdict: Verdict, seconds: float) -> Answer:
         max_points=float(question.points),
         status=verdict.status,
         misconception=verdict.misconception,
-        message=bounded(verdict.message, MAX_MESSAGE),
+        message=verdict.message,
         seconds=round(seconds, 3),
     )
 
 
 def result(
     work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Answer], reason: str
-) -> dict[str, Any]:
-    """A submission's result, as the contract has it; `source` is for the comparison of submissions only."""
-    return {
-        "student": work.student,
-        "notebook": work.notebook,
-        "sha256": work.sha256,
-        "version": qkv.__version__,
-        "seed": settings.seed,
-        "status": "ungraded" if reason else "graded",
-        "reason": bounded(reason, MAX_MESSAGE),
-        "score": None if reason else sum(mark.points for mark in marks),
-        "max_score": float(sum(question.points for question in questions)),
-        "questions": [asdict(mark) for mark in marks],
-        "source": "\n\n".join(work.sources),
-        **({} if settings.safe else {"unsafe": True}),
-    }
+) -> Result:
+    """A submission's result; one that has a reason not to be graded has no score."""
+    return Result(
+        student=work.student,
+        notebook=work.notebook,
+        sha256=work.sha256,
+        version=qkv.__version__,
+        seed=settings.seed,
+        status="ungraded" if reason else "graded",
+        reason=reason,
+        score=None if reason else sum(mark.points for mark in marks),
+        max_score=float(sum(question.points for question in questions)),
+        questions=tuple(marks),
+        unsafe=not settings.safe,
+        source="\n\n".join(work.sources),
+    )
 
 
 def solution(chapter: int) -> list[str]:

@@ -7,13 +7,13 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from qkv.grading.results import UNSAFE, Answer, Submission
+from qkv.grading.results import UNSAFE, Answer, Result
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet may take for a formula, when it stands first
 WORDS = {"passed": "right", "failed": "not right", "error": "raised an error", "not attempted": "not attempted"}
 
 
-def grades(submissions: Sequence[Submission]) -> str:
+def grades(submissions: Sequence[Result]) -> str:
     """One row a submission, with a column for the points of each question. No score where it could not be graded."""
     questions = sorted({answer.id for s in submissions for answer in s.questions}, key=_in_order)
     head = ["student", "notebook", "status", "score", "max_score", "reason", "warning", "sha256", "version", "seed"]
@@ -25,7 +25,7 @@ def grades(submissions: Sequence[Submission]) -> str:
     return _table([*head, *questions], rows)
 
 
-def canvas(submissions: Sequence[Submission]) -> str:
+def canvas(submissions: Sequence[Result]) -> str:
     """A table for Canvas' gradebook import; the learner's name here is their login there."""
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
@@ -35,7 +35,7 @@ def canvas(submissions: Sequence[Submission]) -> str:
     return _table(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *notebooks], rows)
 
 
-def moodle(submissions: Sequence[Submission]) -> str:
+def moodle(submissions: Sequence[Result]) -> str:
     """A table for Moodle's grade import; the learner's name here is their user name there."""
     notebooks = _columns(submissions)
     rows = [
@@ -45,7 +45,7 @@ def moodle(submissions: Sequence[Submission]) -> str:
     return _table(["username", *notebooks], rows)
 
 
-def gradescope(submission: Submission) -> dict[str, Any]:
+def gradescope(submission: Result) -> dict[str, Any]:
     """What Gradescope reads as results.json. Without scores, it asks for a person: a fault of ours is not a zero."""
     lines = [UNSAFE] if submission.unsafe else []
     if not submission.graded:
@@ -72,7 +72,7 @@ def _gradescope_test(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _columns(submissions: Iterable[Submission]) -> dict[str, float]:
+def _columns(submissions: Iterable[Result]) -> dict[str, float]:
     """Each notebook's column, and the points that it is worth."""
     columns: dict[str, float] = {}
     for s in submissions:
@@ -80,11 +80,11 @@ def _columns(submissions: Iterable[Submission]) -> dict[str, float]:
     return dict(sorted(columns.items()))
 
 
-def _column(submission: Submission) -> str:
+def _column(submission: Result) -> str:
     return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
 
 
-def _by_student(submissions: Iterable[Submission]) -> dict[str, dict[str, str]]:
+def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
     """Each student's scores by column; what could not be graded has none."""
     students: dict[str, dict[str, str]] = {}
     for s in submissions:
@@ -110,7 +110,7 @@ def _points(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
 
 
-def _warning(submission: Submission) -> str:
+def _warning(submission: Result) -> str:
     return UNSAFE if submission.unsafe else ""
 
 
