@@ -104,7 +104,7 @@ def test_inputs_are_drawn_anew_each_time(capsys):
 # ── nothing else happens ──────────────────────────────────────────────────────────────────────────
 
 
-def loud(q, k):
+def answer_that_prints(q, k):
     print("q is", q)
     print("careful", file=sys.stderr)
     os.write(2, b"past Python")
@@ -112,7 +112,7 @@ def loud(q, k):
 
 
 def test_nothing_reaches_the_error_stream_and_prints_are_shown_bounded(capfd):
-    check("3.1", loud)
+    check("3.1", answer_that_prints)
     shown = capfd.readouterr()
     assert shown.err == ""
     assert "Your answer printed:\n  q is tensor" in shown.out

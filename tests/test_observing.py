@@ -15,7 +15,7 @@ from qkv.observing import (
     MAX_ITEMS,
     MAX_TEXT,
     Case,
-    Odd,
+    OtherValue,
     Provided,
     Seeded,
     call,
@@ -89,7 +89,7 @@ def test_a_subclass_that_equals_everything_becomes_a_plain_tensor():
 )
 def test_anything_else_is_odd_and_named(give, kind):
     result = one(give).results[0]
-    assert isinstance(result, Odd)
+    assert isinstance(result, OtherValue)
     assert result.kind == kind
 
 
@@ -106,8 +106,8 @@ def test_texts_are_bounded_and_printable():
 def test_deep_and_endless_containers_are_cut():
     loop = []
     loop.append(loop)
-    assert "Odd" in repr(one(lambda x: loop).results[0])
-    assert isinstance(one(lambda x: [0] * (MAX_ITEMS + 1)).results[0], Odd)
+    assert "OtherValue" in repr(one(lambda x: loop).results[0])
+    assert isinstance(one(lambda x: [0] * (MAX_ITEMS + 1)).results[0], OtherValue)
 
 
 # ── exceptions ────────────────────────────────────────────────────────────────────────────────────

@@ -125,7 +125,7 @@ class Case:
         return self.steps if isinstance(self.steps, tuple) else (self.steps,)
 
     @property
-    def telling_step(self) -> int:
+    def quoted_step(self) -> int:
         """The last step that hands something over: what a message quotes."""
         steps = [i for i, step in enumerate(self.script) if step.act == "call" and step.args]
         return steps[-1] if steps else 0
@@ -135,7 +135,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class Odd:
+class OtherValue:
     """Something that came back and is neither a tensor, a number, nor a few of them."""
 
     kind: str
@@ -349,7 +349,7 @@ def _merge(first: Observation, again: Observation) -> Observation:
 
 def _alike(a: Any, b: Any) -> bool:
     """Say whether two runs gave the same, up to the order in which sums were taken."""
-    if isinstance(a, Odd) and isinstance(b, Odd):
+    if isinstance(a, OtherValue) and isinstance(b, OtherValue):
         return a.kind == b.kind and (a.tensor is None or b.tensor is None or _alike(a.tensor, b.tensor))
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
@@ -550,7 +550,7 @@ def _read_again(came_back: Any) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return Odd("something that can no longer be read")
+        return OtherValue("something that can no longer be read")
 
 
 def _as_it_is(given: Any) -> Any:
@@ -589,9 +589,9 @@ def record(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Tensor):
         return _record_tensor(value)
     if isinstance(value, np.generic):
-        return record(value.item(), depth + 1) if depth < MAX_DEPTH else Odd("NumPy number")
+        return record(value.item(), depth + 1) if depth < MAX_DEPTH else OtherValue("NumPy number")
     if isinstance(value, np.ndarray):
-        return Odd("NumPy array", f"of shape {value.shape}", _as_tensor(value))
+        return OtherValue("NumPy array", f"of shape {value.shape}", _as_tensor(value))
     if isinstance(value, int) and value.bit_length() <= 256:
         return int(value)
     if isinstance(value, float):
@@ -601,7 +601,7 @@ def record(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (tuple, list)) and depth < MAX_DEPTH and len(value) <= MAX_ITEMS:
         items = [record(item, depth + 1) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
-    return Odd(_kind(value), safe_text(lambda: repr(value)))
+    return OtherValue(_kind(value), safe_text(lambda: repr(value)))
 
 
 def _record_tensor(value: Tensor) -> Any:
@@ -609,14 +609,14 @@ def _record_tensor(value: Tensor) -> Any:
         plain = torch.Tensor.detach(value)
         kind, shape = str(plain.dtype).removeprefix("torch."), f"of shape {tuple(plain.shape)}"
         if plain.numel() > MAX_NUMBERS:
-            return Odd(f"very large {kind} tensor", shape)
+            return OtherValue(f"very large {kind} tensor", shape)
         if plain.dtype not in DTYPES:
-            return Odd(f"{kind} tensor", shape)
+            return OtherValue(f"{kind} tensor", shape)
         try:
             plain = plain.to_dense() if plain.layout is not torch.strided else plain
             return torch.empty(plain.shape, dtype=plain.dtype, device="cpu").copy_(plain)
         except (RuntimeError, NotImplementedError) as error:
-            return Odd(f"tensor that cannot be read on the CPU ({plain.device})", bounded(str(error)))
+            return OtherValue(f"tensor that cannot be read on the CPU ({plain.device})", bounded(str(error)))
 
 
 def _as_tensor(array: np.ndarray) -> Tensor | None:

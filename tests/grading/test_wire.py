@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.grading.sandboxed import wire
-from qkv.observing import Case, Odd, Provided, Raised, Seeded, Trace, call, load, make, method, trace
+from qkv.observing import Case, OtherValue, Provided, Raised, Seeded, Trace, call, load, make, method, trace
 from qkv.questions import chapters, questions_of
 
 EVERY = [question for chapter in chapters() for question in questions_of(chapter).values()]
@@ -123,7 +123,7 @@ def test_what_is_no_frame_is_refused(data):
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 400), st.integers(0, 255))
 def test_damage_is_refused_or_gives_plain_data(noise, at, byte):
-    one = Trace(results=(torch.ones(2, 2), Odd("thing", "text"), 3), raised=Raised(("ValueError",), "x"))
+    one = Trace(results=(torch.ones(2, 2), OtherValue("thing", "text"), 3), raised=Raised(("ValueError",), "x"))
     data = bytearray(wire.encode({"id": 1, "first": [one]})[8:])
     data[at % len(data)] = byte
     for damaged in (bytes(data), bytes(data[: at % len(data)]), noise):

@@ -42,14 +42,14 @@ class GateSwapped(Gate):
 
 
 def draw_gate(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32) -> Case:
         s = draw.sizes("n", "d_in", "d_out")
         layers = {
             f"{layer}.{kind}": draw.normal(*shape, dtype=dtype)
             for layer in ("w_a", "w_b")
             for kind, shape in (("weight", (s["d_out"], s["d_in"])), ("bias", (s["d_out"],)))
         }
-        x = draw.normal(*lead, s["n"], s["d_in"], dtype=dtype)
+        x = draw.normal(*leading, s["n"], s["d_in"], dtype=dtype)
         return Case((make(s["d_in"], s["d_out"]), load(layers), call(x)), name, s)
 
     return draw.situations(case)

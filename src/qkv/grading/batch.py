@@ -53,13 +53,13 @@ def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace
     writer = Writer(out, settings.seed, asked.gradebook)
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
-        def tell(result: Result, kept: bool) -> None:
+        def on_graded(result: Result, kept: bool) -> None:
             bar.update()
             if not result.graded:
                 bar.write(f"not graded: {result.student} {result.notebook}: {result.reason}", file=sys.stderr)
 
         jobs = asked.jobs or runner.default_jobs()
-        return runner.grade_all(submissions, settings, writer, jobs, asked.scheduler, asked.regrade, tell)
+        return runner.grade_all(submissions, settings, writer, jobs, asked.scheduler, asked.regrade, on_graded)
 
 
 def _summary(results: list[Result], settings: Settings) -> int:

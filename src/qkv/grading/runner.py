@@ -76,7 +76,7 @@ def grade_all(
     jobs: int,
     scheduler: str | None = None,
     regrade: bool = False,
-    tell: Callable[[Result, bool], None] = lambda result, kept: None,
+    on_graded: Callable[[Result, bool], None] = lambda result, kept: None,
 ) -> list[Result]:
     """Grade, write each result as it comes, and then the sheets and the report. Gives the results, in order.
 
@@ -97,14 +97,14 @@ def grade_all(
             kept = None if regrade else writer.kept(*found, unsafe=not settings.safe)
             if kept is not None:
                 done[i] = replace(kept, source="\n\n".join(work.sources))
-                tell(done[i], True)
+                on_graded(done[i], True)
                 continue
             yield i, work
 
     def settle(i: int, graded: Result) -> None:
         writer.write(graded)
         done[i] = graded
-        tell(graded, False)
+        on_graded(graded, False)
 
     pool = _Cluster(scheduler, settings) if scheduler else _Local(jobs, settings)
     with pool:

@@ -23,7 +23,7 @@ from qkv.grading import sandbox
 from qkv.grading.results import Answer, Result
 from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells
-from qkv.observing import MAX_TEXT, Case, Odd, Raised, Trace, bounded, digest
+from qkv.observing import MAX_TEXT, Case, OtherValue, Raised, Trace, bounded, digest
 from qkv.questions import questions_of
 from qkv.questions.base import Question
 from qkv.questions.comparing import describe
@@ -156,7 +156,7 @@ class _Attempt:
                     self.ask_all(session)
         for question in self.still_open():
             spent = "the time for the whole notebook was spent"
-            self.must_be_theirs(question, spent)
+            self.raise_fault_unless_reference_passes(question, spent)
             text = f"It was not reached: {spent} on the cells and answers before it."
             self.marks[question.id] = _mark(question, Verdict("error", text), 0.0)
         return [self.marks[question.id] for question in self.questions]
@@ -223,13 +223,13 @@ class _Attempt:
                 verdict = self.verdict(session, question)
             except CrashError as crash:
                 session.close()  # the worker has one session at a time, and the reference needs it
-                self.must_be_theirs(question, str(crash))
+                self.raise_fault_unless_reference_passes(question, str(crash))
                 verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
             self.marks[question.id] = _mark(question, verdict, time.monotonic() - started)
             if session.ended:
                 return
 
-    def must_be_theirs(self, question: Question, crash: str) -> None:
+    def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
         if not self.trusted and not self.grader.is_sound(question):
             raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
 
@@ -371,8 +371,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, Odd):
-        return Odd(_text(value.kind), _text(value.text), None if value.tensor is None else _tensor(value.tensor))
+    if isinstance(value, OtherValue):
+        return OtherValue(_text(value.kind), _text(value.text), None if value.tensor is None else _tensor(value.tensor))
     if depth > 6:
         raise ValueError
     if isinstance(value, (list, tuple)):

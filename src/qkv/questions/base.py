@@ -3,10 +3,10 @@
 **A function.** Say how its inputs are drawn, which function is right, and what people get wrong:
 
     def draw_sum(draw: Draw) -> list[Case]:
-        def case(name, lead=(), dtype=torch.float32, **fixed):
+        def case(name, leading=(), dtype=torch.float32, **fixed):
             s = draw.sizes("n_q", "n_k", "d_v", **fixed)              # pairwise different, new at every check
-            weights = draw.weights(*lead, s["n_q"], s["n_k"], dtype=dtype)
-            v = draw.normal(*lead, s["n_k"], s["d_v"], dtype=dtype)
+            weights = draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype)
+            v = draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)
             return Case(call(weights, v), name, s)
         return [*draw.situations(case), case("n_k = 1", n_k=1)]       # plain, a batch, float64, … and edge cases
 
@@ -232,12 +232,12 @@ class Draw:
         return Seeded(self.whole(0, 2**31 - 2))
 
     def situations(self, case: Callable[..., Case]) -> list[Case]:
-        """Call `case(name, lead=…, dtype=…)` for what every answer over leading axes must bear."""
+        """Call `case(name, leading=…, dtype=…)` for what every answer over leading axes must bear."""
         batch, heads = self.choose(((2, 3), (3, 2)))
         return [
-            case(PLAIN, lead=(), dtype=torch.float32),
-            case(PLAIN, lead=(), dtype=torch.float32),
-            case(BATCH, lead=(batch,), dtype=torch.float32),
-            case(HEADS, lead=(batch, heads), dtype=torch.float32),
-            case(DOUBLE, lead=(), dtype=torch.float64),
+            case(PLAIN, leading=(), dtype=torch.float32),
+            case(PLAIN, leading=(), dtype=torch.float32),
+            case(BATCH, leading=(batch,), dtype=torch.float32),
+            case(HEADS, leading=(batch, heads), dtype=torch.float32),
+            case(DOUBLE, leading=(), dtype=torch.float64),
         ]

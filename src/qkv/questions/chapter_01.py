@@ -357,11 +357,11 @@ ONE_HOT = Question(
 
 
 def draw_look_up(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "vocab", "d", low=5, **fixed)
-        count = s["n"] * torch.Size(lead).numel()
+        count = s["n"] * torch.Size(leading).numel()
         twice = draw.whole(0, s["vocab"] - 1)
-        ids = some_ids(draw, count, s["vocab"], 0, s["vocab"] - 1, twice, twice).reshape(*lead, s["n"])
+        ids = some_ids(draw, count, s["vocab"], 0, s["vocab"] - 1, twice, twice).reshape(*leading, s["n"])
         return Case(call(ids, draw.normal(s["vocab"], s["d"], dtype=dtype)), name, s)
 
     same = draw.whole(5, 9)
@@ -371,7 +371,7 @@ def draw_look_up(draw: Draw) -> list[Case]:
         case("more words than features", vocab=draw.whole(8, 11), d=6),
         case("all sizes equal", n=same, vocab=same, d=same),
         case("n = 1", n=1),
-        case("sentences of one word", lead=(3,), n=1),
+        case("sentences of one word", leading=(3,), n=1),
         case("d = 1", d=1),
         case("a vocabulary of one word", vocab=1),
     ]

@@ -23,10 +23,10 @@ Triple = tuple[Tensor, Tensor, Tensor]
 
 
 def draw_projections(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "d_model", "d_k", "d_v", **fixed)
         scale = s["d_model"] ** -0.5
-        x = draw.normal(*lead, s["n"], s["d_model"], dtype=dtype)
+        x = draw.normal(*leading, s["n"], s["d_model"], dtype=dtype)
         w_q, w_k = (draw.normal(s["d_model"], s["d_k"], dtype=dtype, scale=scale) for _ in range(2))
         return Case(call(x, w_q, w_k, draw.normal(s["d_model"], s["d_v"], dtype=dtype, scale=scale)), name, s)
 
@@ -35,7 +35,7 @@ def draw_projections(draw: Draw) -> list[Case]:
         *draw.situations(case),
         case("n = 1", n=1),
         case("d_k = d_v = d_model", d_model=same, d_k=same, d_v=same),
-        case("a batch, d_k = d_v = d_model", lead=(3,), d_model=same, d_k=same, d_v=same),
+        case("a batch, d_k = d_v = d_model", leading=(3,), d_model=same, d_k=same, d_v=same),
         case("all sizes equal", n=same, d_model=same, d_k=same, d_v=same),
         case("d_model = 1", d_model=1),
         case("d_k = 1 and d_v = 1", d_k=1, d_v=1),
@@ -315,10 +315,10 @@ PROJECT_QKV = Question(
 
 
 def draw_pairs(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n_q", "n_k", "d_k", **{"d_k": draw.choose(WIDTHS)} | fixed)
-        q = draw.normal(*lead, s["n_q"], s["d_k"], dtype=dtype)
-        return Case(call(q, draw.normal(*lead, s["n_k"], s["d_k"], dtype=dtype)), name, s)
+        q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
+        return Case(call(q, draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)), name, s)
 
     same = draw.choose(WIDTHS)
     return [
@@ -555,10 +555,10 @@ ATTENTION_SCORES = Question(
 
 
 def draw_additive(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n_q", "n_k", "d_k", "d_a", **{"d_k": draw.choose((5, 6, 7, 8))} | fixed)
-        q = draw.normal(*lead, s["n_q"], s["d_k"], dtype=dtype)
-        k = draw.normal(*lead, s["n_k"], s["d_k"], dtype=dtype)
+        q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
+        k = draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)
         scale = (2 * s["d_k"]) ** -0.5  # of variance 1 before the tanh, which is nowhere near its limits then
         w_q, w_k = (draw.normal(s["d_k"], s["d_a"], dtype=dtype, scale=scale) for _ in range(2))
         return Case(call(q, k, w_q, w_k, draw.normal(s["d_a"], dtype=dtype)), name, s)
@@ -920,14 +920,14 @@ ADDITIVE_SCORES = Question(
 def draw_mixtures(draw: Draw) -> list[Case]:
     def case(
         name: str,
-        lead: tuple[int, ...] = (),
+        leading: tuple[int, ...] = (),
         dtype: torch.dtype = torch.float32,
         share: Callable[[Tensor], Tensor] = lambda weights: weights,
         **fixed: int,
     ) -> Case:
         s = draw.sizes("n_q", "n_k", "d_v", **fixed)
-        weights = share(draw.weights(*lead, s["n_q"], s["n_k"], dtype=dtype))
-        return Case(call(weights, draw.normal(*lead, s["n_k"], s["d_v"], dtype=dtype)), name, s)
+        weights = share(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype))
+        return Case(call(weights, draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)), name, s)
 
     same = draw.choose(WIDTHS)
     return [
@@ -1228,10 +1228,10 @@ def draw_heads(draw: Draw) -> list[Case]:
         return given
 
     def case(
-        name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
+        name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
     ) -> Case:
         s = draw.sizes("n", "d_model", "d_k", "d_v", **{"d_k": draw.choose(WIDTHS)} | fixed)
-        calls = [call(draw.normal(*lead, s["n"], s["d_model"], dtype=dtype))]
+        calls = [call(draw.normal(*leading, s["n"], s["d_model"], dtype=dtype))]
         calls += [call(draw.normal(n, s["d_model"], dtype=dtype)) for n in [then] * bool(then)]
         return Case((make(s["d_model"], s["d_k"], s["d_v"]), load(layers(s, dtype)), *calls), name, s)
 

@@ -50,11 +50,11 @@ def scores_in_steps(at: At) -> Callable[..., Tensor]:
 
 
 def draw_q_and_k(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
         sizes = draw.sizes("n_q", "n_k", "d_k", **{"d_k": d_k} | fixed)
-        q = draw.normal(*lead, sizes["n_q"], sizes["d_k"], dtype=dtype)
-        k = draw.normal(*lead, sizes["n_k"], sizes["d_k"], dtype=dtype)
+        q = draw.normal(*leading, sizes["n_q"], sizes["d_k"], dtype=dtype)
+        k = draw.normal(*leading, sizes["n_k"], sizes["d_k"], dtype=dtype)
         return Case(call(q, k), name, sizes)
 
     same = draw.choose(ROOTLESS)
@@ -605,12 +605,12 @@ MIXES: tuple[tuple[str, str, Callable[..., Tensor]], ...] = (
 
 
 def draw_qkv(draw: Draw) -> list[Case]:
-    def case(name: str, lead: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
         sizes = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": d_k} | fixed)
-        q = draw.normal(*lead, sizes["n_q"], sizes["d_k"], dtype=dtype)
-        k = draw.normal(*lead, sizes["n_k"], sizes["d_k"], dtype=dtype)
-        v = draw.normal(*lead, sizes["n_k"], sizes["d_v"], dtype=dtype)
+        q = draw.normal(*leading, sizes["n_q"], sizes["d_k"], dtype=dtype)
+        k = draw.normal(*leading, sizes["n_k"], sizes["d_k"], dtype=dtype)
+        v = draw.normal(*leading, sizes["n_k"], sizes["d_v"], dtype=dtype)
         return Case(call(q, k, v), name, sizes)
 
     same = draw.choose(ROOTLESS)

@@ -124,9 +124,11 @@ def over_everything(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tenso
 
 
 def draw_scores(draw: Draw) -> list[Case]:
-    def case(name: str, *lead: int, dtype: torch.dtype = torch.float32, n_k: int | None = None, **given: float) -> Case:
+    def case(
+        name: str, *leading: int, dtype: torch.dtype = torch.float32, n_k: int | None = None, **given: float
+    ) -> Case:
         s = draw.sizes("n_q", "n_k", **({"n_k": n_k} if n_k else {}))
-        return Case(call(draw.normal(*lead, s["n_q"], s["n_k"], dtype=dtype), **given), name, s)
+        return Case(call(draw.normal(*leading, s["n_q"], s["n_k"], dtype=dtype), **given), name, s)
 
     def low() -> float:
         return draw.uniform(0.4, 0.7)
@@ -622,9 +624,9 @@ SOFTMAX = Question(
 
 
 def draw_shares(draw: Draw) -> list[Case]:
-    def case(name: str, *lead: int, dtype: torch.dtype = torch.float32, **given: int) -> Case:
+    def case(name: str, *leading: int, dtype: torch.dtype = torch.float32, **given: int) -> Case:
         s = draw.sizes("n_q", "n_k")
-        return Case(call(draw.weights(*lead, s["n_q"], s["n_k"], dtype=dtype), **given), name, s)
+        return Case(call(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype), **given), name, s)
 
     def along(name: str, *shape: int, dim: int) -> Case:
         p = draw.weights(*shape).movedim(-1, dim).contiguous()
@@ -1450,7 +1452,7 @@ FIND_TEMPERATURE = Question(
             "lead-for-weight",
             "At your temperature it is the lead over the second weight that is the target. What is asked for: the "
             "lead, or the largest weight?",
-            twin=lambda z, target: solution(lead, z, target),
+            twin=lambda z, target: solution(lead_over_second, z, target),
         ),
         Misconception(
             "ratio-for-weight",
@@ -1534,7 +1536,7 @@ def largest(z: Tensor, temperature: float) -> float:
     return float(softmax(z.double(), temperature).max())
 
 
-def lead(z: Tensor, temperature: float) -> float:
+def lead_over_second(z: Tensor, temperature: float) -> float:
     first, second = softmax(z.double(), temperature).topk(2).values.tolist()
     return float(first - second)
 

@@ -708,13 +708,13 @@ def masked_variant(
 
 def draw_masked(draw: Draw) -> list[Case]:
     def case(
-        name: str, lead: tuple[int, ...] = (), over: str = "qk", dtype: torch.dtype = torch.float32, **fixed: int
+        name: str, leading: tuple[int, ...] = (), over: str = "qk", dtype: torch.dtype = torch.float32, **fixed: int
     ) -> Case:
         s = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": draw.choose(ROOTLESS)} | fixed)
-        q = draw.normal(*lead, s["n_q"], s["d_k"], dtype=dtype)
-        k = draw.normal(*lead, s["n_k"], s["d_k"], dtype=dtype)
-        v = draw.normal(*lead, s["n_k"], s["d_v"], dtype=dtype)
-        return Case(call(q, k, v, draw_mask(draw, lead, s["n_q"], s["n_k"], over)), name, s)
+        q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
+        k = draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)
+        v = draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)
+        return Case(call(q, k, v, draw_mask(draw, leading, s["n_q"], s["n_k"], over)), name, s)
 
     def with_mask(name: str, change: Callable[[Tensor], Tensor], **fixed: Any) -> Case:
         made = case(name, **fixed)
@@ -771,13 +771,13 @@ def far_above(draw: Draw) -> Case:
     return Case(handed, "hidden scores far above the others", s, gradients=False)
 
 
-def draw_mask(draw: Draw, lead: tuple[int, ...], n_q: int, n_k: int, over: str) -> Tensor:
+def draw_mask(draw: Draw, leading: tuple[int, ...], n_q: int, n_k: int, over: str) -> Tensor:
     """Draw a mask: `over` names its axes, q and k and * for a leading axis, 1 where it broadcasts.
 
     Each row that has more than one key sees some and is blind to some.
     """
     sizes = {"1": 1, "q": n_q, "k": n_k}
-    shape = [lead[i] if axis == "*" else sizes[axis] for i, axis in enumerate(over)]
+    shape = [leading[i] if axis == "*" else sizes[axis] for i, axis in enumerate(over)]
     if n_k == 1:
         return torch.ones(shape, dtype=torch.bool)
     order = torch.rand(shape, generator=draw.generator).argsort(-1)  # a permutation in each row

@@ -1087,7 +1087,7 @@ def turned_along(axis: int) -> Callable[..., Tensor]:
 def draw_rows(draw: Draw) -> list[Case]:
     def case(
         name: str,
-        lead: tuple[int, ...] = (),
+        leading: tuple[int, ...] = (),
         dtype: torch.dtype = torch.float32,
         positions: Tensor | None = None,
         base: float | None = None,
@@ -1099,7 +1099,7 @@ def draw_rows(draw: Draw) -> list[Case]:
         given = scattered(draw, s["n"]) if positions is None else positions
         options = {} if base is None else {"base": base}
         return Case(
-            call(draw.normal(*lead, s["n"], s["d"], dtype=dtype), given, **options),
+            call(draw.normal(*leading, s["n"], s["d"], dtype=dtype), given, **options),
             name,
             s,
             gradients=tolerance is None and not coarse,
@@ -1117,9 +1117,9 @@ def draw_rows(draw: Draw) -> list[Case]:
         case("every token at position 0", dtype=torch.float64, positions=torch.zeros(n, dtype=torch.int64), n=n),
         case("another base", base=float(draw.choose((20, 50, 100))), d=14),  # its second pair turns half as fast
         case("a large base", base=500000.0),
-        case("as many heads as tokens", lead=(same,), n=same),
-        case("as many examples as tokens", lead=(same, 2), n=same),
-        case("all sizes equal", lead=(6, 6), n=6, d=6),
+        case("as many heads as tokens", leading=(same,), n=same),
+        case("as many examples as tokens", leading=(same, 2), n=same),
+        case("all sizes equal", leading=(6, 6), n=6, d=6),
         case("far into a text", positions=draw.ids(30, below=124) + 900, tolerance=2 * FAR, n=30, d=WIDE),
     ]
 

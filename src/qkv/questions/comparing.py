@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Observation, Odd, Raised, Step, Where
+from qkv.observing import Case, Observation, OtherValue, Raised, Step, Where
 from qkv.questions.base import Question
 
 Kind = Literal[
@@ -116,8 +116,8 @@ def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, w
 def _difference(question: Question, case: Case, name: str, shape: str, seen: Any, want: Any) -> Difference | None:
     if isinstance(want, Tensor):
         difference = _tensor_difference(question, case, name, shape, seen, want)
-    elif isinstance(want, Odd):
-        same = isinstance(seen, Odd) and seen.kind == want.kind
+    elif isinstance(want, OtherValue):
+        same = isinstance(seen, OtherValue) and seen.kind == want.kind
         same = same and (want.tensor is None or (seen.tensor is not None and close(case, seen.tensor, want.tensor)))
         difference = None if same else Difference("type", _type_text(name, seen, want))
     elif isinstance(want, (tuple, list)):
@@ -312,7 +312,7 @@ def describe(value: Any) -> str:
         return "None"
     if isinstance(value, Tensor):
         return f"a {dtype_name(value.dtype)} tensor of shape {tuple(value.shape)}"
-    if isinstance(value, Odd):
+    if isinstance(value, OtherValue):
         article = "an" if value.kind[:1].lower() in "aeiou" else "a"
         return f"{article} {value.kind}" + (f" {value.text}" if value.text.startswith("of shape") else "")
     if isinstance(value, (tuple, list)):
@@ -333,7 +333,7 @@ def are(name: str) -> str:
 def type_name(value: Any) -> str:
     if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
         return f"{type(value).__name__} of tensors"
-    return value.kind if isinstance(value, Odd) else type(value).__name__
+    return value.kind if isinstance(value, OtherValue) else type(value).__name__
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -360,7 +360,7 @@ def input_name(question: Question, case: Case, where: Where) -> str:
 
 def tried_with(question: Question, case: Case) -> str:
     """Say what an answer was tried with: "q (3, 5), k (4, 5), float64"."""
-    step = case.telling_step
+    step = case.quoted_step
     parts = [
         f"{input_name(question, case, (step, i))} {_brief(value)}"
         for i, value in enumerate(case.script[step].args)

@@ -34,7 +34,8 @@ MAX_DEPTH = 24
 MAX_PARTS = 200_000  # values in one frame
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
 PLAIN: dict[str, type] = {
-    cls.__name__: cls for cls in (observing.Case, observing.Step, observing.Odd, observing.Raised, observing.Trace)
+    cls.__name__: cls
+    for cls in (observing.Case, observing.Step, observing.OtherValue, observing.Raised, observing.Trace)
 }
 
 
