@@ -20,9 +20,9 @@ from qkv import records
 from qkv.feedback import Bar, Card, Row, Table, shell, show
 from qkv.observing import observe, record
 from qkv.questions import find, questions_of
-from qkv.questions.base import Question
-from qkv.questions.comparing import describe
-from qkv.questions.judging import Status, Verdict, judge
+from qkv.questions.engine.judging import Status, Verdict, judge
+from qkv.questions.engine.question import Question
+from qkv.questions.engine.wording import describe
 
 REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # what an answer may name: nothing there is an answer
 

@@ -25,9 +25,9 @@ from qkv import attention
 from qkv import cache as kv_cache
 from qkv import softmax as softmax_module
 from qkv.observing import Case, Observation, observe, quiet, results_of, undisturbed
-from qkv.questions.base import Question
-from qkv.questions.comparing import WRONG_RESULT, differences
-from qkv.questions.judging import Verdict, judge
+from qkv.questions.engine.comparing import WRONG_RESULT, differences
+from qkv.questions.engine.judging import Verdict, judge
+from qkv.questions.engine.question import Question
 
 MAX_TICKS = 300_000  # turns of a loop, in all the cases of one check: a mutant that never ends raises instead
 

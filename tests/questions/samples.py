@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qkv.questions.base import (
+from qkv.questions.engine import (
     Case,
     Draw,
     Misconception,

@@ -12,8 +12,8 @@ import pytest
 
 from qkv.observing import observe
 from qkv.questions import chapters, questions_of
-from qkv.questions.base import Question
-from qkv.questions.judging import judge
+from qkv.questions.engine.judging import judge
+from qkv.questions.engine.question import Question
 from tests.questions.mutants import (
     HEAD,
     Mutant,

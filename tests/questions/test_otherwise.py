@@ -14,9 +14,9 @@ from torch import nn
 
 from qkv.observing import Observation, results_of
 from qkv.questions import find
-from qkv.questions.base import Case, method
-from qkv.questions.comparing import agree, result_differences
-from qkv.questions.judging import _cause_of_a_product, _what_most_say
+from qkv.questions.engine import Case, method
+from qkv.questions.engine.causes import cause_of_a_product, most_frequent
+from qkv.questions.engine.comparing import agree, result_differences
 from tests.questions.answers import right_answers, what_is_said
 from tests.questions.test_twins import verdict
 
@@ -398,10 +398,10 @@ def test_an_error_of_ones_own_words_is_known_by_its_kind():
 
 
 def test_sizes_that_are_equal_by_chance_name_no_cause():
-    by_chance, others = (_cause_of_a_product(f"mat1 and mat2 ({sizes})") for sizes in ("6x30 and 6x6", "6x30 and 7x5"))
+    by_chance, others = (cause_of_a_product(f"mat1 and mat2 ({sizes})") for sizes in ("6x30 and 6x6", "6x30 and 7x5"))
     assert by_chance[0] == "factors-in-the-wrong-order"
-    assert _what_most_say(by_chance, [by_chance, others, others]) == (None, "")
-    assert _what_most_say(by_chance, [by_chance] * 3 + [others]) == by_chance
+    assert most_frequent(by_chance, [by_chance, others, others]) == (None, "")
+    assert most_frequent(by_chance, [by_chance] * 3 + [others]) == by_chance
 
 
 def test_an_exception_that_many_ideas_raise_names_none():

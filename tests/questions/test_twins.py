@@ -10,8 +10,8 @@ import pytest
 
 from qkv.observing import observe
 from qkv.questions import chapters, questions_of
-from qkv.questions.base import Misconception, Question
-from qkv.questions.judging import Verdict, judge
+from qkv.questions.engine.judging import Verdict, judge
+from qkv.questions.engine.question import Misconception, Question
 from tests.questions import samples
 
 EVERY = [*samples.ALL, *(question for chapter in chapters() for question in questions_of(chapter).values())]

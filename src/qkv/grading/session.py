@@ -25,9 +25,9 @@ from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells
 from qkv.observing import MAX_TEXT, Case, OtherValue, Raised, Trace, bounded, digest
 from qkv.questions import questions_of
-from qkv.questions.base import Question
-from qkv.questions.comparing import describe
-from qkv.questions.judging import Verdict, judge
+from qkv.questions.engine.judging import Verdict, judge
+from qkv.questions.engine.question import Question
+from qkv.questions.engine.wording import describe
 
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = 8  # times the limit of one question: what a whole notebook may take

@@ -1,19 +1,43 @@
-"""The graded questions, one file a chapter. A file `chapter_NN.py` with its `QUESTIONS` is found by its name."""
+"""The graded questions: `engine/` judges answers, `catalogue/` has the questions, `shared/` what several of them use.
+
+A question N.M is two files of the catalogue, found by their names:
+    qN_M.py    how inputs are drawn, the reference, and each wrong idea with its twin: one `QUESTION`
+    qN_M.toml  its title, and what is said about each idea
+
+No file of the catalogue imports another. What two questions need, a scale or a product that goes wrong in the same way,
+stands in `shared/NAME.py`, with its words in `shared/NAME.toml`. How a question is written: `engine/question.py`.
+"""
 
 from __future__ import annotations
 
 import pkgutil
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from qkv.questions.base import Question
+from qkv.questions.engine.question import Misconception, Question
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def ids() -> tuple[str, ...]:
+    """The ids of all questions, in order, from the names of the catalogue's files."""
+    found = [re.fullmatch(r"q(\d+)_(\d+)", path.stem) for path in FOLDER.glob("catalogue/q*_*.py")]
+    return tuple(f"{a}.{b}" for a, b in sorted((int(name[1]), int(name[2])) for name in found if name))
 
 
 @cache
 def chapters() -> tuple[int, ...]:
     """The chapters that have questions."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(sorted(int(name.removeprefix("chapter_")) for name in names if name.startswith("chapter_")))
+    old = {int(name.removeprefix("chapter_")) for name in names if name.startswith("chapter_")}
+    return tuple(sorted(old | {_chapter_of(name) for name in ids()}))
 
 
 @cache
@@ -21,7 +45,11 @@ def questions_of(chapter: int) -> dict[str, Question]:
     """A chapter's questions by their ids, in order."""
     if chapter not in chapters():
         raise KeyError(f"no chapter {chapter} has questions; these have: {', '.join(map(str, chapters()))}")
-    return {question.id: question for question in import_module(f"{__name__}.chapter_{chapter:02}").QUESTIONS}
+    found = {name: _read(name) for name in ids() if _chapter_of(name) == chapter}
+    if (FOLDER / f"chapter_{chapter:02}.py").exists():
+        old = import_module(f"{__name__}.chapter_{chapter:02}").QUESTIONS
+        found |= {question.id: with_words(question, {}) for question in old if question.id not in found}
+    return dict(sorted(found.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
 
 
 def find(question_id: str) -> Question:
@@ -32,3 +60,41 @@ def find(question_id: str) -> Question:
         return found[question_id]
     known = ", ".join(name for number in chapters() for name in questions_of(number))
     raise KeyError(f"there is no question {question_id!r}; the questions are {known}")
+
+
+def _chapter_of(question_id: str) -> int:
+    return int(question_id.partition(".")[0])
+
+
+def _read(question_id: str) -> Question:
+    name = f"q{question_id.replace('.', '_')}"
+    question: Question = import_module(f"{__name__}.catalogue.{name}").QUESTION
+    return with_words(question, read(FOLDER / f"catalogue/{name}.toml"))
+
+
+@cache
+def shared_words() -> dict[str, str]:
+    """What is said about the ideas of `shared/`, by their slugs."""
+    return {slug: said for path in sorted(FOLDER.glob("shared/*.toml")) for slug, said in read(path)["ideas"].items()}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read the words of a question, or those that several share."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def with_words(question: Question, words: dict[str, Any]) -> Question:
+    """Give a question its title and each of its ideas its words: the question's own, or the shared ones."""
+    said = shared_words() | words.get("ideas", {})
+    return replace(
+        question,
+        title=words.get("title", question.title),
+        about=words.get("about", question.about),
+        misconceptions=tuple(_ways(question.misconceptions, said)),
+    )
+
+
+def _ways(ideas: tuple[Misconception, ...], said: dict[str, str]) -> Iterator[Misconception]:
+    for idea in ideas:
+        for way in idea.ways():
+            yield replace(way, says=way.says or said[way.slug])

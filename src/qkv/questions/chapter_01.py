@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
 from qkv.questions.slips import At, slips
 from qkv.sequences import embed, frame_signal, one_hot, pad_batch
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import additive_scores, attention, attention_scores, project_qkv, weighted_sum
-from qkv.questions.base import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
 from qkv.questions.chapter_03 import ATTENTION, PRODUCTS, attention_variant, q_with_k
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
 from qkv.questions.slips import At, slips
 
 WIDTHS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number

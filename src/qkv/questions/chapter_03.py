@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, scaled_scores, score_variance
-from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
 from qkv.questions.slips import At, slips
 from qkv.softmax import softmax_jacobian
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call, call_many
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call, call_many
 from qkv.questions.searching import SEARCHES
 from qkv.questions.slips import At, slips
 from qkv.softmax import entropy, find_temperature, sample_token, softmax

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, attention, causal_mask, merge_heads, split_heads
-from qkv.questions.base import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
 from qkv.questions.chapter_03 import MIXES, PRODUCTS, SCALES, Scale, by_root, q_with_k
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
 from qkv.questions.slips import At, slips
 from qkv.softmax import masked_softmax
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.positions import alibi_bias, apply_rope, shift_matrix, sinusoidal_encoding
-from qkv.questions.base import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
 from qkv.questions.slips import At, cut, slips
 
 WIDTHS = (6, 10, 12, 14)  # even; 8 is left out, because a width of 8 hides some mistakes

@@ -14,7 +14,7 @@ from torch import Tensor
 from qkv.attention import attention, grouped_query_attention
 from qkv.cache import KVCache, decode_step, kv_cache_bytes, reusable_prefix
 from qkv.observing import Step
-from qkv.questions.base import Case, Draw, Misconception, Provided, Question, Seen, call, length, make, method
+from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, Seen, call, length, make, method
 from qkv.questions.slips import At, slips
 
 EXACT = 16  # √16 is exact in float32 too

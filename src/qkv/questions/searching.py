@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from qkv.questions.base import Misconception
+from qkv.questions.engine import Misconception
 
 STEPS = 60
 Ends = tuple[float, float]

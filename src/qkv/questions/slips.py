@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.base import Misconception
+from qkv.questions.engine import Misconception
 
 At = Callable[[str, Any], Any]  # of a step's name and its value: the value, or what a slip makes of it
 InSteps = Callable[[At], Callable[..., Any]]

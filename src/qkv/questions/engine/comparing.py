@@ -12,8 +12,22 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Observation, OtherValue, Raised, Step, Where
-from qkv.questions.base import Question
+from qkv.observing import Case, Observation, OtherValue, Raised, Step
+from qkv.questions.engine.question import Question
+from qkv.questions.engine.wording import (
+    are,
+    describe,
+    dtype_name,
+    in_step,
+    input_name,
+    nan_text,
+    number,
+    shape_text,
+    step_name,
+    structure_text,
+    type_name,
+    type_text,
+)
 
 Kind = Literal[
     "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
@@ -77,7 +91,7 @@ def result_differences(
     for i in _looked_at(case):
         if i < min(len(seen.results), len(want.results)):
             for d in _differences_of_one(question, case, case.script[i], seen.results[i], want.results[i]):
-                yield replace(d, text=_in_step(case, i) + d.text, place=(i, d.place))
+                yield replace(d, text=in_step(case, i) + d.text, place=(i, d.place))
     if compare_raised and seen.raised is not None:
         yield Difference("raised", _raised_text(question, case, seen.raised, len(seen.results), want), seen.raised.type)
 
@@ -96,7 +110,7 @@ def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, w
         return
     if isinstance(want, (tuple, list)):
         if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
-            yield Difference("structure", _structure_text(question, seen, want))
+            yield Difference("structure", structure_text(question, seen, want))
             return
         for i, (a, b) in enumerate(zip(seen, want, strict=True)):
             name, _, shape = (names[i] if i < len(names) else f"item {i}").partition(" ")
@@ -106,7 +120,7 @@ def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, w
         return
     name, _, shape = names[0].partition(" ")
     if isinstance(seen, (tuple, list)) and isinstance(want, Tensor):
-        yield Difference("structure", _structure_text(question, seen, want))
+        yield Difference("structure", structure_text(question, seen, want))
         return
     difference = _difference(question, case, name, shape, seen, want)
     if difference:
@@ -119,7 +133,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
     elif isinstance(want, OtherValue):
         same = isinstance(seen, OtherValue) and seen.kind == want.kind
         same = same and (want.tensor is None or (seen.tensor is not None and close(case, seen.tensor, want.tensor)))
-        difference = None if same else Difference("type", _type_text(name, seen, want))
+        difference = None if same else Difference("type", type_text(name, seen, want))
     elif isinstance(want, (tuple, list)):
         difference = _members_difference(question, case, name, seen, want)
     else:
@@ -132,7 +146,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
 def _members_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
     """Compare a list within a result, member by member."""
     if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
-        return Difference("type", _type_text(name, seen, want), type_name(seen), name)
+        return Difference("type", type_text(name, seen, want), type_name(seen), name)
     pairs = zip(seen, want, strict=True)
     return next((d for a, b in pairs if (d := _difference(question, case, name, "", a, b))), None)
 
@@ -141,15 +155,15 @@ def _tensor_difference(
     question: Question, case: Case, name: str, shape: str, seen: Any, want: Tensor
 ) -> Difference | None:
     if not isinstance(seen, Tensor):
-        return Difference("type", _type_text(name, seen, want), type_name(seen), name)
+        return Difference("type", type_text(name, seen, want), type_name(seen), name)
     if seen.shape != want.shape:
-        return Difference("shape", _shape_text(name, shape, seen, want), tuple(seen.shape), name, seen, want)
+        return Difference("shape", shape_text(name, shape, seen, want), tuple(seen.shape), name, seen, want)
     if question.differs:
         text = question.differs(case, seen, want)
         return Difference("values", text, None, name, seen, want) if text else None
     strange = seen.isnan() & ~want.isnan() if seen.is_floating_point() else torch.zeros(())
     if strange.any():
-        return Difference("nan", _nan_text(name, strange), None, name, seen, want)
+        return Difference("nan", nan_text(name, strange), None, name, seen, want)
     if not close(case, seen, want):
         return Difference("values", f"The values of your {name} differ.", None, name, seen, want)
     if seen.dtype != want.dtype and not (question.any_float and seen.is_floating_point() and want.is_floating_point()):
@@ -172,7 +186,7 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
         text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
         return None if near else Difference("values", text, None, name, seen, want)
     if type(seen) is not type(want):
-        return Difference("type", _type_text(name, seen, want), type_name(seen), name)
+        return Difference("type", type_text(name, seen, want), type_name(seen), name)
     if seen != want:
         text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
         return Difference("values", text, None, name, seen, want)
@@ -198,13 +212,22 @@ def tolerance_of(case: Case, *tensors: Tensor) -> float:
 
 
 def _raise_differences(question: Question, case: Case, seen: Observation) -> Iterator[Difference]:
-    if seen.raised is None:
+    if seen.raised is None and _is_exception(seen.results[-1:], case.raises):
+        text = f"For {case.name} your answer returned {case.raises}, as a value. Which statement raises it instead?"
+        yield Difference("silent", text, "exception returned")
+    elif seen.raised is None:
         came_back = describe(seen.results[-1]) if seen.results else "nothing"
         text = f"For {case.name} your answer returned {came_back}; it should raise {case.raises}."
         yield Difference("silent", text, "returned")
     elif case.raises not in seen.raised.types:
         text = f"For {case.name} your answer raised {seen.raised.type}; it should raise {case.raises}."
         yield Difference("silent", text, seen.raised.type)
+
+
+def _is_exception(returned: tuple[Any, ...], name: str | None) -> bool:
+    """Say whether an exception came back as a value: its class, or an object of it."""
+    value = returned[0] if returned else None
+    return isinstance(value, OtherValue) and (value.kind == name or value.text == f"<class '{name}'>")
 
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
@@ -214,7 +237,7 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
     at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
     expected = f" {_expected(question, want.results[step])}" if step < len(want.results) else ""
-    when = "When it is made: " if making else _in_step(case, step)
+    when = "When it is made: " if making else in_step(case, step)
     return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
 
 
@@ -233,7 +256,7 @@ def _expected(question: Question, want: Any) -> str:
 def _side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
     for i in seen.changed_later:
         text = (
-            f"What came back in {_step_name(case, i)}, was different after the later steps. Who else can write into it?"
+            f"What came back in {step_name(case, i)}, was different after the later steps. Who else can write into it?"
         )
         yield Difference("aliased", text, i)
     written = [where for where in seen.changed if where not in want.changed]
@@ -301,132 +324,3 @@ def _gradients_close(seen: Tensor, want: Tensor) -> bool:
     relative = 1e-6 if want.dtype == torch.float64 else 2e-3
     scale = float(want.abs().max().clamp(min=1.0))
     return torch.allclose(seen.double(), want.double(), rtol=relative, atol=relative * scale, equal_nan=True)
-
-
-# ── in words ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def describe(value: Any) -> str:
-    """Say what something is: "a tensor of shape (3, 4)", "the number 2.5", "a NumPy array of shape (3,)"."""
-    if value is None:
-        return "None"
-    if isinstance(value, Tensor):
-        return f"a {dtype_name(value.dtype)} tensor of shape {tuple(value.shape)}"
-    if isinstance(value, OtherValue):
-        article = "an" if value.kind[:1].lower() in "aeiou" else "a"
-        return f"{article} {value.kind}" + (f" {value.text}" if value.text.startswith("of shape") else "")
-    if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}: {', '.join(map(describe, value[:3]))}" + ", …" * (
-            len(value) > 3
-        )
-    if isinstance(value, str):
-        return f"the text {value!r}"
-    if isinstance(value, bool):
-        return str(value)
-    return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
-
-
-def are(name: str) -> str:
-    return "are" if name.endswith("s") else "is"
-
-
-def type_name(value: Any) -> str:
-    if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
-        return f"{type(value).__name__} of tensors"
-    return value.kind if isinstance(value, OtherValue) else type(value).__name__
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def number(value: Any) -> str:
-    """Write a number with four digits that count."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)[:40]
-
-
-def input_name(question: Question, case: Case, where: Where) -> str:
-    """Name an argument as the question does."""
-    step, key = where
-    if isinstance(key, str):
-        return key
-    at = case.script[step] if step >= 0 else None
-    if at is not None and at.method is None and at.act == "call" and key < len(question.inputs):
-        return question.inputs[key]
-    return f"argument {key + 1} of {_step_label(at)}" if at is not None else "what it was handed"
-
-
-def tried_with(question: Question, case: Case) -> str:
-    """Say what an answer was tried with: "q (3, 5), k (4, 5), float64"."""
-    step = case.quoted_step
-    parts = [
-        f"{input_name(question, case, (step, i))} {_brief(value)}"
-        for i, value in enumerate(case.script[step].args)
-        if _brief(value)
-    ]
-    shown = ", ".join(parts)
-    return f"{shown} ({case.name})" if case.name not in ("", "plain") else shown
-
-
-def _brief(value: Any) -> str:
-    if isinstance(value, Tensor):
-        short = value.numel() <= 6 and value.ndim <= 1 and not value.is_floating_point()
-        return f"= {value.tolist()}" if short else f"{tuple(value.shape)}"
-    if isinstance(value, (int, float)):
-        return f"= {number(value)}"
-    if isinstance(value, list):
-        return f"= {value}" if len(str(value)) < 40 else f"a list of {len(value)}"
-    return ""
-
-
-def _structure_text(question: Question, seen: Any, want: Any) -> str:
-    names = " and ".join(question.outputs)
-    asked = f"{_count(len(want))} were asked for: {names}" if isinstance(want, (tuple, list)) else f"one was: {names}"
-    if isinstance(seen, (tuple, list)):
-        return f"{_count(len(seen)).capitalize()} things came back, {describe(seen)}; {asked}."
-    return f"One thing came back, {describe(seen)}; {asked}."
-
-
-def _count(n: int) -> str:
-    return ("no", "one", "two", "three", "four", "five")[n] if n < 6 else str(n)
-
-
-def _type_text(name: str, seen: Any, want: Any) -> str:
-    missing = " Does every way through it end in a `return`?" if seen is None else ""
-    return f"Your {name} {are(name)} {describe(seen)}; {describe(want)} was expected.{missing}"
-
-
-def _shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
-    text = f"The shape of your {name} is {tuple(seen.shape)}; {tuple(want.shape)} was expected"
-    text += f", that is {shape}." if shape else "."
-    if seen.ndim == want.ndim and sorted(seen.shape) == sorted(want.shape):
-        return f"{text} The sizes are right, their order is not: which axis is which?"
-    return text
-
-
-def _nan_text(name: str, strange: Tensor) -> str:
-    first = strange.nonzero()[0].tolist()
-    place = f", the first at {first}" if first else ""
-    count = f"{int(strange.sum())} of {strange.numel()} places"
-    return f"There is NaN in your {name}, in {count}{place}. Which step was 0/0, or ∞ − ∞?"
-
-
-def _in_step(case: Case, i: int) -> str:
-    calls = [step for step in case.script if step.act == "call"]
-    return f"In {_step_name(case, i)}: " if len(calls) > 1 and i < len(case.script) else ""
-
-
-def _step_name(case: Case, i: int) -> str:
-    return f"step {i + 1}, {_step_label(case.script[i])}"
-
-
-def _step_label(step: Step) -> str:
-    if step.act == "make":
-        return "making the object"
-    if step.act == "load":
-        return "loading the weights"
-    if step.method == "__len__":
-        return "`len`"
-    return f"`{step.method}`" if step.method else "the call"

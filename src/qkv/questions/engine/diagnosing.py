@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from qkv.observing import Case
-from qkv.questions.comparing import are, close, number
+from qkv.questions.engine.comparing import close
+from qkv.questions.engine.wording import are, number
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
-"""What a question is made of. A file `chapter_NN.py` holds a chapter's `QUESTIONS`; nothing else changes.
+"""What a question is made of: how inputs are drawn, which function is right, and what people get wrong.
 
-**A function.** Say how its inputs are drawn, which function is right, and what people get wrong:
+**A function.** This is a whole question file, but for its imports; `q2_4.toml` beside it has the words.
 
     def draw_sum(draw: Draw) -> list[Case]:
         def case(name, leading=(), dtype=torch.float32, **fixed):
@@ -10,17 +10,19 @@
             return Case(call(weights, v), name, s)
         return [*draw.situations(case), case("n_k = 1", n_k=1)]       # plain, a batch, float64, … and edge cases
 
-    WEIGHTED_SUM = Question(
-        id="2.4", points=2, title="Mix the values", inputs=("weights", "v"), outputs=("out (..., n_q, d_v)",),
+    QUESTION = Question(
+        id="2.4", points=2, inputs=("weights", "v"), outputs=("out (..., n_q, d_v)",),
         draw=draw_sum, reference=weighted_sum, gradients=True,
-        misconceptions=(
-            Misconception("summed-over-queries", "Each of your rows …?", twin=lambda weights, v: …),
-        ),
+        misconceptions=(Misconception("summed-over-queries", twin=lambda weights, v: …),),
     )
 
-A twin is the wrong idea as code. An answer that gives what a twin gives, in every case, has that idea. Two twins
-must differ in at least one case, and each from the reference. Order the cases from plain to special: messages quote
-the first that fails.
+A twin is the wrong idea as code. An answer that gives what a twin gives, in every case, has that idea. Twins of
+different ideas must differ in at least one case, and each from the reference. Order the cases from plain to special:
+messages quote the first that fails.
+
+**Words.** `title = "…"` and, under `[ideas]`, `summed-over-queries = "…"`: what was seen, then a question that leads to
+the cause, never the answer. `{n_k}` stands for a size of the case; `{first_row}` for what the function
+`quotes={"first_row": …}` says of a `Seen`. Ideas of `shared/` have their words there; a question may give its own.
 
 **Ideas that occur together.** Write one factory, `variant(**knobs)`, that returns an answer with the knobs so turned,
 and give misconceptions `knobs={"axis": -2}` in place of a twin: then pairs of them are recognised too.
@@ -45,44 +47,14 @@ and get the same seed as the answer.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from qkv.observing import (
-    Case,
-    Provided,
-    Seeded,
-    call,
-    call_many,
-    length,
-    load,
-    make,
-    method,
-)
-
-__all__ = [
-    "Case",
-    "Draw",
-    "Layer",
-    "Misconception",
-    "Provided",
-    "Question",
-    "Seeded",
-    "Seen",
-    "call",
-    "call_many",
-    "length",
-    "load",
-    "make",
-    "method",
-]
-
-PLAIN, BATCH, HEADS, DOUBLE = "plain", "a batch", "a batch and heads", "float64"
+from qkv.observing import Case
+from qkv.questions.engine.draw import Draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,22 +71,34 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Misconception:
-    """One wrong idea, and the question that leads out of it.
+    """One wrong idea.
 
     Attributes:
-        slug: its name, in lower case with hyphens
-        says: what was seen, then a question that leads to the cause, never the answer; or a function of `Seen` that
-            returns that
+        slug: its name, in lower case with hyphens; what is said about it stands under this name in a text file
+        says: those words, once they are read from there
         twin: an answer that makes this mistake and no other
+        twins: several such answers, where people make one mistake in several ways
         knobs: in place of a twin, what the question's `variant` is called with
+        knob_sets: several of these
         alone: True where it is rare, and not looked for together with another one
     """
 
     slug: str
-    says: str | Callable[[Seen], str]
+    says: str | Callable[[Seen], str] = ""
     twin: Callable[..., Any] | None = None
+    twins: tuple[Callable[..., Any], ...] = ()
     knobs: dict[str, Any] = field(default_factory=dict)
+    knob_sets: tuple[dict[str, Any], ...] = ()
     alone: bool = False
+
+    def ways(self) -> Iterator[Misconception]:
+        """Give each way in which the mistake is made as a misconception with one twin, or one set of knobs."""
+        if self.twin is not None or self.knobs:
+            yield replace(self, twins=(), knob_sets=())
+        for twin in self.twins:
+            yield replace(self, twin=twin, knobs={}, twins=(), knob_sets=())
+        for knobs in self.knob_sets:
+            yield replace(self, twin=None, knobs=knobs, twins=(), knob_sets=())
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +106,7 @@ class Question:
     """One graded question.
 
     Attributes:
-        id, points, title: as the curriculum has them; the title is for cards and bars
+        id, points: as the curriculum has them
         inputs: what each argument of the call is called, by position
         outputs: each output's name and shape, "weights (..., n_q, n_k)"
         draw: gives fresh cases, from plain to special
@@ -134,13 +118,14 @@ class Question:
         differs: in place of a comparison by value: says how two results of a case differ, None where they do not
         any_float: whether a result may be of any floating-point dtype
         row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
-        about: a sentence for every message about the shapes or the type of what came back
+        quotes: functions of `Seen`, by the names that stand in braces in the words of an idea
         called: what the answer is called, where the reference has another name
+        title: for cards and bars, from the text file
+        about: from there too, a sentence for every message about the type of what came back
     """
 
     id: str
     points: int
-    title: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     draw: Callable[[Draw], list[Case]]
@@ -152,8 +137,10 @@ class Question:
     differs: Callable[[Case, Any, Any], str | None] | None = None
     any_float: bool = False
     row_sums: dict[str, float] = field(default_factory=dict)
-    about: str = ""
+    quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""
+    title: str = ""
+    about: str = ""
 
     @property
     def name(self) -> str:
@@ -173,9 +160,28 @@ class Question:
             raise ValueError(f"question {self.id}: {first.slug} has no twin, and the question no variant")
         return self.variant(**{name: value for m in misconceptions for name, value in m.knobs.items()})
 
+    def say(self, idea: Misconception, seen: Seen) -> str:
+        """Say what there is to say about an idea; words that cannot be filled in must not make a check raise."""
+        try:
+            return idea.says.format_map(_Quoted(self, seen)) if isinstance(idea.says, str) else idea.says(seen)
+        except Exception:
+            return f"This looks like: {idea.slug.replace('-', ' ')}."
+
     def fresh_cases(self, seed: int | None = None) -> list[Case]:
         """Draw the cases: from the system's entropy, or again from a seed that was kept."""
         return self.draw(Draw(seed))
+
+
+class _Quoted(dict[str, Any]):
+    """What may stand in braces in the words of an idea: the question's own quotes, then the sizes of the case."""
+
+    def __init__(self, question: Question, seen: Seen) -> None:
+        super().__init__(seen.case.sizes)
+        self.question, self.seen = question, seen
+
+    def __getitem__(self, name: str) -> Any:
+        quote = self.question.quotes.get(name)
+        return quote(self.seen) if quote else super().__getitem__(name)
 
 
 class Layer(nn.Linear):
@@ -183,61 +189,3 @@ class Layer(nn.Linear):
 
     def reset_parameters(self) -> None:
         pass
-
-
-class Draw:
-    """Draws what cases are made of, from a generator of its own."""
-
-    def __init__(self, seed: int | None = None) -> None:
-        self.seed = int.from_bytes(os.urandom(6), "big") if seed is None else seed
-        self.generator = torch.Generator().manual_seed(self.seed)
-
-    def whole(self, low: int, high: int) -> int:
-        """Draw a whole number, low ≤ … ≤ high."""
-        return int(torch.randint(low, high + 1, (), generator=self.generator))
-
-    def uniform(self, low: float, high: float) -> float:
-        """Draw a number between these."""
-        return low + (high - low) * float(torch.rand((), generator=self.generator, dtype=torch.float64))
-
-    def choose(self, options: Sequence[Any]) -> Any:
-        """Draw one of these."""
-        return options[self.whole(0, len(options) - 1)]
-
-    def sizes(self, *names: str, low: int = 4, high: int = 10, **fixed: int) -> dict[str, int]:
-        """Draw a size for each name, no two the same, none that of a batch; those that are fixed keep their value."""
-        free = [n for n in range(low, high + 1) if n not in fixed.values()]
-        order = torch.randperm(len(free), generator=self.generator).tolist()
-        drawn = (free[i] for i in order)
-        return {name: fixed[name] if name in fixed else next(drawn) for name in names}
-
-    def normal(self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> Tensor:
-        """Draw numbers of mean 0 and this standard deviation."""
-        return scale * torch.randn(*shape, generator=self.generator, dtype=dtype)
-
-    def weights(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Draw rows of positive numbers that sum to 1."""
-        return self.normal(*shape, dtype=dtype).softmax(-1)
-
-    def ids(self, *shape: int, below: int) -> Tensor:
-        """Draw whole numbers 0 … below − 1."""
-        return torch.randint(0, below, shape, generator=self.generator)
-
-    def flags(self, *shape: int, share: float = 0.5) -> Tensor:
-        """Draw True with this probability."""
-        return torch.rand(*shape, generator=self.generator) < share
-
-    def seeded(self) -> Seeded:
-        """Draw a generator."""
-        return Seeded(self.whole(0, 2**31 - 2))
-
-    def situations(self, case: Callable[..., Case]) -> list[Case]:
-        """Call `case(name, leading=…, dtype=…)` for what every answer over leading axes must bear."""
-        batch, heads = self.choose(((2, 3), (3, 2)))
-        return [
-            case(PLAIN, leading=(), dtype=torch.float32),
-            case(PLAIN, leading=(), dtype=torch.float32),
-            case(BATCH, leading=(batch,), dtype=torch.float32),
-            case(HEADS, leading=(batch, heads), dtype=torch.float32),
-            case(DOUBLE, leading=(), dtype=torch.float64),
-        ]

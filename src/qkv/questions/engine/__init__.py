@@ -1,0 +1,22 @@
+"""What question files are made of. They import it from here; the judge has its own modules beside this one."""
+
+from qkv.observing import Case, Provided, Seeded, call, call_many, length, load, make, method
+from qkv.questions.engine.draw import Draw
+from qkv.questions.engine.question import Layer, Misconception, Question, Seen
+
+__all__ = [
+    "Case",
+    "Draw",
+    "Layer",
+    "Misconception",
+    "Provided",
+    "Question",
+    "Seeded",
+    "Seen",
+    "call",
+    "call_many",
+    "length",
+    "load",
+    "make",
+    "method",
+]

@@ -1,0 +1,182 @@
+"""Say what may have led to a difference that no known wrong idea explains: read from an exception or a shape."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from qkv.questions.engine.comparing import WRONG_RESULT, Difference
+from qkv.questions.engine.diagnosing import explain
+from qkv.questions.engine.evidence import Evidence
+
+# What these differences are called where the question has no name of its own for them.
+SLUGS = {
+    "dtype": "wrong-dtype",
+    "aliased": "earlier-results-change",
+    "changed": "inputs-changed",
+    "unstable": "not-the-same-twice",
+    "gradient": "gradient-cut",
+}
+
+# What was done in place of raising the exception that was asked for.
+RAISED_OTHERWISE = {"returned": "no-error-raised", "exception returned": "error-returned"}
+
+# What an exception gives away, by its type and its text: a name for the mistake, and the question that leads to it.
+CAUSES = (
+    ("NameError|UnboundLocalError", "", "name-without-a-value", "Where is that name given a value, before it is used?"),
+    (
+        "IndexError",
+        "Dimension out of range|tuple index out of range|too many indices",
+        "axis-that-is-not-there",
+        "How many axes does that tensor have, and from which end are they counted?",
+    ),
+    (
+        "RuntimeError",
+        "Negation, the `-` operator, on a bool",
+        "minus-for-not",
+        "A mask has no sign. What turns True and False round?",
+    ),
+    (
+        "AttributeError",
+        r"^'(?!list'|tuple'|int'|float'|str'|Tensor'|NoneType')\w+' object has no attribute",
+        "attribute-never-set",
+        "Is it given a value in `__init__`, under that very name?",
+    ),
+    (
+        "TypeError|AttributeError",
+        "NoneType",
+        "nothing-returned",
+        "Something was None there: an argument left out, or what a function without a `return` gave. Which?",
+    ),
+)
+
+IN_A_BATCH = " It fits one sequence. Which of its axes, as they are counted now, are others in a batch?"
+
+NO_WAY_BACK = ("NumPy array", "float", "int")  # types that carry no gradient
+
+Cause = tuple[str | None, str]  # a name for the mistake, where there is one, and what to ask
+Shape = tuple[int, ...]
+
+
+def describe_difference(evidence: Evidence, i: int, difference: Difference) -> Cause:
+    """Describe a difference that no twin explains; some kinds have a name of their own."""
+    if difference.kind in ("values", "dtype"):
+        causes = [d for d in evidence.found[i] if d.kind in ("generator", "unstable", "shape")]
+        difference = causes[0] if causes else difference
+    if difference.kind == "values" and isinstance(difference.seen, Tensor) and not evidence.question.differs:
+        slug, text = explain(difference.name, evidence.pairs(difference.name))
+        return _slug_of(evidence, difference) or slug, text
+    slug, question = None, ""
+    if difference.kind in ("raised", "shape") and evidence.only_batches:
+        question = IN_A_BATCH
+    elif difference.kind == "raised":
+        slug, question = _cause_of_an_exception(evidence, i)
+    elif difference.kind == "shape":
+        slug, question = _cause_of_shapes(evidence, difference)
+    return slug or _slug_of(evidence, difference), difference.text + question + _only_some(evidence, difference)
+
+
+def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
+    if difference.kind == "generator":
+        return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
+    if difference.kind == "silent":
+        return RAISED_OTHERWISE.get(difference.place, "wrong-error-raised")
+    place = difference.place
+    while isinstance(place, tuple) and place:
+        place = place[-1]
+    if difference.kind == "gradient" and place == "nan":
+        return "gradient-is-nan"
+    if difference.kind == "type" and place == "NoneType":
+        return "nothing-returned"
+    if difference.kind == "type" and evidence.question.gradients and place in NO_WAY_BACK:
+        return "gradient-cut"
+    if difference.kind in WRONG_RESULT and evidence.only_batches:
+        return "one-batch-shape"
+    return SLUGS.get(difference.kind)
+
+
+def _only_some(evidence: Evidence, difference: Difference) -> str:
+    """Say for which inputs it is right, where the text does not say it yet."""
+    if difference.kind not in WRONG_RESULT or difference.kind == "values":
+        return ""
+    mixed = [name for name in evidence.right_names if name not in evidence.wrong_names]
+    return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(evidence.wrong_names)}." if mixed else ""
+
+
+# ── an exception ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
+    """Name what led to an exception, where its type and text say so."""
+    raised = evidence.seen[i].raised
+    if raised is None:
+        return None, ""
+    for types, text, slug, question in CAUSES:
+        if re.fullmatch(types, raised.type) and re.search(text, raised.text):
+            return slug, f" {question}"
+    causes = [cause_of_a_product(seen.text) for j in evidence.ordinary if (seen := evidence.seen[j].raised)]
+    return most_frequent(cause_of_a_product(raised.text), causes)
+
+
+def cause_of_a_product(text: str) -> Cause:
+    """Read from the shapes of two factors that do not fit whether they would the other way round, or transposed."""
+    shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
+    rows, inner, _, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
+    if columns == rows:
+        return "factors-in-the-wrong-order", " The other way round the two would fit. Which of them stands on the left?"
+    if columns == inner:
+        return "not-transposed", " One of the two is not transposed. Over which axis should the product sum?"
+    return None, ""
+
+
+def most_frequent(cause: Cause, causes: Sequence[Cause]) -> Cause:
+    """Give the cause, where most cases have the same: sizes that are equal by chance in one case say nothing."""
+    return cause if causes.count(cause) >= 0.7 * len(causes) else (None, "")
+
+
+# ── a shape ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _cause_of_shapes(evidence: Evidence, difference: Difference) -> Cause:
+    """Name what a wrong shape gives away."""
+    shapes = [(d.seen.shape, d.want.shape) for found in evidence.found for d in found if d.kind == "shape"]
+    causes = [_cause_of_a_shape(tuple(seen), tuple(want)) for seen, want in shapes]
+    cause = _cause_of_a_shape(tuple(difference.seen.shape), tuple(difference.want.shape))
+    return most_frequent(cause, causes) if len(causes) > 1 else (None, "")
+
+
+def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
+    """Read from a wrong shape whether axes were merged or left apart, mixed up, summed over, or are one off."""
+    if len(seen) == len(want) and sorted(seen) == sorted(want):
+        return "axes-in-another-order", ""  # the text says so
+    if len(seen) < len(want) and _merges_to(want, seen):
+        return "axes-merged", " Two axes have become one. Which step does that, and to which two?"
+    if len(seen) > len(want) and _merges_to(seen, want):
+        return "axes-not-merged", " One axis should be what two of yours are together. Which step joins them?"
+    if len(seen) != len(want):
+        return None, ""
+    off = [(s, w) for s, w in zip(seen, want, strict=True) if s != w]
+    if len(off) == 1 and off[0][0] == 1:
+        return (
+            "axis-summed-over",
+            " One axis is left with a single entry. Was something summed along it, or was it never split?",
+        )
+    if all(abs(s - w) == 1 for s, w in off) and len({s - w for s, w in off}) == 1:
+        return "off-by-one", " There is one too many, or too few. Where does the counting start, and where does it end?"
+    return None, ""
+
+
+def _merges_to(longer: Shape, shorter: Shape) -> bool:
+    """Say whether joining one or more runs of neighbouring axes makes one shape of the other."""
+    i = 0
+    for size in shorter:
+        product = 1
+        while i < len(longer) and product < size:
+            product *= longer[i]
+            i += 1
+        if product != size:
+            return False
+    return all(size == 1 for size in longer[i:]) and math.prod(longer) == math.prod(shorter) > 1

@@ -1,0 +1,93 @@
+"""Judge an answer from what was observed of it: right, or which wrong idea it has, or how it differs.
+
+The trusted side: it runs the reference and the twins, never the answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from qkv.observing import Case, Observation, undisturbed
+from qkv.questions.engine.causes import describe_difference
+from qkv.questions.engine.comparing import WRONG_RESULT
+from qkv.questions.engine.evidence import Evidence
+from qkv.questions.engine.matching import Matching
+from qkv.questions.engine.question import Question
+from qkv.questions.engine.wording import tried_with
+
+Status = Literal["passed", "failed", "not attempted", "error"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the judge says.
+
+    Attributes:
+        status: as in a report
+        misconception: the slug of the wrong idea that was recognised
+        message: what was seen and where to look
+        tried: the inputs in which it was seen
+        case, value, want: that case, and what the answer and the reference gave there; None where nothing is to be
+            shown
+    """
+
+    status: Status
+    message: str
+    misconception: str | None = None
+    tried: str = ""
+    case: Case | None = None
+    value: Any = None
+    want: Any = None
+
+
+def judge(question: Question, cases: Sequence[Case], observations: Sequence[Observation]) -> Verdict:
+    """Judge an answer by what it did in these cases."""
+    if all(map(_is_stub, observations)):
+        return Verdict("not attempted", _not_attempted_text(observations[0]))
+    with undisturbed():
+        return _verdict(Evidence(question, cases, observations))
+
+
+def _is_stub(seen: Observation) -> bool:
+    """Say whether nothing came back, or NotImplementedError; torch raises that too, for dtypes it does not support."""
+    if seen.raised is not None:
+        torchs_own = "not implemented for" in seen.raised.text or "aten::" in seen.raised.text
+        return "NotImplementedError" in seen.raised.types and not torchs_own
+    return all(result is None or isinstance(result, dict) for result in seen.results)  # a dict is what `load` gives
+
+
+def _not_attempted_text(seen: Observation) -> str:
+    if seen.raised is not None:
+        return "Not attempted yet: your answer raises NotImplementedError."
+    return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
+
+
+def _verdict(evidence: Evidence) -> Verdict:
+    where = evidence.first()
+    if where is None:
+        return Verdict("passed", _praise(evidence))
+    i, difference = where
+    matching = Matching(evidence)
+    named = matching.by_results() if difference.kind in WRONG_RESULT else matching.by_effect(difference.kind)
+    slug, message, i = named or (*describe_difference(evidence, i, difference), i)
+    raised = any(d.kind == "raised" for found in evidence.found for d in found)
+    results, right = evidence.seen[i].results, evidence.want[i].results
+    return Verdict(
+        status="error" if raised else "failed",
+        misconception=slug,
+        message=message,
+        tried=tried_with(evidence.question, evidence.cases[i]),
+        case=evidence.cases[i],
+        value=results[-1] if results else None,
+        want=right[len(results) - 1] if 0 < len(results) <= len(right) else None,
+    )
+
+
+def _praise(evidence: Evidence) -> str:
+    times = Counter(case.name for case in evidence.cases)
+    names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
+    gradients = " Gradients reach every input." if evidence.question.gradients else ""
+    return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}"

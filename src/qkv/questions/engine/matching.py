@@ -1,0 +1,183 @@
+"""Find the known wrong idea whose twin did what the answer did."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from itertools import chain, combinations
+from typing import Any, NamedTuple
+
+from qkv.observing import Observation, Raised, observe, results_of
+from qkv.questions.engine.comparing import agree, differences, same_gradients
+from qkv.questions.engine.evidence import Evidence
+from qkv.questions.engine.question import Misconception, Seen
+from qkv.questions.engine.wording import input_name
+
+# Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
+PATIENCE = 0.3
+
+Ideas = tuple[Misconception, ...]
+
+
+class Named(NamedTuple):
+    """A wrong idea that was recognised: its slug, what is said about it, and the case that shows it."""
+
+    slug: str
+    message: str
+    case: int
+
+
+class Match(NamedTuple):
+    """A twin gave what the answer gave.
+
+    Attributes:
+        shows: the first case that distinguishes it from the reference
+        closeness: CLOSEST where all that both raised was worded alike, 2 where the numbers in it differ, 1 where the
+            words do, 0 where it did not raise all that the answer raised, and those cases were left out
+    """
+
+    shows: int
+    closeness: int
+
+
+CLOSEST = 3
+
+
+class Matching:
+    """Compares an answer with the twins of its question."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.question, self.cases = evidence.question, evidence.cases
+        self.seen, self.want, self.found = evidence.seen, evidence.want, evidence.found
+
+    # ── by what came back ─────────────────────────────────────────────────────────────────────────
+
+    def by_results(self) -> Named | None:
+        """Look for the twin that gives the same results: one idea, then two at once."""
+        known = self.question.misconceptions
+        singles: list[Ideas] = [(idea,) for idea in known]
+        joinable = [idea for idea in known if idea.knobs and not idea.alone]
+        pairs = (pair for pair in combinations(joinable, 2) if not set(pair[0].knobs) & set(pair[1].knobs))
+        found: dict[int, Named] = {}
+        patient_until = math.inf
+        for ideas in chain(singles, pairs):
+            if len(ideas) == 2:
+                patient_until = min(patient_until, time.process_time() + PATIENCE)
+                if max(found, default=0) > 0 or time.process_time() > patient_until:
+                    break
+            match = self.match(ideas)
+            if match and match.closeness not in found:
+                message = self.say(ideas, match.shows) + (self.also_raised() if match.closeness == 0 else "")
+                found[match.closeness] = Named(ideas[0].slug, message, match.shows)
+            if match and match.closeness == CLOSEST:
+                break
+        return found[max(found)] if found else None
+
+    @cached_property
+    def quickest_first(self) -> list[int]:
+        """The ordinary cases, in the order in which most twins are ruled out early.
+
+        Where something returned comes first, and of those what is tried least often.
+        """
+        turns = [max(step.times for step in case.script) for case in self.cases]
+        return sorted(self.evidence.ordinary, key=lambda i: (self.seen[i].raised is not None, turns[i]))
+
+    def match(self, ideas: Ideas) -> Match | None:
+        """Compare the twin of these ideas with the answer: where it returned something first, then where it raised."""
+        twin = self.question.twin(*ideas)
+        shown: list[int] = []
+        closeness = CLOSEST
+        for i in self.quickest_first:
+            other = results_of(twin, self.cases[i])
+            if not agree(self.question, self.cases[i], self.seen[i], other):
+                is_right = agree(self.question, self.cases[i], self.want[i], other)
+                if self.seen[i].raised is None or not shown or is_right:
+                    return None
+                closeness = 0
+            elif self.is_shown(i, other):
+                shown.append(i)
+            closeness = min(closeness, _closeness(self.seen[i], other))
+        if not shown or (closeness < CLOSEST and not any(map(self.is_specific, shown))):
+            return None
+        return Match(min(shown), closeness)
+
+    def is_specific(self, i: int) -> bool:
+        """Say whether a case points to one idea: a result does, or an error that the question asks for.
+
+        Any other exception does only where its text is the twin's, to the letter: many ideas raise alike.
+        """
+        raised = self.seen[i].raised
+        return raised is None or bool(self.seen[i].lacking) or self.is_asked_for(raised)
+
+    def is_asked_for(self, raised: Raised) -> bool:
+        return any(case.raises == raised.type for case in self.cases)
+
+    def is_shown(self, i: int, other: Observation) -> bool:
+        """Say whether a case distinguishes a twin from the reference.
+
+        Where the twin raises as the answer does, `is_specific` decides.
+        """
+        both_raise = self.seen[i].raised is not None and other.raised is not None
+        return bool(other.lacking) or both_raise or not agree(self.question, self.cases[i], self.want[i], other)
+
+    # ── by what it did besides ────────────────────────────────────────────────────────────────────
+
+    def by_effect(self, kind: str) -> Named | None:
+        """Look for the twin whose results are right and that goes wrong in the same way beside them."""
+        ours = [[d.place for d in found if d.kind == kind] for found in self.found]
+        first = next(i for i, places in enumerate(ours) if places)
+        for idea in self.question.misconceptions:
+            twin = self.question.twin(idea)
+            if not all(self.gives_right(twin, i) for i in self.evidence.ordinary):
+                continue
+            # This case first: most twins differ from the answer there, and are done.
+            others = zip([first], observe(twin, [self.cases[first]], self.question.gradients), strict=True)
+            if not self.has_effects(kind, others, ours):
+                continue
+            if self.has_effects(kind, enumerate(observe(twin, self.cases, self.question.gradients)), ours):
+                return Named(idea.slug, self.say((idea,), first) + self.without_gradient(first), first)
+        return None
+
+    def without_gradient(self, i: int) -> str:
+        """Name the inputs that no gradient reaches, where it does not reach all that it should."""
+        none = [d.place[0] for d in self.found[i] if d.kind == "gradient" and d.place[1:] == ("none",)]
+        names = ", ".join(dict.fromkeys(input_name(self.question, self.cases[i], where) for where in none))
+        return f" No gradient reaches {names}." if names else ""
+
+    def has_effects(self, kind: str, others: Iterable[tuple[int, Observation]], ours: list[list[Any]]) -> bool:
+        """Say whether a twin differs from the reference, in this kind of thing, where and as the answer does."""
+        return all(self.has_effect(i, kind, other, ours[i]) for i, other in others)
+
+    def has_effect(self, i: int, kind: str, other: Observation, ours: list[Any]) -> bool:
+        found = differences(self.question, self.cases[i], other, self.want[i])
+        if [d.place for d in found if d.kind == kind] != ours:
+            return False
+        return kind != "gradient" or not ours or same_gradients(self.seen[i], other)
+
+    def gives_right(self, twin: Callable[..., Any], i: int) -> bool:
+        return agree(self.question, self.cases[i], self.want[i], results_of(twin, self.cases[i]))
+
+    # ── in words ──────────────────────────────────────────────────────────────────────────────────
+
+    def say(self, ideas: Ideas, i: int) -> str:
+        results = self.seen[i].results
+        seen = Seen(self.cases[i], results[-1] if results else None)
+        said = [self.question.say(idea, seen) for idea in ideas]
+        return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
+
+    def also_raised(self) -> str:
+        i, raised = next((i, self.seen[i].raised) for i in self.evidence.ordinary if self.seen[i].raised)
+        assert raised is not None
+        return f" It also raises {raised.type} for inputs of another kind ({self.cases[i].name}): {raised.text}"
+
+
+def _closeness(seen: Observation, other: Observation) -> int:
+    """Say how much alike two exceptions are worded: as closely as can be, numbers aside, or not at all."""
+    texts = [o.raised.text if o.raised else "" for o in (seen, other)]
+    if texts[0] == texts[1]:
+        return CLOSEST
+    return 2 if len({re.sub(r"\d+", "", text) for text in texts}) == 1 else 1

@@ -1,0 +1,137 @@
+"""Write values, shapes and steps in a learner's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.observing import Case, OtherValue, Step, Where
+from qkv.questions.engine.question import Question
+
+
+def describe(value: Any) -> str:
+    """Say what something is: "a tensor of shape (3, 4)", "the number 2.5", "a NumPy array of shape (3,)"."""
+    if value is None:
+        return "None"
+    if isinstance(value, Tensor):
+        return f"a {dtype_name(value.dtype)} tensor of shape {tuple(value.shape)}"
+    if isinstance(value, OtherValue):
+        article = "an" if value.kind[:1].lower() in "aeiou" else "a"
+        return f"{article} {value.kind}" + (f" {value.text}" if value.text.startswith("of shape") else "")
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}: {', '.join(map(describe, value[:3]))}" + ", …" * (
+            len(value) > 3
+        )
+    if isinstance(value, str):
+        return f"the text {value!r}"
+    if isinstance(value, bool):
+        return str(value)
+    return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
+
+
+def are(name: str) -> str:
+    return "are" if name.endswith("s") else "is"
+
+
+def type_name(value: Any) -> str:
+    if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
+        return f"{type(value).__name__} of tensors"
+    return value.kind if isinstance(value, OtherValue) else type(value).__name__
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def number(value: Any) -> str:
+    """Write a number with four digits that count."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)[:40]
+
+
+def input_name(question: Question, case: Case, where: Where) -> str:
+    """Name an argument as the question does."""
+    step, key = where
+    if isinstance(key, str):
+        return key
+    at = case.script[step] if step >= 0 else None
+    if at is not None and at.method is None and at.act == "call" and key < len(question.inputs):
+        return question.inputs[key]
+    return f"argument {key + 1} of {_step_label(at)}" if at is not None else "what it was handed"
+
+
+def tried_with(question: Question, case: Case) -> str:
+    """Say what an answer was tried with: "q (3, 5), k (4, 5), float64"."""
+    step = case.quoted_step
+    parts = [
+        f"{input_name(question, case, (step, i))} {_brief(value)}"
+        for i, value in enumerate(case.script[step].args)
+        if _brief(value)
+    ]
+    shown = ", ".join(parts)
+    return f"{shown} ({case.name})" if case.name not in ("", "plain") else shown
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, Tensor):
+        short = value.numel() <= 6 and value.ndim <= 1 and not value.is_floating_point()
+        return f"= {value.tolist()}" if short else f"{tuple(value.shape)}"
+    if isinstance(value, (int, float)):
+        return f"= {number(value)}"
+    if isinstance(value, list):
+        return f"= {value}" if len(str(value)) < 40 else f"a list of {len(value)}"
+    return ""
+
+
+def structure_text(question: Question, seen: Any, want: Any) -> str:
+    names = " and ".join(question.outputs)
+    asked = f"{_count(len(want))} were asked for: {names}" if isinstance(want, (tuple, list)) else f"one was: {names}"
+    if isinstance(seen, (tuple, list)):
+        return f"{_count(len(seen)).capitalize()} things came back, {describe(seen)}; {asked}."
+    return f"One thing came back, {describe(seen)}; {asked}."
+
+
+def _count(n: int) -> str:
+    return ("no", "one", "two", "three", "four", "five")[n] if n < 6 else str(n)
+
+
+def type_text(name: str, seen: Any, want: Any) -> str:
+    missing = " Does every way through it end in a `return`?" if seen is None else ""
+    return f"Your {name} {are(name)} {describe(seen)}; {describe(want)} was expected.{missing}"
+
+
+def shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
+    text = f"The shape of your {name} is {tuple(seen.shape)}; {tuple(want.shape)} was expected"
+    text += f", that is {shape}." if shape else "."
+    if seen.ndim == want.ndim and sorted(seen.shape) == sorted(want.shape):
+        return f"{text} The sizes are right, their order is not: which axis is which?"
+    return text
+
+
+def nan_text(name: str, strange: Tensor) -> str:
+    first = strange.nonzero()[0].tolist()
+    place = f", the first at {first}" if first else ""
+    count = f"{int(strange.sum())} of {strange.numel()} places"
+    return f"There is NaN in your {name}, in {count}{place}. Which step was 0/0, or ∞ − ∞?"
+
+
+def in_step(case: Case, i: int) -> str:
+    calls = [step for step in case.script if step.act == "call"]
+    return f"In {step_name(case, i)}: " if len(calls) > 1 and i < len(case.script) else ""
+
+
+def step_name(case: Case, i: int) -> str:
+    return f"step {i + 1}, {_step_label(case.script[i])}"
+
+
+def _step_label(step: Step) -> str:
+    if step.act == "make":
+        return "making the object"
+    if step.act == "load":
+        return "loading the weights"
+    if step.method == "__len__":
+        return "`len`"
+    return f"`{step.method}`" if step.method else "the call"
