@@ -25,15 +25,17 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def notebooks(folder: Path) -> dict[str, nbformat.NotebookNode]:
     """The notebooks of a folder by page."""
-    files = sorted(folder.glob("*/*.ipynb"))
-    return {f"{file.parent.name}/{file.stem}": nbformat.read(file, as_version=4) for file in files}
+    return {page: nbformat.read(folder / f"{page}.ipynb", as_version=4) for page in pages(folder)}
+
+
+def pages(folder: Path) -> list[str]:
+    """The notebooks below a folder with chapters and exercises, by page."""
+    files = [*folder.glob("chapters/**/*.ipynb"), *folder.glob("exercises/**/*.ipynb")]
+    return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in files)
 
 
 def test_chapters_and_exercises_are_published_and_no_solution(published: Path):
-    names = {
-        f"{folder}/{path.stem}" for folder in ("chapters", "exercises") for path in (ROOT / folder).glob("*.ipynb")
-    }
-    assert set(notebooks(published)) == names
+    assert pages(published) == pages(ROOT)
     assert {path.name for path in published.iterdir()} == {"chapters", "exercises", "README.md"}
 
 

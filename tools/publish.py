@@ -32,7 +32,7 @@ from tools.site import StoppedError, checked_address, pages_address  # noqa: E40
 FOLDERS = ("chapters", "exercises")  # never the solutions
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({})"
 # A link of a notebook to another file of the course; a place on that page may follow.
-LINK = re.compile(r"\]\((?P<path>\.\.?/[^)\s#]+|[\w-]+\.(?:ipynb|md))(?P<place>#[^)\s]*)?\)")
+LINK = re.compile(r"\]\((?P<path>\.\.?/[^)\s#]+|(?:[\w-]+/)*[\w-]+\.(?:ipynb|md))(?P<place>#[^)\s]*)?\)")
 SETUP = """import importlib.util
 
 if importlib.util.find_spec("qkv") is None:
@@ -131,7 +131,8 @@ def linked(source: str, page: str, where: Place) -> str:
 def pages() -> Iterator[str]:
     """The notebooks that are published, without their ending."""
     for folder in FOLDERS:
-        yield from (f"{folder}/{path.stem}" for path in sorted((ROOT / folder).glob("[0-9][0-9]_*.ipynb")))
+        for path in sorted((ROOT / folder).glob("**/[0-9][0-9]_*.ipynb")):
+            yield path.relative_to(ROOT).with_suffix("").as_posix()
 
 
 def write_colab(where: Place, folder: Path) -> list[str]:

@@ -3,7 +3,7 @@
 (() => {
   const KEY = "qkv-progress";
   const FORMAT = { format: "qkv-progress", version: 1 };
-  const TRACKED = /^(chapters|exercises)\/[\w-]+$/;
+  const TRACKED = /^(chapters|chapters\/deeper|exercises)\/[\w-]+$/;
   const LEAST = 10_000; // ms before the end of a chapter counts as reached by reading
   const DAY = /^\d{4}-\d{2}-\d{2}$/;
 

@@ -95,9 +95,11 @@ def release_without_solutions(solutions: Path, chapters: Path, handout: Path, se
         raise FileExistsError(f"there is a folder solutions in {handout}")
     release(solutions, handout / "exercises", seed)
     (handout / "chapters").mkdir(parents=True, exist_ok=True)
-    for chapter in sorted(chapters.glob("*.ipynb")):
-        shutil.copyfile(chapter, handout / "chapters" / chapter.name)
-    return sorted(handout.glob("*/*.ipynb"))
+    for chapter in sorted(chapters.glob("**/[0-9]*.ipynb")):
+        copy = handout / "chapters" / chapter.relative_to(chapters)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(chapter, copy)
+    return sorted(handout.glob("**/*.ipynb"))
 
 
 def release_for_nbgrader(solutions: Path, source: Path, seed: int | None = None) -> list[Path]:

@@ -32,6 +32,8 @@ def test_notebooks_have_their_number_in_the_list_of_pages():
         ("chapters/03_scaling", "exercises/03_scaling"),
         ("exercises/03_scaling", "chapters/03_scaling"),
         ("chapters/09_everywhere", None),
+        ("chapters/deeper/03_race", "chapters/03_scaling"),
+        ("chapters/deeper/04_alone", None),
         ("solutions/03_scaling", None),
         ("book/index", None),
     ],
@@ -42,6 +44,8 @@ def test_a_chapter_and_its_exercises_lead_to_each_other(page: str, other: str | 
         "exercises/03_scaling",
         "solutions/03_scaling",
         "chapters/09_everywhere",
+        "chapters/deeper/03_race",
+        "chapters/deeper/04_alone",
         "book/index",
     }
     assert counterpart(page, pages) == other

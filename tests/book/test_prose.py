@@ -112,14 +112,6 @@ def test_the_palette_is_on_the_page_once():
     assert [raw["format"] for raw in document.findall(nodes.raw)] == ["html"]
 
 
-def test_reading_time_counts_prose_and_cells():
-    words = nodes.paragraph("", " ".join(["word"] * 1000))
-    cells = [nodes.container("", nb_element="cell_code") for _ in range(10)]
-    assert prose.minutes(page(words)) == 5
-    assert prose.minutes(page(words, *cells)) == 9
-    assert prose.minutes(page()) == 1
-
-
 def test_a_long_line_keeps_its_points_in_fewer_bytes():
     points = [(round(3.337 * i, 2), round(50 + (-1) ** i * 7.77 * i, 2)) for i in range(60)]
     path = " \n".join(f"{'L' if i else 'M'} {x:.2f} {y:.2f}" for i, (x, y) in enumerate(points))

@@ -1,56 +1,97 @@
 """What the style guide says of chapters and a machine can count. Medians and maxima: nobody is asked to write more.
 
-A rule takes a notebook and yields findings. Each has a counter-example in `test_lint.py` that turns it red.
+A rule takes a notebook and yields findings; a rule of the course takes all of its notebooks. Each has a counter-example
+in `test_lint.py` that turns it red. `qkv_site.reading` counts, here and on the site.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 from nbformat import NotebookNode
+from qkv_site.reading import (
+    calls,
+    lines,
+    of_type,
+    open_sentences,
+    plain,
+    reading,
+    sentences,
+    tags,
+    widget_calls,
+    words,
+)
 
 CELL_LINES_MAX, CELL_LINES_MEDIAN = 20, 8
 SENTENCE_WORDS_MAX, SENTENCE_WORDS_MEDIAN = 30, 16
 GAP_WORDS_MAX, GAP_WORDS_MEDIAN = 200, 100  # prose between two code cells that the reader sees
+CORE_WORDS, CORE_LINES, CORE_MINUTES = 2200, 250, 45
 BANNED = re.compile(r"\b(simply|obviously|just|trivially|of course)\b", re.IGNORECASE)
+TIME = re.compile(r"\bset aside\b|\babout \d+ minutes\b|\bminutes of reading\b", re.IGNORECASE)
 TAGS = {"setup", "remove-cell", "hide-input", "remove-input"}
 CELL_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # capitalised inside a heading, too
 ENDING = ["Summary", "Exercises", "References"]
-PREDICT = "> **Predict.**"
+LETTERS = "ABCD"
+# Chapters that the rules of the second edition do not hold for yet. A chapter leaves the list when it is revised.
+FIRST_EDITION = {
+    "chapters/01_sequence_inputs",
+    "chapters/02_qkv_projection",
+    "chapters/03_scaling",
+    "chapters/04_softmax_temperature",
+    "chapters/05_multi_head",
+    "chapters/06_positional_encoding",
+    "chapters/07_kv_cache",
+}
+DEEPER = "chapters/deeper/"
 
 
 class Finding(NamedTuple):
-    """What is wrong, and in which cell."""
+    """What is wrong, and in which cell or page."""
 
-    cell: str
+    where: str
     what: str
 
 
 Findings = Iterator[Finding]
 Rule = Callable[[NotebookNode], Findings]
+Pages = Mapping[str, NotebookNode]  # by name, such as chapters/03_scaling
 RULES: dict[str, Rule] = {}
+COURSE_RULES: dict[str, Callable[[Pages], Findings]] = {}
+OF_CHAPTERS: set[str] = set()  # rules that a deeper page need not keep
+OF_SECOND_EDITION: set[str] = set()
 
 
 def rule(check: Rule) -> Rule:
-    """Enter a rule under its own name."""
+    """Enter a rule for every page, under its own name."""
     RULES[check.__name__] = check
     return check
 
 
+def chapter_rule(check: Rule) -> Rule:
+    """Enter a rule for chapters alone: a deeper page need not keep it."""
+    OF_CHAPTERS.add(check.__name__)
+    return rule(check)
+
+
+def second_edition(check: Rule) -> Rule:
+    """Mark a rule that the chapters of the first edition need not keep."""
+    OF_SECOND_EDITION.add(check.__name__)
+    return check
+
+
+def course_rule(check: Callable[[Pages], Findings]) -> Callable[[Pages], Findings]:
+    """Enter a rule about all pages together, under its own name."""
+    COURSE_RULES[check.__name__] = check
+    return check
+
+
 # --- reading a notebook -----------------------------------------------------------------------------------------------
-
-
-def of_type(notebook: NotebookNode, kind: str) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == kind]
-
-
-def tags(cell: NotebookNode) -> set[str]:
-    return set(cell.metadata.get("tags", []))
 
 
 def is_seen(cell: NotebookNode) -> bool:
@@ -63,27 +104,25 @@ def is_code_seen(cell: NotebookNode) -> bool:
     return is_seen(cell) and "remove-input" not in tags(cell)
 
 
-def lines(cell: NotebookNode) -> int:
-    return sum(bool(line.strip()) for line in cell.source.splitlines())
-
-
-def calls(cell: NotebookNode) -> Iterator[ast.Call]:
-    try:
-        tree = ast.parse(cell.source)
-    except SyntaxError:  # a magic: its own rule names it
-        return
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-
-
 def predict_calls(cell: NotebookNode) -> list[ast.Call]:
-    """The predictions that a code cell asks by widget: Predict(question, [(option, reason), …], answer="B")."""
+    """The predictions that a code cell asks for: calls of widgets whose names begin with Predict."""
     if cell.cell_type != "code":
         return []
-    return [call for call in calls(cell) if ast.unparse(call.func) == "Predict"]
+    return [call for call in calls(cell) if ast.unparse(call.func).startswith("Predict")]
+
+
+def options(call: ast.Call) -> list[ast.expr]:
+    """What a prediction offers to choose from: Predict(question, [(option, reason), …], answer="B")."""
+    return call.args[1].elts if len(call.args) > 1 and isinstance(call.args[1], ast.List) else []
+
+
+def is_choice(call: ast.Call) -> bool:
+    """Whether a prediction is one option of several, and not a number, a curve or a drawing."""
+    return ast.unparse(call.func) == "Predict" and bool(options(call))
 
 
 def prose(cell: NotebookNode) -> str:
-    """What a cell says to its reader: its Markdown, or the texts of a Predict widget."""
+    """What a cell says to its reader: its Markdown, or the texts of a prediction."""
     if cell.cell_type == "markdown":
         return str(cell.source)
     texts = [node.value for call in predict_calls(cell) for node in ast.walk(call) if isinstance(node, ast.Constant)]
@@ -97,35 +136,12 @@ def headings(notebook: NotebookNode) -> Iterator[tuple[str, int, str]]:
             yield cell.id, len(hashes), text.strip()
 
 
-def plain(markdown: str) -> str:
-    """Prose as it is read aloud: no headings, tables, code blocks or formulas on lines of their own, no markup."""
-    text = re.sub(r"^(```|~~~).*?^\1", "\n", markdown, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"\$\$.+?\$\$", "\n\n", text, flags=re.DOTALL)
-    text = re.sub(r"^(#+ .*|\|.*\|)$", "\n", text, flags=re.MULTILINE)
-    text = re.sub(r"</?\w[^>]*>", "\n\n", text)
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    text = re.sub(r"\$[^$]+\$|`[^`]+`", "symbol", text)
-    return re.sub(r"^[ >]*([-*] |\d+\. )?", lambda item: "\n" if item[1] else "", text, flags=re.MULTILINE)
-
-
-def sentences(markdown: str) -> Iterator[str]:
-    """Sentences of the prose; a paragraph or a list item ends one, too."""
-    for paragraph in re.split(r"\n\s*\n", plain(markdown)):
-        text = " ".join(re.sub(r"[*_]", "", paragraph).split())
-        yield from (part for part in re.split(r"(?<=[.!?])[\"')]*\s+(?=[^a-z])", text) if re.search(r"\w", part))
-
-
-def words(text: str) -> int:
-    return len(re.findall(r"\w[\w'’.,/-]*", text))
-
-
 def gaps(notebook: NotebookNode) -> Iterator[tuple[str, int]]:
     """How many words stand before each code cell that the reader sees. Folded answers are not counted."""
     count = 0
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            open_text = re.sub(r"<details>.*?</details>", "", cell.source, flags=re.DOTALL)
-            count += sum(words(sentence) for sentence in sentences(open_text))
+            count += sum(words(sentence) for sentence in open_sentences(cell))
         elif is_seen(cell):
             yield cell.id, count
             count = 0
@@ -203,15 +219,22 @@ def hidden_cells_hold_numbers(notebook: NotebookNode) -> Findings:
         if not is_seen(cell) and "assert" not in cell.source:
             yield Finding(cell.id, "is hidden and asserts nothing")
         if "remove-input" in tags(cell) and not predict_calls(cell):
-            yield Finding(cell.id, "hides its code, and is no Predict")
+            yield Finding(cell.id, "hides its code, and asks for no prediction")
 
 
 @rule
+def folded_code_draws_or_imports(notebook: NotebookNode) -> Findings:
+    """Code that is folded is not counted, so what teaches stands open."""
+    imports = of_type(notebook, "code")[1]
+    for cell in of_type(notebook, "code"):
+        draws = any(ast.unparse(call.func) == "show" for call in calls(cell))
+        if "hide-input" in tags(cell) and not draws and cell.id != imports.id:
+            yield Finding(cell.id, "is folded, and neither draws a figure nor imports")
+
+
+@chapter_rule
 def a_widget_is_shown(notebook: NotebookNode) -> Findings:
-    code = of_type(notebook, "code")
-    imported = re.findall(r"from qkv\.widgets import (.+)", "\n".join(cell.source for cell in code))
-    names = {name.strip() for group in imported for name in group.strip("()").split(",")}
-    if not any(ast.unparse(call.func) in names for cell in code for call in calls(cell)):
+    if not reading(notebook).widgets:
         yield Finding("the chapter", "shows no widget")
 
 
@@ -294,49 +317,27 @@ def headings_are_in_sentence_case(notebook: NotebookNode) -> Findings:
 # --- anatomy ----------------------------------------------------------------------------------------------------------
 
 
-@rule
-def predictions_are_asked_and_answered(notebook: NotebookNode) -> Findings:
-    """`predict-x` offers two to four options, by widget or as a lettered quotation, and each gets its reason."""
-    in_text = [cell for cell in of_type(notebook, "markdown") if PREDICT in cell.source]
-    by_widget = [(cell, call) for cell in of_type(notebook, "code") for call in predict_calls(cell)]
-    if not in_text and not by_widget:
+@chapter_rule
+def a_prediction_is_asked_for(notebook: NotebookNode) -> Findings:
+    if not reading(notebook).predictions:
         yield Finding("the chapter", "asks for no prediction")
-    for cell in [*in_text, *(cell for cell, _ in by_widget)]:
+
+
+@rule
+def predictions_are_answered(notebook: NotebookNode) -> Findings:
+    """`predict-x` asks by widget; where it offers options, there are two to four, and each gets its reason."""
+    for cell, name, call in widget_calls(notebook):
+        if not name.startswith("Predict"):
+            continue
         if not cell.id.startswith("predict-"):
             yield Finding(cell.id, "the cell of a prediction is called predict-…")
-    for cell in in_text:
-        yield from answer_in_text(notebook, cell)
-    for cell, call in by_widget:
-        yield from answer_by_widget(cell, call)
+        if is_choice(call) and not 2 <= len(options(call)) <= 4:
+            yield Finding(cell.id, "Predict takes a list of two to four options")
+        if any(not isinstance(option, ast.Tuple) or len(option.elts) != 2 for option in options(call)):
+            yield Finding(cell.id, "each option of Predict is a pair: what it says, and why it is right or wrong")
 
 
-def answer_in_text(notebook: NotebookNode, question: NotebookNode) -> Findings:
-    """After the code that decides, `answer-x` says of each letter what is right or wrong about it."""
-    offered = re.findall(r"^> - \*\*([A-D])\.\*\*", question.source, re.MULTILINE)
-    if offered not in (["A", "B"], ["A", "B", "C"], ["A", "B", "C", "D"]):
-        yield Finding(question.id, "options are a list in the quotation, from **A.** to at most **D.**")
-    place = {cell.id: number for number, cell in enumerate(notebook.cells)}
-    name = question.id.replace("predict-", "answer-", 1)
-    if name not in place or name == question.id:
-        yield Finding(question.id, "is answered by no cell called answer-…")
-        return
-    between = notebook.cells[place[question.id] : place[name]]
-    if not any(cell.cell_type == "code" and is_seen(cell) for cell in between):
-        yield Finding(question.id, "no code between the question and its answer")
-    if offered != re.findall(r"^- \*\*([A-D])\*\*", notebook.cells[place[name]].source, re.MULTILINE):
-        yield Finding(name, "each option has a reason, in a list that begins with its letter: - **A** …")
-
-
-def answer_by_widget(cell: NotebookNode, call: ast.Call) -> Findings:
-    """Predict takes pairs of an option and its reason, and knows which is right."""
-    options = call.args[1].elts if len(call.args) > 1 and isinstance(call.args[1], ast.List) else []
-    if not 2 <= len(options) <= 4:
-        yield Finding(cell.id, "Predict takes a list of two to four options")
-    if any(not isinstance(option, ast.Tuple) or len(option.elts) != 2 for option in options):
-        yield Finding(cell.id, "each option of Predict is a pair: what it says, and why it is right or wrong")
-
-
-@rule
+@chapter_rule
 def the_parts_are_there(notebook: NotebookNode) -> Findings:
     sections = [text for _, depth, text in headings(notebook) if depth == 2]
     if sections[-3:] != ENDING:
@@ -346,7 +347,113 @@ def the_parts_are_there(notebook: NotebookNode) -> Findings:
             yield Finding("the chapter", f"has no section “{part}”")
 
 
-def lint(notebook: NotebookNode) -> dict[str, list[Finding]]:
-    """All findings, by rule; rules that found nothing are left out."""
-    found = {name: list(check(notebook)) for name, check in RULES.items()}
+@chapter_rule
+@second_edition
+def the_core_is_short(notebook: NotebookNode) -> Findings:
+    """What goes beyond stands on a page of its own, in chapters/deeper."""
+    found = reading(notebook)
+    for count, most, of in (
+        (found.words, CORE_WORDS, "words of prose"),
+        (found.lines, CORE_LINES, "lines of code that stand open"),
+        (found.minutes, CORE_MINUTES, "minutes"),
+    ):
+        if count > most:
+            yield Finding("the chapter", f"{count:,} {of}; at most {most:,}")
+
+
+@rule
+@second_edition
+def the_site_says_the_time(notebook: NotebookNode) -> Findings:
+    """The time is computed, and stands under the title: a second number would differ from it."""
+    for cell in of_type(notebook, "markdown"):
+        if said := TIME.search(plain(cell.source)):
+            yield Finding(cell.id, f"says “{said[0]}”; the site computes the time and shows it")
+
+
+# --- the course -------------------------------------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A prediction with options: how long each is in characters, and which is right, counted from 0."""
+
+    lengths: list[int]
+    right: int
+
+
+def choices(pages: Pages) -> list[Choice]:
+    """The predictions of these pages that offer options."""
+    found = []
+    for page in pages.values():
+        for call in (call for cell in page.cells for call in predict_calls(cell) if is_choice(call)):
+            answer = next(ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg == "answer")
+            texts = [ast.literal_eval(option)[0] for option in options(call)]
+            found.append(Choice([len(text) for text in texts], LETTERS.index(answer)))
+    return found
+
+
+def hits(of: Callable[[list[int]], int], choice: Choice) -> float:
+    """How often one who takes the longest option, or the shortest, is right; of equal ones each is taken as often."""
+    wanted = of(choice.lengths)
+    return (choice.lengths[choice.right] == wanted) / choice.lengths.count(wanted)
+
+
+@course_rule
+def choices_cannot_be_guessed(pages: Pages) -> Findings:
+    """The right option is as often long as short, and as often A as D: nearly as often as by chance."""
+    found = choices(pages)
+    by_chance = sum(1 / len(choice.lengths) for choice in found)
+    ways = [
+        ("the longest option", sum(hits(max, choice) for choice in found), by_chance),
+        ("the shortest option", sum(hits(min, choice) for choice in found), by_chance),
+    ]
+    for place, letter in enumerate(LETTERS):
+        expected = sum(1 / len(choice.lengths) for choice in found if place < len(choice.lengths))
+        ways.append((f"option {letter}", sum(choice.right == place for choice in found), expected))
+    for way, right, expected in ways:
+        if abs(right - expected) > 1 + expected / 4:
+            yield Finding("the course", f"{way} is right {right:.3g} times in {len(found)}; by chance {expected:.1f}")
+
+
+@course_rule
+def a_third_of_predictions_are_no_choices(pages: Pages) -> Findings:
+    every = sum(len(predict_calls(cell)) for page in pages.values() for cell in page.cells)
+    others = every - len(choices(pages))
+    if 3 * others < every:
+        yield Finding(
+            "the course", f"{others} of {every} predictions are a number, a curve or a drawing: under a third"
+        )
+
+
+@course_rule
+def deeper_pages_are_linked(pages: Pages) -> Findings:
+    """From the chapter with their number, at the place; and they lead back to it."""
+    for name, page in pages.items():
+        if not name.startswith(DEEPER):
+            continue
+        number = Path(name).name[:2]
+        chapters = {other: text for other, text in pages.items() if re.fullmatch(rf"chapters/{number}_\w+", other)}
+        if not any(f"](deeper/{Path(name).name}.ipynb" in cell.source for at in chapters.values() for cell in at.cells):
+            yield Finding(name, f"is linked from no chapter {number}: [its title](deeper/{Path(name).name}.ipynb)")
+        if not any(f"](../{Path(other).name}.ipynb" in cell.source for other in chapters for cell in page.cells):
+            yield Finding(name, f"does not lead back to chapter {number}: (../{number}_….ipynb)")
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+
+
+def rules_for(name: str) -> set[str]:
+    """The rules that a page keeps: a deeper one, and a chapter that is not yet revised, are spared some."""
+    spared = OF_CHAPTERS if name.startswith(DEEPER) else OF_SECOND_EDITION if name in FIRST_EDITION else set()
+    return set(RULES) - spared
+
+
+def lint(notebook: NotebookNode, name: str = "") -> dict[str, list[Finding]]:
+    """All findings about a page, by rule; rules that found nothing are left out."""
+    found = {rule: list(RULES[rule](notebook)) for rule in sorted(rules_for(name))}
+    return {rule: findings for rule, findings in found.items() if findings}
+
+
+def lint_course(pages: Pages) -> dict[str, list[Finding]]:
+    """All findings about the pages together, by rule."""
+    found = {name: list(check(pages)) for name, check in COURSE_RULES.items()}
     return {name: findings for name, findings in found.items() if findings}

@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")])
+NOTEBOOKS = sorted([*ROOT.glob("chapters/**/[0-9]*.ipynb"), *ROOT.glob("exercises/*.ipynb")])
 
 
 def run(notebook, folder):
@@ -45,7 +45,7 @@ def _on_its_own(monkeypatch):
 
 
 @pytest.mark.slow  # in the gate they run in the site's build, and as in Colab
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).with_suffix("").as_posix())
 def test_runs_from_an_empty_folder(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     run(notebook, tmp_path)

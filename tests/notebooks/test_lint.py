@@ -1,4 +1,4 @@
-"""Every chapter keeps the style guide, and every rule of the lint has a chapter that it turns red."""
+"""Every chapter and deeper page keeps the style guide, and every rule of the lint has a page that it turns red."""
 
 import copy
 from pathlib import Path
@@ -6,27 +6,57 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from qkv_site.reading import Reading, plain, reading, sentences, words
 
-from tests.notebooks.lint import RULES, lint, plain, sentences, words
+from tests.notebooks.lint import (
+    COURSE_RULES,
+    FIRST_EDITION,
+    OF_CHAPTERS,
+    OF_SECOND_EDITION,
+    RULES,
+    lint,
+    lint_course,
+    rules_for,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
+PAGES = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("chapters/**/[0-9]*.ipynb"))
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_chapter_keeps_the_style_guide(path):
-    found = lint(nbformat.read(path, as_version=4))
-    report = [f"{f.cell}: {f.what}  [{name}]" for name, findings in found.items() for f in findings]
-    assert not report, "\n" + "\n".join(report)
+def page(name):
+    return nbformat.read(ROOT / f"{name}.ipynb", as_version=4)
+
+
+def report(found):
+    return "\n".join(["", *(f"{at}: {what}  [{rule}]" for rule, findings in found.items() for at, what in findings)])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_keeps_the_style_guide(name):
+    found = lint(page(name), name)
+    assert not found, report(found)
+
+
+def test_course_keeps_the_style_guide():
+    found = lint_course({name: page(name) for name in PAGES if name not in FIRST_EDITION})
+    assert not found, report(found)
+
+
+@pytest.mark.parametrize("name", sorted(FIRST_EDITION))
+def test_a_chapter_of_the_first_edition_has_still_to_be_revised(name):
+    assert any(list(RULES[rule](page(name))) for rule in OF_SECOND_EDITION), f"take {name} from FIRST_EDITION"
 
 
 # --- counter-examples: a small chapter that is as it should be, and one change for each way to break a rule ----------
 
 SETUP = 'if find_spec("qkv") is None:\n    raise ModuleNotFoundError("Install qkv.")'
-IMPORTS = "import torch\n\nfrom qkv.figures import show\nfrom qkv.widgets import ScalingLab\n\n_ = torch.manual_seed(0)"
-QUESTION = "> **Predict.** Which one?\n>\n> - **A.** This.\n> - **B.** That."
+IMPORTS = """import torch
+
+from qkv.figures import show
+from qkv.widgets import Predict, ScalingLab
+
+_ = torch.manual_seed(0)"""
 PREDICT = 'Predict("Which?", [("This.", "It is wrong."), ("That.", "It is right.")], answer="B")'
-ANSWER = "It was **B**.\n\n<details>\n<summary>Why</summary>\n\n- **A** is wrong.\n- **B** is right.\n\n</details>"
 
 
 def good_chapter():
@@ -34,10 +64,10 @@ def good_chapter():
         new_markdown_cell("# Why one thing", id="title"),
         new_code_cell(SETUP, id="setup", metadata={"tags": ["setup", "remove-cell"]}),
         new_code_cell(IMPORTS, id="imports"),
-        new_markdown_cell(QUESTION, id="predict-it"),
+        new_code_cell(PREDICT, id="predict-it", metadata={"tags": ["remove-input"]}),
         new_code_cell("x = 1\nprint(x)", id="measured"),
         new_code_cell("assert x == 1", id="measured-held", metadata={"tags": ["remove-cell"]}),
-        new_markdown_cell(ANSWER, id="answer-it"),
+        new_markdown_cell("So it is.", id="answer-it"),
         new_code_cell(
             "fig, ax = plt.subplots()\nshow(fig, alt='A line.')", id="figure", metadata={"tags": ["hide-input"]}
         ),
@@ -89,7 +119,9 @@ BROKEN = {
         put("figure", "fig, ax = plt.subplots()"),
     ],
     "hidden_cells_hold_numbers": [put("measured-held", "y = 2"), tag("lab", "remove-input")],
+    "folded_code_draws_or_imports": [tag("lab", "hide-input"), tag("measured", "hide-input")],
     "a_widget_is_shown": [put("lab", "lab = 1")],
+    "a_prediction_is_asked_for": [put("predict-it", "ScalingLab(d_k=8)")],
     "ids_are_readable": [rename("lab", "3f2a90bc"), rename("lab", "Widget_1")],
     "tags_are_known": [tag("lab", "full-width")],
     "sentences_are_short": [also("break-it", LONG), also("break-it", " ".join([MIDDLING] * 20))],
@@ -109,14 +141,9 @@ BROKEN = {
         also("summary", "# Again"),
     ],
     "headings_are_in_sentence_case": [put("title", "# Why One Thing")],
-    "predictions_are_asked_and_answered": [
-        put("predict-it", "No question."),
-        put("predict-it", QUESTION.replace("**B.**", "**C.**")),
-        put("answer-it", "- **A** is wrong."),
-        rename("answer-it", "reply"),
-        tag("measured", "remove-cell"),
-        also("lab", 'Predict("Which?", [("This.", "No.")], answer="A")'),
-        also("lab", 'Predict("Which?", [("This.", "No."), ("That.",)], answer="A")'),
+    "predictions_are_answered": [
+        put("predict-it", 'Predict("Which?", [("This.", "No.")], answer="A")'),
+        put("predict-it", 'Predict("Which?", [("This.", "No."), ("That.",)], answer="A")'),
         also("measured", PREDICT),
     ],
     "the_parts_are_there": [
@@ -124,6 +151,12 @@ BROKEN = {
         put("break-it", "## Another thing"),
         put("in-the-wild", ""),
     ],
+    "the_core_is_short": [
+        also("summary", "A short sentence is good. " * 441),
+        lambda cells: [also(name, "x = 1\n" * 90)(cells) for name in ("measured", "imports", "lab")],
+        also("lab", "ScalingLab()\n" * 42),
+    ],
+    "the_site_says_the_time": [also("title", "Set aside half an hour."), also("title", "It takes about 30 minutes.")],
 }
 CASES = [(name, number) for name, changes in BROKEN.items() for number in range(len(changes))]
 
@@ -132,12 +165,17 @@ def test_a_good_chapter_is_clean():
     assert not lint(good_chapter())
 
 
-def test_a_prediction_by_widget_is_clean():
+def test_what_takes_time_is_counted_once():
     chapter = good_chapter()
-    cells = {cell.id: cell for cell in chapter.cells}
-    cells["answer-it"].source = "So it is."
-    cells["predict-it"].update(new_code_cell(PREDICT, id="predict-it", metadata={"tags": ["remove-input"]}))
-    assert not lint(chapter)
+    assert reading(chapter) == Reading(words=3, lines=7, widgets=1, predictions=1)
+    chapter.cells[0].source += "\n\n" + "Word " * 597 + "\n\n<details>\n" + "Unread " * 1000 + "\n</details>"
+    assert reading(chapter).minutes == 6  # 3 for 600 words, 1 for 7 lines of code, 1 each for a widget and a prediction
+
+
+def test_a_chapter_of_the_first_edition_and_a_deeper_page_are_spared_some_rules():
+    assert set(RULES) - rules_for("chapters/deeper/03_more") == OF_CHAPTERS
+    assert rules_for("chapters/99_new") == set(RULES)
+    assert all(set(RULES) - rules_for(name) == OF_SECOND_EDITION for name in FIRST_EDITION)
 
 
 def test_what_a_widget_says_is_prose():
@@ -156,6 +194,62 @@ def test_rule_turns_red(name, number):
     chapter = copy.deepcopy(good_chapter())
     BROKEN[name][number]({cell.id: cell for cell in chapter.cells})
     assert name in lint(chapter)
+
+
+# --- the course -------------------------------------------------------------------------------------------------------
+
+
+def asks(options, answer):
+    """A page with one choice, its options by their lengths, and one prediction of each of two other kinds."""
+    texts = [("x" * length, "why") for length in options]
+    cells = [f'Predict("Which?", {texts}, answer="{answer}")', 'PredictNumber("How many?", 3)']
+    return new_notebook(cells=[new_code_cell(source, id=f"predict-{i}") for i, source in enumerate(cells)])
+
+
+EVEN = [([1, 2, 3], "A"), ([2, 3, 1], "B"), ([1, 2, 3], "C"), ([5, 5], "A"), ([5, 5], "B"), ([4, 9, 7, 6], "D")]
+LEAD = "See [more](deeper/03_more.ipynb)."
+BACK = "Back to [chapter 3](../03_scaling.ipynb)."
+
+
+def course(options=EVEN, lead=LEAD, back=BACK):
+    pages = {f"chapters/{number:02}_x": asks(*each) for number, each in enumerate(options, 10)}
+    scaling, more = new_markdown_cell(lead), new_markdown_cell(back)
+    return pages | {
+        "chapters/03_scaling": new_notebook(cells=[scaling]),
+        "chapters/deeper/03_more": new_notebook(cells=[more]),
+    }
+
+
+def without_numbers():
+    pages = course()
+    for number, each in enumerate(pages.values()):
+        each.cells = each.cells[: 1 if number else 2]
+    return pages
+
+
+UNEVEN = {
+    "choices_cannot_be_guessed": [
+        course([([1, 2, 3], "B")] * 6),
+        course([([1, 2, 3], "A"), ([2, 1, 3], "B"), ([2, 3, 1], "C")] * 3),
+        course([([3, 2, 1], "A"), ([2, 3, 1], "B"), ([2, 1, 3], "C")] * 3),
+        course([([2, 1, 3], "A"), ([1, 2, 3], "B"), ([1, 3, 2], "C")] * 3),
+    ],
+    "a_third_of_predictions_are_no_choices": [without_numbers()],
+    "deeper_pages_are_linked": [course(lead="See more."), course(back="Back."), course(lead="[more](03_more.ipynb)")],
+}
+
+
+def test_an_even_course_is_clean():
+    assert not lint_course(course())
+
+
+def test_every_rule_of_the_course_has_a_counter_example():
+    assert set(UNEVEN) == set(COURSE_RULES)
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, i) for name, cases in UNEVEN.items() for i in range(len(cases))])
+def test_rule_of_the_course_turns_red(name, number):
+    assert set(lint_course(UNEVEN[name][number])) == {name}
 
 
 # --- what counts as a sentence ----------------------------------------------------------------------------------------

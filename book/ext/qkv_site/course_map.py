@@ -13,6 +13,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from .navigation import DEEPER, deeper_of
+
 
 class CourseMap(SphinxDirective):
     """`{course-map}` lists the chapters that exist. A line of it is a chapter's file and the question it answers."""
@@ -66,7 +68,7 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
     """A chapter with its number, title, question and time, and its exercises where there are some."""
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     about: dict[str, Any] = app.env.metadata[chapter]
-    more = f"<span>about {about['qkv_minutes']} minutes of reading</span>"
+    more = f"<span>about {about['qkv_minutes']} minutes</span>"
     if exists(app, "exercises", name):
         more += " " + link(app, page, exercise, "Exercises")
     title = link(app, page, chapter, app.env.titles[chapter].astext())
@@ -75,19 +77,28 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
 
 def progress_rows(app: Sphinx, page: str) -> list[str]:
     """Each chapter with its sections, and with a box for it and one for its exercises."""
-    chapters = sorted(name for name in app.env.found_docs if name.startswith("chapters/"))
+    chapters = sorted(
+        name for name in app.env.found_docs if name.startswith("chapters/") and not name.startswith(DEEPER)
+    )
     return [progress_row(app, page, chapter.removeprefix("chapters/")) for chapter in chapters]
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:
-    """A chapter's row: what it is, its sections, and what can be ticked."""
+    """A chapter's row: what it is, its sections, its deeper pages, and what can be ticked."""
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     boxes = box(chapter, "read", f"about {app.env.metadata[chapter]['qkv_minutes']} minutes")
     if exists(app, "exercises", name):
         boxes += box(exercise, "done", link(app, page, exercise, "exercises"))
     sections = "".join(f"<li>{link(app, page, chapter, *section)}</li>" for section in sections_of(app, chapter))
-    return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul><p>{boxes}</p></li>'
+    more = "".join(f"<p>Deeper: {deeper_row(app, page, other)}</p>" for other in deeper_of(chapter, app.env.found_docs))
+    return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul>{more}<p>{boxes}</p></li>'
+
+
+def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
+    """A deeper page with its time: it counts for nothing that can be ticked."""
+    title = link(app, page, deeper, app.env.titles[deeper].astext())
+    return f"{title}, about {app.env.metadata[deeper]['qkv_minutes']} minutes"
 
 
 def box(page: str, word: str, about: str) -> str:

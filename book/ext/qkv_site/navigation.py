@@ -14,16 +14,36 @@ NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)
 SOLUTIONS_PART = re.compile(
     r'(?:<p class="caption"[^>]*>(?:(?!</p>).)*</p>\s*)?<ul[^>]*>(?:(?!</ul>).)*/solutions/.*?</ul>\s*', re.DOTALL
 )
-NUMBERED = re.compile(r"(?:chapters|exercises|solutions)/(\d\d)_")
+NUMBERED = re.compile(r"(?:chapters(?:/deeper)?|exercises|solutions)/(\d\d)_")
+DEEPER = "chapters/deeper/"
 EXERCISES_FOR = re.compile(r"^(?:Exercises|Solutions) (?:for|to) chapter \d+: ")
 COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
 
 
 def counterpart(page: str, pages: set[str]) -> str | None:
-    """A chapter's exercises, an exercise's chapter. Solutions have none: nothing may lead to them."""
+    """A chapter's exercises; the chapter of exercises or of a deeper page. Solutions have none: nothing leads there."""
+    if page.startswith(DEEPER):
+        return next((other for other in sorted(pages) if other.startswith(f"chapters/{number_of(page):02}_")), None)
     folder, _, name = page.partition("/")
     other = {"chapters": f"exercises/{name}", "exercises": f"chapters/{name}"}.get(folder)
     return other if other in pages else None
+
+
+def number_of(page: str) -> int:
+    """The number of the chapter that a notebook belongs to, which its name begins with."""
+    return int(PurePosixPath(page).name.partition("_")[0])
+
+
+def deeper_of(page: str, pages: set[str]) -> list[str]:
+    """The deeper pages of a chapter."""
+    return sorted(other for other in pages if other.startswith(DEEPER) and number_of(other) == number_of(page))
+
+
+def kind(page: str) -> str:
+    """What a notebook's page is, as its first line says."""
+    if page.startswith(DEEPER):
+        return "Deeper: chapter"
+    return {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[page.partition("/")[0]]
 
 
 def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
@@ -32,11 +52,14 @@ def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
     other = counterpart(page, app.env.found_docs)
     repository = app.config.qkv_repository
     return {
-        "kind": {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[folder],
-        "number": int(PurePosixPath(page).name.partition("_")[0]),
+        "kind": kind(page),
+        "number": number_of(page),
         "minutes": app.env.metadata[page]["qkv_minutes"] if folder == "chapters" else None,
         "other": other
-        and {"link": context["pathto"](other), "text": "Exercises" if folder == "chapters" else "Back to the chapter"},
+        and {
+            "link": context["pathto"](other),
+            "text": "Exercises" if kind(other) == "Exercises" else "Back to the chapter",
+        },
         "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
         "file": f"{PurePosixPath(page).name}.ipynb",
         "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,

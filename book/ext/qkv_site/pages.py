@@ -116,12 +116,21 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         shared = file.parent.name == "fonts" or file.relative_to(site / "_static").as_posix() in SHARED
         if file.is_file() and not shared:
             file.unlink()
-    for folder in (root / part for root in (site, site / "_sources") for part in FOLDERS if (root / part).is_dir()):
-        for file in folder.iterdir():
-            if f"{folder.name}/{file.stem}" not in app.env.found_docs:
-                file.unlink()
-        if not any(folder.iterdir()):
-            folder.rmdir()
+    for root in (site, site / "_sources"):
+        for folder in FOLDERS:
+            remove_others(root / folder, {root / page for page in app.env.found_docs})
+
+
+def remove_others(folder: Path, pages: set[Path]) -> None:
+    """Remove the files below a folder that belong to no page, and the folders that are empty then."""
+    for file in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+        if file.is_dir():
+            if not any(file.iterdir()):
+                file.rmdir()
+        elif file.with_suffix("") not in pages:
+            file.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def setup(app: Sphinx) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+from .reading import reading
+
 LOGGER = logging.getLogger(__name__)
 
-WORDS_A_MINUTE = 200
-MINUTES_A_CELL = 0.4
 SECTIONS = {
     "break it": "qkv-break-it",
     "going further": "qkv-further",
@@ -119,16 +120,12 @@ def name_solutions(app: Sphinx, document: nodes.document) -> None:
             return
 
 
-def minutes(document: nodes.document) -> int:
-    """How long a page takes: its prose, and a while at each cell."""
-    words = sum(len(paragraph.astext().split()) for paragraph in document.findall(nodes.paragraph))
-    cells = sum(1 for part in document.findall(nodes.container) if part.get("nb_element") == "cell_code")
-    return max(1, round(words / WORDS_A_MINUTE + cells * MINUTES_A_CELL))
-
-
 def mark(app: Sphinx, document: nodes.document) -> None:
-    """Do all of the above to one page, and note how long it takes."""
-    app.env.metadata[app.env.docname]["qkv_minutes"] = minutes(document)
+    """Do all of the above to one page; of a chapter, note how long it takes."""
+    page = app.env.docname
+    if page.startswith("chapters/"):
+        notebook = nbformat.read(app.env.doc2path(page), as_version=4)
+        app.env.metadata[page]["qkv_minutes"] = reading(notebook).minutes
     for step in (mark_predictions, mark_sections, colour_words, share_palette, require_alt_text):
         step(document)
 
