@@ -2,6 +2,10 @@
 
 import { host, Model } from "../../book/static/host.js";
 import * as base from "../../src/qkv/widgets/js/base.js";
+import predict from "../../src/qkv/widgets/js/predict.js";
+import predictBars from "../../src/qkv/widgets/js/predict_bars.js";
+import predictMask from "../../src/qkv/widgets/js/predict_mask.js";
+import predictNumber from "../../src/qkv/widgets/js/predict_number.js";
 import scalingLab from "../../src/qkv/widgets/js/scaling_lab.js";
 
 const { button, choices, html, logSlider, num, numberInput, readings, slider, stepSlider, tables, toggle } = base;
@@ -54,4 +58,6 @@ function show(widget, state) {
   return { model, el, close: widget.render({ model, el }) };
 }
 
-Object.assign(window, { counts, host, scalingLab, show, toy });
+const predictions = { predict, predictBars, predictMask, predictNumber };
+
+Object.assign(window, { counts, host, predictions, scalingLab, show, toy });

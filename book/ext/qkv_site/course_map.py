@@ -119,6 +119,7 @@ def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
 
 CONTROLS = """<div class="qkv-progress">
 <p role="status"></p>
+<p class="qkv-prediction-record"></p>
 <p><button type="button" data-do="export">Export</button>
 <button type="button" data-do="import">Import</button>
 <button type="button" data-do="clear">Clear</button>

@@ -21,6 +21,7 @@ NEEDS = {
     "qkv.css": "",
     "page.js": "",
     "progress.js": "",
+    "predictions.js": "qkv-prediction-",
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     "qkv-site.js": widgets.VIEW,

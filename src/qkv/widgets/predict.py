@@ -5,7 +5,7 @@ from string import ascii_uppercase
 
 import traitlets
 
-from qkv.widgets.base import Widget, choice, listed, text
+from qkv.widgets.base import Widget, choice, flag, listed, text
 
 
 class Predict(Widget):
@@ -20,12 +20,14 @@ class Predict(Widget):
         options   pairs (what the reader may choose, why it is right or wrong)
         answer    the letter of the right option
         guess     the letter that the reader committed to; empty before that
+        sure      whether the reader was sure of it
     """
 
     question = text("").tag(author=True)
     options = listed([], listed(["", ""], text(""), lengths=[2])).tag(author=True)
     answer = choice("A", ascii_uppercase).tag(author=True)
     guess = choice("", ["", *ascii_uppercase])
+    sure = flag(False)
 
     def __init__(self, question: str, options: Sequence[tuple[str, str]], answer: str, **values: str) -> None:
         super().__init__(question=question, options=options, answer=answer, **values)

@@ -1,0 +1,55 @@
+"""What answers a prediction is covered on the page until the reader has committed to a guess, or asks to see it.
+
+`predictions.js` takes the cover away. Without scripts and on paper nothing is covered. The cover hides and takes no
+room of its own, so nothing moves when it goes.
+"""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+BUTTON = '<p class="qkv-uncover"><button type="button">Show the answer without a guess</button></p>'
+
+
+def cover_answers(app: Sphinx, document: nodes.document) -> None:
+    """Put what answers each prediction into a container of its own."""
+    for cell in [part for part in document.findall(nodes.container) if is_prediction(part)]:
+        answer = answer_to(cell)
+        if answer:
+            cover = nodes.container("", nodes.raw("", BUTTON, format="html"), classes=["qkv-prediction-answer"])
+            cell.parent.insert(cell.parent.index(answer[0]), cover)
+            for part in answer:
+                part.parent.remove(part)
+                cover += part
+
+
+def is_code_cell(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+
+
+def is_prediction(node: nodes.Node) -> bool:
+    """Whether a cell's result is one of the widgets whose names begin with Predict."""
+    return is_code_cell(node) and any(
+        part.astext().startswith("Predict")
+        for part in node.findall(nodes.container)
+        if part.get("mime_type") == "text/plain"
+    )
+
+
+def answer_to(cell: nodes.container) -> list[nodes.Node]:
+    """What follows a prediction in its section: all up to the next cell that is run, and the text after that one."""
+    answer: list[nodes.Node] = []
+    has_run = False
+    for part in cell.parent.children[cell.parent.index(cell) + 1 :]:
+        if isinstance(part, nodes.section) or is_prediction(part) or (has_run and is_code_cell(part)):
+            break
+        has_run = has_run or is_code_cell(part)
+        answer.append(part)
+    return answer
+
+
+def setup(app: Sphinx) -> None:
+    """Run once a page has been read."""
+    app.connect("doctree-read", cover_answers)
+    app.add_js_file("predictions.js", loading_method="defer")

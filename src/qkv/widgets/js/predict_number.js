@@ -1,0 +1,29 @@
+import { html, num } from "./base.js";
+import { asked, prediction, rich } from "./predicting.js";
+
+export default prediction("PredictNumber", {
+  own: { typed: null },
+  leaning: ({ typed }) => (typed === null ? undefined : [typed]),
+  isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
+  verdict: (state) => `${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
+  ask: ({ question, typed, unit }, set) => html`<label class="qkv-question">
+      ${asked(question)}
+      <span class="qkv-typed"><input type="number" step="any" inputmode="decimal" .value=${typed === null ? "" : String(typed)}
+        @input=${({ target }) => set({ typed: Number.isFinite(target.valueAsNumber) ? target.valueAsNumber : null })}> ${unit}</span>
+    </label>`,
+  show: ({ guess: [guess], answer, unit, why }) => html`
+    <p>You said <b>${withUnit(guess, unit)}</b>; it is <b>${withUnit(answer, unit)}</b>.</p>
+    <p class="qkv-why">${rich(why)}</p>`,
+});
+
+const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
+const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
+
+/** How far off the guess is: as a factor where it is at least twice or at most half of the answer, else as a difference. */
+function howFar({ guess: [guess], answer, near, unit }) {
+  if (isNear(guess, answer, near)) return guess === answer ? "That is right." : "That is close.";
+  const ratio = guess / answer;
+  if (ratio >= 2) return `Your guess is ${num(ratio, { digits: 2 })} times too large.`;
+  if (ratio > 0 && ratio <= 0.5) return `Your guess is ${num(1 / ratio, { digits: 2 })} times too small.`;
+  return `Your guess is off by ${withUnit(Math.abs(guess - answer), unit)}.`;
+}

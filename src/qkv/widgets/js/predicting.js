@@ -1,0 +1,61 @@
+/* What all predictions share: the question, one button that commits, and the answer that is seen only after it. */
+
+import { button, html, toggle, widget } from "./base.js";
+
+/** A widget that asks before it answers. Its state has `question`, `guess` (empty before the reader commits) and `sure`.
+ *
+ *   own                    state of this view alone, with what the reader is about to commit to
+ *   ask(state, set, id)    how a guess is made
+ *   leaning(state)         the guess as it stands, and undefined while there is none
+ *   show(state)            the guess beside the answer
+ *   isRight(state, guess)  whether a guess counts as right
+ *   verdict(state)         one sentence about the guess that was committed */
+export const prediction = (name, { own, ask, leaning, show, isRight, verdict }) =>
+  widget(name, {
+    own: { ...own, isSure: false },
+    says: (state) => (isCommitted(state) ? verdict(state) : ""),
+    // One button in one place, so that the focus stays on it when the reader commits.
+    view: (state, set, id) => html`<div class="qkv-predict">
+      ${isCommitted(state) ? answer(state, show) : ask(state, set, id)}
+      <div class="qkv-commit">
+        ${isCommitted(state) ? html`<b>${verdict(state)}</b>` : sureness(state, set)}
+        ${isCommitted(state) ? again(state, set) : commit(state, set, leaning(state), isRight)}
+      </div>
+    </div>`,
+  });
+
+const isCommitted = ({ guess }) => guess.length > 0;
+
+const answer = (state, show) => html`<p class="qkv-question">${asked(state.question)}</p>${show(state)}`;
+
+const sureness = ({ isSure }, set) =>
+  toggle({ label: "I am sure", checked: isSure, onChange: (now) => set({ isSure: now }) });
+
+/** An empty guess is an empty string or an empty list, as the guess was. */
+const again = ({ guess }, set) =>
+  button({ label: "guess again", onClick: () => set({ guess: guess.slice(0, 0), sure: false }) });
+
+const commit = (state, set, guess, isRight) =>
+  button({
+    label: guess === undefined ? "guess first" : "commit",
+    disabled: guess === undefined,
+    onClick: ({ currentTarget }) => {
+      const { isSure } = state;
+      set({ guess, sure: isSure });
+      const detail = { isRight: isRight(state, guess), isSure };
+      currentTarget.dispatchEvent(new CustomEvent("qkv-predicted", { bubbles: true, detail }));
+    },
+  });
+
+/** The question, after the word that says what is to be done with it. */
+export const asked = (question) => html`<span class="qkv-chip">Predict</span> ${rich(question)}`;
+
+/** Plain text with `code`, *emphasis* and subscripts: d_k, W_Q, d_model. */
+export function rich(text) {
+  return text.split(/(`[^`]+`|\*[^*]+\*|[\p{L}]_\p{L}+|[\p{L}]_\d)/u).map((part, index) => {
+    if (index % 2 === 0) return part;
+    if (part[0] === "`") return html`<code>${part.slice(1, -1)}</code>`;
+    if (part[0] === "*") return html`<em>${part.slice(1, -1)}</em>`;
+    return html`<var>${part[0]}<sub>${part.slice(2)}</sub></var>`;
+  });
+}
