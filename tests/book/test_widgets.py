@@ -49,7 +49,7 @@ def test_limits_of_what_a_link_may_set_are_the_traits_own():
     saved = json.loads(slim(BUNDLE)[0])
     assert saved["limits"]["ScalingLab"]["d_k"] == {"one": [2**i for i in range(11)]}
     assert saved["limits"]["ScalingLab"]["seed"] == {"whole": [0, 2**32 - 1]}
-    assert limits("Predict").keys() == {"guess"}, "a link must not change what is asked"
+    assert limits("Predict").keys() == {"guess", "sure"}, "a link must not change what is asked"
     assert limits("Unknown") == {}
 
 

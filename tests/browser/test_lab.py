@@ -156,7 +156,7 @@ def test_the_welcome_leads_to_every_chapter_and_its_exercises():
 def test_moved_by_keyboard_and_seen_in_python(notebook: Page):
     for name, case in CASES.items():
         control(notebook, name).press(case.key)
-    notebook.get_by_role("button", name="commit to A").press("Enter")
+    notebook.get_by_role("button", name="commit").press("Enter")
     seen = run_cell(notebook, 1).strip().split("\n")
     assert seen == [f"{name} {case.moved}" for name, case in CASES.items()]
 

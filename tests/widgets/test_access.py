@@ -20,10 +20,16 @@ pytestmark = pytest.mark.browser
 
 Array = NDArray[np.float64]
 OpenPage = Callable[..., Page]
-PREDICTION = ("How large is it?", [("About 1.", "That is one product."), ("About 32.", "√1024 = 32.")], "B")
-NAMES = ["CacheStepper", "HeadSplitter", "MaskPainter", "PositionExplorer", "Predict", "QKVStepper", "ScalingLab"]
-NAMES += ["SequenceExplorer", "TemperatureLab"]
-NUMBERED = [name for name in NAMES if name != "Predict"]
+OPTIONS = [("About 1.", "That is one product."), ("About 32.", "√1024 = 32.")]
+PREDICTIONS: dict[str, dict[str, Any]] = {
+    "Predict": {"options": OPTIONS, "answer": "B"},
+    "PredictBars": {"labels": ["cat", "mat"], "answer": [0.9, 0.1], "near": 0.1, "why": "Why."},
+    "PredictMask": {"rows": ["I", "saw"], "columns": ["I", "saw"], "answer": [[1, 0], [1, 1]], "why": "Why."},
+    "PredictNumber": {"answer": 32, "near": 4, "why": "Why."},
+}
+NUMBERED = ["CacheStepper", "HeadSplitter", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab"]
+NUMBERED += ["SequenceExplorer", "TemperatureLab"]
+NAMES = [*NUMBERED, *PREDICTIONS]
 # Showing the other pictures of a widget that has several.
 LOOKS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in NAMES),
@@ -40,7 +46,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
 
 def made(name: str, **values: Any) -> Widget:
     """A widget of this class."""
-    given = dict(zip(("question", "options", "answer"), PREDICTION, strict=True)) if name == "Predict" else {}
+    given = {"question": "How large is it?", **PREDICTIONS[name]} if name in PREDICTIONS else {}
     return getattr(qkv.widgets, name)(**given, **values)
 
 
@@ -190,8 +196,12 @@ def test_entries_glide_when_another_way_is_chosen_and_not_while_a_slider_moves(o
 
 def change(widget: Locator) -> None:
     """Make one change by keyboard."""
-    control = widget.locator("input[type=range], input[type=radio]:not(:checked)").first
-    control.press("Space" if control.get_attribute("type") == "radio" else "ArrowRight")
+    control = widget.locator("input[type=range], input[type=number], input:not(:checked, [role=switch])").first
+    kind = control.get_attribute("type")
+    if kind == "number":
+        control.fill("3")
+    else:
+        control.press("ArrowRight" if kind == "range" else "Space")
 
 
 def test_every_change_is_said_politely(quiet: Page):
@@ -200,7 +210,8 @@ def test_every_change_is_said_politely(quiet: Page):
         expect(widget.get_by_role("status")).to_have_attribute("aria-live", "polite")
         expect(widget.get_by_role("status")).to_have_text("")
         change(widget)
-    quiet.locator('[data-widget="Predict"]').get_by_role("button", name="commit to A").press("Enter")
+    for commit in quiet.get_by_role("button", name="commit").all():
+        commit.press("Enter")
     for widget in widgets:
         expect(widget.get_by_role("status")).not_to_have_text("")
 

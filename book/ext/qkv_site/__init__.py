@@ -1,10 +1,11 @@
 """The course's own Sphinx extension: what a page carries, how formulas and widgets arrive on it.
 
 `maths` renders formulas while the site is built and colours Q, K and V in them; `widgets` slims the state of
-widgets and reserves their place; `predictions` covers what answers a prediction; `prose` marks the parts of a chapter that have a look of their own; `links` leads
-citations and terms to their entries; `course_map` draws the maps of the course; `search` writes what can be found;
-`navigation` says where else a page leads; `pages` decides which files a page loads; `published` adds what needs the
-site's address; `assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
+widgets and reserves their place; `predictions` covers what answers a prediction; `prose` marks the parts of a chapter
+that have a look of their own; `links` leads citations and terms to their entries; `course_map` draws the maps of the
+course; `search` writes what can be found; `navigation` says where else a page leads; `pages` decides which files a page
+loads; `published` adds what needs the site's address; `assets` brings KaTeX's style and fonts, and rebuilds what an
+edit elsewhere made stale.
 """
 
 from __future__ import annotations

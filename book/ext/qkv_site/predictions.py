@@ -1,10 +1,12 @@
 """What answers a prediction is covered on the page until the reader has committed to a guess, or asks to see it.
 
-`predictions.js` takes the cover away. Without scripts and on paper nothing is covered. The cover hides and takes no
-room of its own, so nothing moves when it goes.
+A cell's code stays in sight; its result and the text after it do not. `predictions.js` takes the cover away. Without
+scripts and on paper nothing is covered. The cover hides and takes no room of its own, so nothing moves when it goes.
 """
 
 from __future__ import annotations
+
+from itertools import dropwhile, takewhile
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -38,15 +40,13 @@ def is_prediction(node: nodes.Node) -> bool:
 
 
 def answer_to(cell: nodes.container) -> list[nodes.Node]:
-    """What follows a prediction in its section: all up to the next cell that is run, and the text after that one."""
-    answer: list[nodes.Node] = []
-    has_run = False
-    for part in cell.parent.children[cell.parent.index(cell) + 1 :]:
-        if isinstance(part, nodes.section) or is_prediction(part) or (has_run and is_code_cell(part)):
-            break
-        has_run = has_run or is_code_cell(part)
-        answer.append(part)
-    return answer
+    """The next cell of the section that is run, and the text after it. What stands before that cell tells nothing."""
+    following = takewhile(
+        lambda part: not isinstance(part, nodes.section) and not is_prediction(part),
+        cell.parent.children[cell.parent.index(cell) + 1 :],
+    )
+    first, *rest = [*dropwhile(lambda part: not is_code_cell(part), following)] or [None]
+    return [] if first is None else [first, *takewhile(lambda part: not is_code_cell(part), rest)]
 
 
 def setup(app: Sphinx) -> None:
