@@ -219,6 +219,8 @@ def outcomes(out: Path) -> dict[str, object]:
 def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path):
     folder, out = a_class(tmp_path / "in", 16), tmp_path / "out"
     hand_in(folder / "zoe" / "03_scaling.ipynb", []).write_text("no notebook")
+    for name in ("03_scaling.ipynb", "03_scaling (1).ipynb"):
+        hand_in(folder / "yan" / name, RIGHT)
     first = grade(folder, out, "--jobs", "1", start_new_session=True)
     wait_for_results(2, out, first)
     os.kill(pool_of(first)[-1], signal.SIGKILL)
@@ -229,8 +231,9 @@ def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path
     assert 5 <= len(before) < 16
     second = grade(folder, out, "--jobs", "1")
     said, complained = second.communicate(timeout=120)
-    assert second.returncode == 1, complained  # zoe's
-    assert "16 graded, 1 not" in said
+    assert second.returncode == 1, complained  # zoe's and yan's
+    assert "16 graded, 2 not" in said
+    assert "03_scaling (1).ipynb" in complained
     assert "not a notebook" in complained
     again = {path: path.stat().st_mtime_ns for path in before if json.loads(path.read_text()).get("status") == "graded"}
     assert again == {path: before[path] for path in again}, "what was graded is not graded twice"
@@ -238,8 +241,9 @@ def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path
     assert [results[f"student{i:03}"]["score"] for i in range(16)] == [0.0 if i % 3 == 2 else 12.0 for i in range(16)]
     with (out / "grades.csv").open(newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
-    assert len(rows) == 17
-    assert rows["zoe"]["status"] == "ungraded"
+    assert len(rows) == 18
+    for student in ("zoe", "yan"):
+        assert (rows[student]["status"], rows[student]["score"]) == ("ungraded", "")
     assert (out / "gradebook.db").exists()
     deadline = time.monotonic() + 20
     while running_under(out) and time.monotonic() < deadline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,27 +26,89 @@ def put(path: Path, data: bytes = b"{}") -> Path:
     return path
 
 
-def test_both_layouts_name_student_and_notebook(tmp_path):
+def test_the_first_folder_is_the_student_or_else_the_files_own_name(tmp_path):
     put(tmp_path / "ann" / "03_scaling.ipynb")
+    put(tmp_path / "ann" / "exercises" / "bob" / "bob_04_softmax_temperature.ipynb")
     put(tmp_path / "bob_smith_04_softmax_temperature.ipynb")
     put(tmp_path / "cy" / "homework final.ipynb")
-    put(tmp_path / "ann" / ".ipynb_checkpoints" / "03_scaling-checkpoint.ipynb")
+    put(tmp_path / "dee" / "03_scaling" / "03_scaling.ipynb")
     assert {(one.student, one.notebook) for one in find([tmp_path])} == {
         ("ann", "03_scaling"),
+        ("ann", "04_softmax_temperature"),
         ("bob_smith", "04_softmax_temperature"),
         ("cy", "homework final"),
+        ("dee", "03_scaling"),
     }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["._03_scaling.ipynb", ".ipynb_checkpoints/03_scaling-checkpoint.ipynb", "__MACOSX/ann/._03_scaling.ipynb"],
+)
+def test_copies_that_programs_make_on_their_own_are_ignored(tmp_path, name):
+    path = put(tmp_path / "ann" / "03_scaling.ipynb")
+    put(tmp_path / "ann" / name)
+    (tmp_path / "ann" / "folder.ipynb").mkdir()
+    assert find([tmp_path]) == [Submission("ann", "03_scaling", path)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("03_scaling (1)", "03_scaling(2)", "03_scaling-Copy1", "03_scaling-Copy1 (1)", "03_scaling-1"),
+        *("03_scaling copy", "03_scaling - Copy", "LATE_03_scaling", "ann_03_scaling", "homework", "04_softmax"),
+    ],
+)
+def test_a_notebook_is_known_by_the_questions_that_it_checks(tmp_path, name):
+    put(tmp_path / "ann" / f"{name}.ipynb", notebook(ANSWER, 'check("3.1", scaled_scores).points'))
+    assert [(one.student, one.notebook) for one in find([tmp_path])] == [("ann", "03_scaling")]
+
+
+@pytest.mark.parametrize("name", ["03_scaling (1)", "03_scaling-Copy1", "03_scaling-1", "LATE_03_scaling"])
+def test_a_notebook_that_cannot_be_read_is_known_by_its_name(tmp_path, name):
+    put(tmp_path / "ann" / f"{name}.ipynb", b"")
+    assert [(one.student, one.notebook) for one in find([tmp_path])] == [("ann", "03_scaling")]
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("leeann_11234_99871_03_scaling.ipynb", "leeann_11234"),
+        ("leeann_LATE_11234_99872_03_scaling-1.ipynb", "leeann_11234"),
+        ("leeann_11234_99873_bob_03_scaling.ipynb", "leeann_11234"),
+        ("bob_LATE_03_scaling.ipynb", "bob"),
+    ],
+)
+def test_names_that_canvas_makes_tell_the_student(tmp_path, name, student):
+    put(tmp_path / name)
+    assert [(one.student, one.notebook) for one in find([tmp_path])] == [(student, "03_scaling")]
 
 
 def test_a_single_file_is_its_folders(tmp_path):
     path = put(tmp_path / "ann" / "03_scaling.ipynb")
-    assert find([path, path]) == [Submission("ann", "03_scaling", path)]
+    assert find([path, path, tmp_path / "ann"]) == [Submission("ann", "03_scaling", path)]
 
 
-def test_two_of_one_name_have_results_of_their_own(tmp_path):
-    for course in ("monday", "tuesday"):
-        put(tmp_path / course / "ann" / "03_scaling.ipynb")
-    assert [one.notebook for one in find([tmp_path])] == ["03_scaling", "03_scaling-2"]
+def test_files_of_several_folders_are_their_folders_whatever_they_are_called(tmp_path):
+    ann, eve = (put(tmp_path / name) for name in ("ann/03_scaling.ipynb", "eve/bob_03_scaling.ipynb"))
+    assert [one.student for one in find([ann, eve])] == ["ann", "eve"]
+
+
+def test_two_files_for_one_cell_of_the_table_are_one_submission_that_nobody_reads(tmp_path):
+    put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    put(tmp_path / "ann" / "old" / "final.ipynb", notebook(ANSWER))
+    put(tmp_path / "ann_03_scaling.ipynb", notebook(ANSWER))
+    put(tmp_path / "bob" / "03_scaling.ipynb", notebook(ANSWER))
+    ann, bob = sorted(find([tmp_path]), key=lambda one: one.student)
+    assert (ann.student, ann.notebook, len(ann.others), bob.others) == ("ann", "03_scaling", 2, ())
+    with pytest.raises(UnreadableError, match=r"final\.ipynb.*Leave the one that counts"):
+        read(ann)
+
+
+def test_control_characters_in_a_name_go_no_further(tmp_path):
+    put(tmp_path / "an\x1b[2Jn\u202e" / "03_scaling.ipynb")
+    (found,) = find([tmp_path])
+    assert not set(found.student) & {"\x1b", "\u202e"}
 
 
 def test_a_path_that_is_not_there_is_named(tmp_path):
@@ -108,9 +171,18 @@ def test_a_link_is_not_followed(tmp_path):
         read(found)
 
 
-def test_the_chapter_is_told_by_name_by_checks_or_by_answers():
+def test_a_pipe_is_no_notebook(tmp_path):
+    os.mkfifo(tmp_path / "ann_03_scaling.ipynb")
+    (found,) = find([tmp_path])
+    with pytest.raises(UnreadableError, match="pipe"):
+        read(found)
+
+
+def test_the_chapter_is_told_by_checks_by_answers_or_by_name():
     assert chapter_of("05_multi_head", []) == 5
-    assert chapter_of("homework", ['check("4.1", softmax).points']) == 4
+    assert chapter_of("05_multi_head", ['check("4.1", softmax).points']) == 4
+    assert chapter_of("homework", [*['check("4.1", softmax)'] * 9, 'check("3.1", f)', "check('3.2', g)"]) == 3
     assert chapter_of("99_homework", [ANSWER, "def attention(q, k, v): ..."]) == 3
+    assert chapter_of("x", [ANSWER, "def attention(q, k, v): ...", 'check("4.1", softmax)']) == 4
     with pytest.raises(UnreadableError, match="which chapter"):
         chapter_of("homework", ["x = 1"])

@@ -13,7 +13,6 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -22,7 +21,7 @@ import qkv
 from qkv.grading import sandbox
 from qkv.grading.results import Answer, Result
 from qkv.grading.sandboxed import wire
-from qkv.grading.submissions import Work, code_cells
+from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.observing import MAX_TEXT, Case, OtherValue, Raised, Trace, bounded, digest
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge
@@ -451,8 +450,7 @@ def solution(chapter: int) -> list[str]:
     Raises:
         FaultError: it is not there.
     """
-    package = Path(qkv.__file__).resolve().parent
-    for folder in (package / "solutions", package.parents[1] / "solutions"):
-        for path in folder.glob(f"{chapter:02}_*.ipynb"):
-            return code_cells(path.read_bytes())
-    raise FaultError(f"the solution of chapter {chapter} is not there: {package / 'solutions'}")
+    try:
+        return code_cells(solution_file(chapter).read_bytes())
+    except OSError as missing:
+        raise FaultError(str(missing)) from None

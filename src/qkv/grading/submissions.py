@@ -1,7 +1,7 @@
 """Find submissions and read them, whatever state they are in.
 
-`<student>/NN_slug.ipynb` or `<student>_NN_slug.ipynb`; any other name is taken too, and then the content tells the
-chapter. A file is untrusted: its size is bounded, its encoding guessed, and only the text of its code cells is kept.
+PATH/<student>/…/<any name>.ipynb or PATH/<student>_NN_slug.ipynb. The path tells who, the content tells which exercise.
+A file is untrusted: its size is bounded, its encoding guessed, and only the text of its code cells is kept.
 """
 
 from __future__ import annotations
@@ -9,20 +9,30 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import qkv
+from qkv.grading.results import clean, clean_name
 from qkv.questions import chapters, questions_of
 
 MAX_FILE = 200 * 2**20  # bytes
 MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000  # characters of a cell
+# What a learning platform, a browser or a file manager adds to the name of a file.
+CANVAS = re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<user>\d{3,})_\d{3,}_(?P<rest>.+)")
+LATE = re.compile(r"(^|_)LATE_")
+COPY = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)+$", re.IGNORECASE)
 NAME = re.compile(r"(?:(?P<student>.+?)[_\- ])?(?P<notebook>(?P<chapter>\d\d)_[a-z0-9_]+)", re.IGNORECASE)
-CHECKS = re.compile(r"""check\(\s*["'](\d+)\.\d+["']""")
+IGNORED = re.compile(r"\._.*|\.ipynb_checkpoints|__MACOSX")  # copies that macOS and Jupyter make on their own
+CHECKS = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 DEFINES = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
@@ -38,11 +48,13 @@ class Submission:
         student: who, as far as the path says
         notebook: what its results are called, "03_scaling"
         path: where it lies
+        others: more files of this student that hold the same exercise, so that nobody knows which one counts
     """
 
     student: str
     notebook: str
     path: Path
+    others: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,53 +68,122 @@ class Work:
     sources: tuple[str, ...]
 
 
+# ── whose is it, and which exercise ───────────────────────────────────────────────────────────────
+
+
 def find(paths: Iterable[Path]) -> list[Submission]:
-    """Find the notebooks in files and folders, by name, each with results of its own.
+    """Find the notebooks in files and folders: one submission for each student and exercise.
 
     Raises:
         FileNotFoundError: a path does not exist.
     """
-    found: dict[tuple[str, str], Submission] = {}
-    for path, root in _notebooks(paths):
-        student, notebook = _named(path, root)
-        unique, n = notebook, 1
-        while (student.casefold(), unique.casefold()) in found:
-            n += 1
-            unique = f"{notebook}-{n}"
-        found[student.casefold(), unique.casefold()] = Submission(student, unique, path)
-    return list(found.values())
+    cells: dict[tuple[str, str], list[Submission]] = {}
+    for path, root in _notebooks(list(paths)):
+        student, stem = _named(path, root)
+        one = Submission(clean_name(student), clean_name(_exercise(path, stem)), path)
+        cells.setdefault((one.student.casefold(), one.notebook.casefold()), []).append(one)
+    return [
+        Submission(first.student, first.notebook, first.path, tuple(other.path for other in others))
+        for first, *others in cells.values()
+    ]
 
 
-def _notebooks(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
+def _notebooks(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
+    """Each notebook, once, and the folder below which the students' folders are."""
     met: set[Path] = set()
+    files = [path.absolute().parent for path in paths if path.is_file()]
+    above = Path(os.path.commonpath(files)) if files else Path()
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
-        inside = [path] if path.is_file() else sorted(path.rglob("*.ipynb"))
+        root = path.absolute() if path.is_dir() else above
+        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
         for notebook in inside:
-            if ".ipynb_checkpoints" not in notebook.parts and notebook.absolute() not in met:
-                met.add(notebook.absolute())
-                yield notebook, path.parent if path.is_file() else path
+            place = notebook.absolute()
+            if place not in met and not notebook.is_dir() and not _is_ignored(place, root):
+                met.add(place)
+                yield notebook, root
+
+
+def _is_ignored(place: Path, root: Path) -> bool:
+    return any(IGNORED.fullmatch(part) for part in place.relative_to(root).parts)
 
 
 def _named(path: Path, root: Path) -> tuple[str, str]:
-    """Read who and what from a path."""
-    home = path.parent
-    if home.name == path.stem and home != root:  # nbgrader collects <student>/03_scaling/03_scaling.ipynb
-        home = home.parent
-    folder = home.name if home != root or home == Path(path.anchor) else ""
-    match = NAME.fullmatch(path.stem)
+    """Read from a path who handed it in, and what the file is called without what was added to its name.
+
+    The first folder below `root` is the student; a file's own name tells the student only where there is no folder.
+    """
+    folders = path.absolute().relative_to(root).parts[:-1]
+    stem = COPY.sub("", path.stem)
+    canvas = None if folders else CANVAS.fullmatch(stem)
+    if canvas:
+        own = NAME.fullmatch(canvas["rest"])
+        return f"{canvas['student']}_{canvas['user']}", own["notebook"] if own else canvas["rest"]
+    match = NAME.fullmatch(LATE.sub(r"\1", stem))
     if match is None:
-        return folder or path.stem, path.stem
-    return folder or match["student"] or home.absolute().name, match["notebook"]
+        return folders[0] if folders else stem, stem
+    return folders[0] if folders else match["student"] or root.name, match["notebook"]
+
+
+def _exercise(path: Path, stem: str) -> str:
+    """The name of the exercise that a file holds, whatever the file is called."""
+    try:
+        sources = code_cells(_bytes(path))
+    except UnreadableError:
+        sources = []
+    try:
+        return solution_file(chapter_of(stem, sources)).stem
+    except (UnreadableError, FileNotFoundError):
+        return stem
+
+
+@cache
+def solution_file(chapter: int) -> Path:
+    """The reference solution of a chapter: shipped beside the package, or in the repository that it is in.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    package = Path(qkv.__file__).resolve().parent
+    for folder in (package / "solutions", package.parents[1] / "solutions"):
+        for path in sorted(folder.glob(f"{chapter:02}_*.ipynb")):
+            return path
+    raise FileNotFoundError(f"the solution of chapter {chapter} is not there: {package / 'solutions'}")
+
+
+def chapter_of(name: str, sources: Iterable[str]) -> int:
+    """Tell the chapter: from the questions that a notebook checks, else from the answers that it defines, else by name.
+
+    Raises:
+        UnreadableError: nothing tells.
+    """
+    ids = {question: chapter for chapter in chapters() for question in questions_of(chapter)}
+    names = {question.name: question.id for chapter in chapters() for question in questions_of(chapter).values()}
+    texts = list(sources)
+    checked = {question for text in texts for question in CHECKS.findall(text) if question in ids}
+    defined = {names[name] for text in texts for name in DEFINES.findall(text) if name in names}
+    votes = Counter(ids[question] for question in sorted(checked or defined))
+    if votes:
+        return votes.most_common(1)[0][0]
+    match = NAME.fullmatch(name)
+    if match and int(match["chapter"]) in chapters():
+        return int(match["chapter"])
+    raise UnreadableError("neither its content nor its name tells which chapter's exercises it has.")
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def read(submission: Submission) -> Work:
     """Read a submission.
 
     Raises:
-        UnreadableError: it is no notebook, too large, a link, or of no chapter of this course.
+        UnreadableError: it is no notebook, too large, a link, one of several, or of no chapter of this course.
     """
+    if submission.others:
+        files = " and ".join(clean(path, 200) for path in (submission.path, *submission.others))
+        raise UnreadableError(f"these files hold the same exercise of one student: {files}. Leave the one that counts.")
     data = _bytes(submission.path)
     sources = code_cells(data)
     return Work(
@@ -118,9 +199,11 @@ def _bytes(path: Path) -> bytes:
     try:
         if path.is_symlink():
             raise UnreadableError("it is a symbolic link; a submission has to be a file of its own.")
-        size = path.stat().st_size
-        if size > MAX_FILE:
-            raise UnreadableError(f"it has {size / 2**20:.0f} MB; at most {MAX_FILE // 2**20} are read.")
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise UnreadableError("it is a pipe or a device; a submission has to be a file.")
+        if about.st_size > MAX_FILE:
+            raise UnreadableError(f"it has {about.st_size / 2**20:.0f} MB; at most {MAX_FILE // 2**20} are read.")
         return path.read_bytes()
     except OSError as error:
         raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
@@ -177,22 +260,3 @@ def _source(cell: Any) -> str | None:
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else None
-
-
-def chapter_of(name: str, sources: Iterable[str]) -> int:
-    """Tell the chapter: from a notebook's name, or from its checks and the answers that it defines.
-
-    Raises:
-        UnreadableError: nothing tells.
-    """
-    match = NAME.fullmatch(name)
-    if match and int(match["chapter"]) in chapters():
-        return int(match["chapter"])
-    votes: Counter[int] = Counter()
-    answers = {question.name: chapter for chapter in chapters() for question in questions_of(chapter).values()}
-    for source in sources:
-        votes.update(int(chapter) for chapter in CHECKS.findall(source) if int(chapter) in chapters())
-        votes.update(answers[name] for name in DEFINES.findall(source) if name in answers)
-    if not votes:
-        raise UnreadableError("neither its name nor its content tells which chapter's exercises it has.")
-    return votes.most_common(1)[0][0]
