@@ -13,13 +13,17 @@ from qkv import __version__
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand: 0 when all is well, 1 when something was found, 2 for bad usage."""
     asked = _parser().parse_args(arguments)
-    return int(asked.run(asked))
+    try:
+        return int(asked.run(asked))
+    except KeyboardInterrupt:
+        print(f"\nqkv {asked.command}: it was stopped from the keyboard. {asked.after_a_stop}", file=sys.stderr)
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="qkv", description="Self-attention you can touch: the course's commands.")
     parser.add_argument("--version", action="version", version=f"qkv {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     _add_grade(commands)
     _add_release(commands)
     return parser
@@ -58,7 +62,10 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--unsafe-no-sandbox", action="store_true", help="run strangers' code as yourself; not for credit"
     )
-    parser.set_defaults(run=_grade)
+    parser.set_defaults(
+        run=_grade,
+        after_a_stop="Results that were written stay. Run the same command again to go on.",
+    )
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
@@ -78,7 +85,7 @@ FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook")
 def _grade(asked: argparse.Namespace) -> int:
     for path in asked.paths:
         if not path.exists():
-            print(f"qkv grade: there is no {path}", file=sys.stderr)
+            print(f"qkv grade: there is no {_shown(path)}", file=sys.stderr)
             return 2
     options = any(getattr(asked, name) is not None for name in FOR_CREDIT) or asked.regrade or asked.unsafe_no_sandbox
     if options or any(path.is_dir() for path in asked.paths):
@@ -93,11 +100,11 @@ def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
     total = full = 0.0
     worst = 0
     for notebook in notebooks:
-        print(f"{notebook}\n", flush=True)
+        print(f"{_shown(notebook)}\n", flush=True)
         try:
             result = grade(notebook, timeout)
         except UnreadableError as why:
-            print(f"qkv grade: {notebook} was not graded: {why}", file=sys.stderr)
+            print(f"qkv grade: {_shown(notebook)} was not graded: {why}", file=sys.stderr)
             worst = 1
             continue
         total += sum(result.points.values())
@@ -105,6 +112,13 @@ def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
     if full:
         print(f"\n{total:g} of {full:g} points. This was your own machine: it is not for credit.")
     return worst
+
+
+def _shown(path: Path) -> str:
+    """A path as a terminal may show it: no character of its name acts on the terminal."""
+    from qkv.grading.results import clean
+
+    return clean(path, 1000)
 
 
 def _grade_class(asked: argparse.Namespace) -> int:
@@ -132,7 +146,7 @@ def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--without-solutions", type=Path, metavar="DIR", help="write what learners get there: chapters and exercises"
     )
     other.add_argument("--nbgrader", type=Path, metavar="DIR", help="write the sources of a course of nbgrader's there")
-    parser.set_defaults(run=_release)
+    parser.set_defaults(run=_release, after_a_stop="Run it again: it may have written some of its files.")
 
 
 def _release(asked: argparse.Namespace) -> int:

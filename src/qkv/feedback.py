@@ -19,8 +19,15 @@ from torch import Tensor
 MAX_MESSAGE = 1500
 MAX_ROWS = 8
 WIDTH = 88
-SIGNS = {"passed": "✓", "failed": "✗", "error": "✗", "not attempted": "–"}
-WORDS = {"passed": "right", "failed": "not yet", "error": "it raised an error", "not attempted": "not attempted"}
+# Each status of an answer: its sign and its words, for cards, pages and tables alike.
+STATUSES = {
+    "passed": ("✓", "right"),
+    "failed": ("✗", "not yet"),
+    "error": ("✗", "it raised an error"),
+    "not attempted": ("–", "not attempted"),
+}
+SIGNS = {status: sign for status, (sign, _) in STATUSES.items()}
+WORDS = {status: words for status, (_, words) in STATUSES.items()}
 
 
 @dataclass(frozen=True)

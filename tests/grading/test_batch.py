@@ -251,6 +251,22 @@ def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path
     assert not running_under(out)
 
 
+def test_a_second_run_stops_and_the_keyboard_ends_the_first_with_one_sentence(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for i in range(40):
+        hand_in(folder / f"student{i}" / "03_scaling.ipynb", ["import time; time.sleep(2)", f"# {i}"])
+    first = grade(folder, out, "--jobs", "1", start_new_session=True)
+    wait_for_results(1, out, first)
+    second = grade(folder, out, "--jobs", "1")
+    assert "another run is writing" in second.communicate(timeout=60)[1]
+    os.killpg(first.pid, signal.SIGINT)
+    _, complained = first.communicate(timeout=60)
+    assert (first.returncode, second.returncode) == (130, 2)
+    assert complained.splitlines()[-1].startswith("qkv grade: it was stopped from the keyboard.")
+    assert "Traceback" not in complained
+    assert not (out / "grades.csv").exists()
+
+
 def wait_for_results(number: int, out: Path, batch: subprocess.Popen) -> None:
     while len(list(out.glob("*/*.html"))) < number:
         assert batch.poll() is None, batch.stderr.read()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
 
-from qkv.grading.gradebook import record
+from qkv.grading.gradebook import record, set_aside_if_broken
 from qkv.grading.results import UNSAFE, Result
 from tests.grading.made import question, result, ungraded
 
@@ -81,3 +83,21 @@ def test_unsafe_grades_stay_apart(address):
 def test_a_database_that_cannot_be_had_is_said(address):
     with pytest.raises(OSError, match="the grades are written, but nbgrader's gradebook is not"):
         record([], address)
+
+
+@pytest.mark.parametrize("damage", ["no database", "half a database", "another database"])
+def test_a_broken_gradebook_is_set_aside_and_made_again(empty, tmp_path, capsys, damage):
+    book = tmp_path / "gradebook.db"
+    if damage == "another database":
+        with closing(sqlite3.connect(book)) as other:
+            other.execute("create table recipes (name)")
+    else:
+        book.write_bytes(b"not a database " * 99 if damage == "no database" else empty.read_bytes()[:20_000])
+    before = book.read_bytes()
+    set_aside_if_broken(book)
+    assert not book.exists()
+    assert (tmp_path / "gradebook.db.broken-1").read_bytes() == before
+    assert "gradebook.db.broken-1" in capsys.readouterr().err
+    book.write_bytes(empty.read_bytes())
+    set_aside_if_broken(book)
+    assert book.read_bytes() == empty.read_bytes()

@@ -95,7 +95,7 @@ def test_feedback_says_what_came_of_each_question():
     text = Elements(page).text
     assert "2 of 5 points" in text
     assert f"3.1 {find('3.1').title}" in text
-    assert "✗ not right · 0 of 3 points · no scale" in text
+    assert "✗ not yet · 0 of 3 points · no scale" in text
     assert "<code>scaled_scores</code>.<br>What" in page
     assert "ab" * 32 in text
 

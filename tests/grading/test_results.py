@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 from qkv.grading import writing
 from qkv.grading.results import UNSAFE, MalformedError, Result, clean, clean_name, safe_name
-from qkv.grading.writing import Writer, earlier_seed
+from qkv.grading.writing import Writer, alone, earlier_seed, remember_seed
 from tests.grading.made import made, made_ungraded, question, result, ungraded
 
 CONTRACT = ["student", "notebook", "sha256", "version", "seed", "status", "reason", "score", "max_score", "questions"]
@@ -78,14 +80,22 @@ def test_a_score_that_was_made_text_counts_as_damage(writer):
     assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
 
 
-def test_a_run_without_a_seed_takes_up_the_newest(writer):
-    assert earlier_seed(writer.out) is None
+def test_a_run_without_a_seed_takes_up_the_last_runs_whatever_the_files_dates(writer):
     assert earlier_seed(writer.out / "absent") is None
-    for age, (student, seed) in enumerate([("ada", 5), ("bob", 6), ("eve", 4)]):
-        writer.write(made(student, seed=seed))
-        os.utime(writer.out / student / "03_scaling.json", (age, age))
-    (writer.out / "eve" / "03_scaling.json").write_text("{")
-    assert earlier_seed(writer.out) == 6
+    for student, seed in (("ada", 7), ("bob", 5)):
+        remember_seed(writer.out, seed)
+        Writer(writer.out, seed).write(made(student, seed=seed))
+    os.utime(writer.out / "ada" / "03_scaling.json", (2e9, 2e9))
+    assert earlier_seed(writer.out) == 5
+    (writer.out / "run.json").write_text('{"seed": ')
+    assert earlier_seed(writer.out) is None
+
+
+def test_one_run_at_a_time_writes_to_a_folder(tmp_path):
+    with alone(tmp_path / "out"), pytest.raises(OSError, match="another run"), alone(tmp_path / "out"):
+        pass
+    with alone(tmp_path / "out"), alone(tmp_path / "elsewhere"):
+        pass
 
 
 def test_the_result_is_written_last(writer, monkeypatch):
@@ -222,14 +232,23 @@ def test_moodle_gets_one_row_a_student(finished):
     assert lines[2:] == ["ada,3,", "bob,,", "eve,,3"]
 
 
-def test_no_cell_can_be_a_formula(writer, monkeypatch):
+FORMULAS = [
+    *("=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", " =1", '"=1', "\uff1d1", "\uff0b1", "\uff20x", "\u22121"),
+    *("eve;=1+1;", "eve,=1", "eve; @x", 'eve;"=1"', "eve|-1", "eve\n=1", "eve\t+1", "a;b; ;=1"),
+]
+
+
+@pytest.mark.parametrize("separator", list(",;\t|"))
+def test_no_cell_can_be_a_formula_wherever_a_spreadsheet_cuts_the_line(writer, monkeypatch, separator):
     monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
-    names = ["=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1"]
-    writer.finish([made(name, name) for name in names] + [made_ungraded(name, reason="=2") for name in names])
+    writer.finish([made(name, name) for name in FORMULAS] + [made_ungraded(name, reason=name) for name in FORMULAS])
     for name in ("grades.csv", "canvas.csv", "moodle.csv"):
         with (writer.out / name).open(newline="", encoding="utf-8") as stream:
-            cells = [cell for row in csv.reader(stream) for cell in row]
-        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
+            text = stream.read()
+        cut = [cell for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) for cell in row]
+        for piece in [*cut, *(piece for cell in cut for piece in cell.split(separator))]:
+            start = unicodedata.normalize("NFKC", piece.strip(" \t\r\n\"'"))[:1]
+            assert start not in tuple("=+-@\u2212") or piece.lstrip(' "').startswith("'"), piece
 
 
 def test_gradescope_gets_tests_with_scores(writer):

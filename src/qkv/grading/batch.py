@@ -14,7 +14,7 @@ from qkv.grading import runner, sandbox
 from qkv.grading.results import UNSAFE, Result
 from qkv.grading.session import Settings
 from qkv.grading.submissions import find
-from qkv.grading.writing import Writer, earlier_seed
+from qkv.grading.writing import Writer, alone, earlier_seed, remember_seed
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -30,6 +30,16 @@ def run(asked: argparse.Namespace) -> int:
             "--unsafe-no-sandbox grades all the same, not for credit.",
             2,
         )
+    try:
+        with alone(out):
+            return _run_in(out, submissions, asked)
+    except runner.SetupError as why:
+        return complain(f"{why}\nNothing more was graded: the fault is here, not with the notebooks.", 1)
+    except (OSError, ValueError) as why:
+        return complain(str(why), 2)
+
+
+def _run_in(out: Path, submissions: list[Any], asked: argparse.Namespace) -> int:
     seed = earlier_seed(out) if asked.seed is None else asked.seed
     settings = Settings(
         seed=secrets.randbelow(2**31) if seed is None else seed,
@@ -37,16 +47,11 @@ def run(asked: argparse.Namespace) -> int:
         memory=asked.memory or Settings.memory,
         safe=not asked.unsafe_no_sandbox,
     )
+    remember_seed(out, settings.seed)
     if not settings.safe:
         print(UNSAFE, file=sys.stderr)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
-    try:
-        results = _grade(submissions, settings, asked, out)
-    except runner.SetupError as why:
-        return complain(f"{why}\nNothing more was graded: the fault is here, not with the notebooks.", 1)
-    except (OSError, ValueError) as why:
-        return complain(str(why), 2)
-    return _summary(results, settings)
+    return _summary(_grade(submissions, settings, asked, out), settings)
 
 
 def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace, out: Path) -> list[Result]:

@@ -7,10 +7,11 @@ graded cell of the released notebook, `check-3-1`. What could not be graded has 
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import groupby
+from contextlib import closing, contextmanager
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,28 @@ def record(submissions: Sequence[Result], address: str) -> None:
     except (SQLAlchemyError, ImportError) as error:
         why = str(error).splitlines()[0][:300]
         raise OSError(f"the grades are written, but nbgrader's gradebook is not: {why}") from error
+
+
+def set_aside_if_broken(path: Path) -> None:
+    """Rename a gradebook that cannot be read, and say so; a new one is made in its place."""
+    if not path.exists() or _is_sound(path):
+        return
+    aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.broken-{n}")).exists())
+    path.rename(aside)
+    text = f"{path} could not be read. It is kept as {aside.name}, with the marks that were entered by hand in it."
+    print(f"qkv grade: {text} A new gradebook was made.", file=sys.stderr)
+
+
+def _is_sound(path: Path) -> bool:
+    """Say whether a file is a whole database of nbgrader's. One that is in use counts as sound."""
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+            tables = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}
+            return database.execute("pragma quick_check").fetchone() == ("ok",) and {"grade", "student"} <= tables
+    except sqlite3.OperationalError:
+        return True
+    except sqlite3.DatabaseError:
+        return False
 
 
 def cell_of(question: str) -> str:

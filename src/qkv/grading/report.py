@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from qkv.feedback import points
+from qkv.feedback import SIGNS, WORDS, points
 from qkv.grading.results import UNSAFE, Answer, Result, safe_name
 from qkv.questions import find
 
@@ -28,8 +28,6 @@ SHOWN_GROUPS = 20
 SHOWN_MEMBERS = 30
 SHOWN_UNGRADED = 100
 TEMPLATES = Path(__file__).parent / "templates"
-SIGNS = {"passed": "✓", "failed": "✗", "error": "✗", "not attempted": "–"}
-WORDS = {"passed": "right", "failed": "not right", "error": "it raised an error", "not attempted": "not attempted"}
 
 
 def feedback_page(submission: Result) -> str:

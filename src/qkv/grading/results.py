@@ -15,17 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from qkv.feedback import STATUSES
+
 MAX_NAME = 70  # characters; nbgrader's own limit is 128, with what may be added to a name
 MAX_TEXT = 1500
 MAX_QUESTIONS = 200
 MAX_SOURCE = 100_000  # characters of a submission that are compared with others
 UNSAFE = "UNSAFE: graded without a sandbox. Not for credit."
-TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # of the direction of writing
-STATUSES = ("passed", "failed", "not attempted", "error")
 
 # A folder or file of this name would be mistaken for one of ours, or for a device on Windows.
 RESERVED = re.compile(
-    r"(grades\.csv|canvas\.csv|moodle\.csv|gradebook\.db.*|report\.html|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
+    r"(grades\.csv|canvas\.csv|moodle\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
     re.IGNORECASE,
 )
 
@@ -135,14 +135,15 @@ def _clean_fields(result: Answer | Result, **fields: Any) -> None:
 
 
 def clean(text: Any, limit: int) -> str:
-    """Bound a text, and make visible what could move a cursor, turn the direction or break an encoding."""
+    """Bound a text, and make visible what could move a cursor, turn the direction, hide or break an encoding."""
     whole = str(text)
     kept = "".join("\ufffd" if _is_treacherous(c) else c for c in whole[:limit])
     return kept if len(whole) <= limit else f"{kept[: limit - 1]}…"
 
 
 def _is_treacherous(c: str) -> bool:
-    return c != "\n" and (unicodedata.category(c) in ("Cc", "Cs") or unicodedata.bidirectional(c) in TURNS)
+    """Say whether a character acts instead of being seen. Two that join letters are part of several scripts."""
+    return c not in "\n\u200c\u200d" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def clean_name(text: Any) -> str:

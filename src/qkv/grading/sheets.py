@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from qkv.feedback import WORDS
 from qkv.grading.results import UNSAFE, Answer, Result
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet may take for a formula, when it stands first
-WORDS = {"passed": "right", "failed": "not right", "error": "raised an error", "not attempted": "not attempted"}
+# A spreadsheet takes for a formula what begins with one of these signs, in full width too. Some read a cell on its own
+# at each separator that their language uses, and some take away spaces and quotation marks first.
+FORMULA = re.compile(r"""(^|[;,|\t\r\n])([\s"']*)(?=[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20])""")
 
 
 def grades(submissions: Sequence[Result]) -> str:
@@ -102,8 +105,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _harmless(value: Any) -> str:
     """A cell on one line that no spreadsheet takes for a formula: one that could be has an apostrophe in front."""
-    text = " ".join(str(value).split("\n"))
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return re.sub(r"[\t\r\n]", " ", FORMULA.sub(r"\1'\2", str(value)))
 
 
 def _points(value: float | None) -> str:

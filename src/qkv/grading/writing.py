@@ -10,11 +10,12 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from qkv.grading.gradebook import record
+from qkv.grading.gradebook import record, set_aside_if_broken
 from qkv.grading.report import class_page, feedback_page
 from qkv.grading.results import Result, clean_name, safe_name
 from qkv.grading.sheets import canvas, grades, gradescope, moodle
@@ -22,14 +23,46 @@ from qkv.grading.sheets import canvas, grades, gradescope, moodle
 MAX_BYTES = 2_000_000  # of a result that is read back
 
 
+@contextlib.contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Keep every other run out of a folder while one writes there.
+
+    Raises:
+        OSError: another run is at work there.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    with open(os.open(out / "run.lock", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644), "w") as stream:
+        if not _locked(stream.fileno()):
+            raise OSError(f"another run is writing to {out}. Wait until it has ended, or choose another --out.")
+        yield
+
+
+def _locked(file: int) -> bool:
+    """Lock a file for this process until it is closed; False where another process has the lock."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
 def earlier_seed(out: Path) -> int | None:
-    """The seed of the newest result in a folder: a run without a seed of its own takes up the one before it."""
-    with contextlib.suppress(OSError):
-        files = [path for path in out.glob("*/*.json") if not path.name.endswith(".results.json")]
-        for path in sorted(files, key=lambda path: path.lstat().st_mtime_ns, reverse=True):
-            with contextlib.suppress(OSError, ValueError, RecursionError):
-                return Result.of(json.loads(_read(path))).seed
+    """The seed of the last run in a folder: a run without a seed of its own goes on with it."""
+    with contextlib.suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+        return int(json.loads(_read(out / "run.json"))["seed"])
     return None
+
+
+def remember_seed(out: Path, seed: int) -> None:
+    """Keep a run's seed for the next run in this folder: dates of files say nothing about which run was the last."""
+    _replace(out / "run.json", _as_json({"seed": seed}))
 
 
 class Writer:
@@ -82,7 +115,10 @@ class Writer:
             ("report.html", class_page(results, exercises)),
         ):
             _replace(self.out / name, text)
-        record(results, self.gradebook or f"sqlite:///{(self.out / 'gradebook.db').resolve()}")
+        own = (self.out / "gradebook.db").resolve()
+        if not self.gradebook:
+            set_aside_if_broken(own)
+        record(results, self.gradebook or f"sqlite:///{own}")
 
     def _place(self, student: str, notebook: str) -> tuple[Path, str]:
         """The folder and the name, without an ending, of what belongs to a submission."""
