@@ -39,7 +39,7 @@ ALSO: dict[str, tuple[Any, ...]] = {
     "5.5": (softmax_module.masked_softmax,),
 }
 # Parts that are a question of their own, in their own right: used, not changed, where another question calls them.
-PARTS = (softmax_module.softmax, kv_cache.KVCache)
+PARTS = (softmax_module.softmax, kv_cache.KVCache, attention.Cache, attention.unchanged)
 # What the package does and the question does not ask for: (source, what takes its place).
 WITH_A_MASK = ("softmax(scores) if mask is None else masked_softmax(scores, mask)", "masked_softmax(scores, mask)")
 MASK_FITS = ("    mask = _mask_for(scores, mask)\n", "")
@@ -62,7 +62,7 @@ NOT_ASKED: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "7.5": (
         WITH_A_MASK,
-        ("return weighted_sum(weights, v), weights", "return weighted_sum(weights, v)"),
+        ('return visit("heads", weighted_sum(weights, v)), weights', "return weighted_sum(weights, v)"),
         ("mask.to(q.device))[0]", "mask)"),
         ("causal_mask(q.shape[-2], k.shape[-2])", "causal_mask(q.shape[-2])"),
         *AS_MANY_KEYS,
@@ -216,7 +216,7 @@ def _methods(question: Question) -> set[str]:
 
 
 class _Plain(ast.NodeTransformer):
-    """Take out docstrings, annotations, devices, and guards whose exception is not asked for."""
+    """Take out docstrings, annotations, devices, places to visit, and guards whose exception is not asked for."""
 
     def __init__(self, raises: frozenset[str], methods: set[str]) -> None:
         self.raises = raises
@@ -224,6 +224,9 @@ class _Plain(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        if node.args.args and node.args.args[-1].arg == "visit":
+            node.args.args.pop()
+            node.args.defaults.pop()
         for arg in [*node.args.args, *node.args.kwonlyargs]:
             arg.annotation = None
         if ast.get_docstring(node, clean=False) is not None:
@@ -246,6 +249,10 @@ class _Plain(ast.NodeTransformer):
         assert node.value is not None
         return self.generic_visit(ast.Assign([node.target], node.value))
 
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.generic_visit(node)
+        return None if ast.unparse(node.targets[0]) == ast.unparse(node.value) else node
+
     def visit_If(self, node: ast.If) -> Any:
         guard = len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse
         if guard and not any(name in ast.unparse(node.body[0]) for name in self.raises):
@@ -260,6 +267,9 @@ class _Plain(ast.NodeTransformer):
         self.generic_visit(node)
         node.keywords = [k for k in node.keywords if k.arg not in ("device", "strict", "bias")]
         name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name == "visit":
+            return node.args[1]
+        node.args = [arg for arg in node.args if ast.unparse(arg) != "visit"]
         if name == "softmax" and len(node.args) < 3 and all(k.arg != "dim" for k in node.keywords):
             node.keywords.append(ast.keyword("dim", ast.Constant(-1)))  # what is there unsaid can be changed too
         moved = isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cpu")
@@ -652,85 +662,3 @@ def verdict_on(subject: Subject, mutant: Mutant, seed: int | None = None) -> Ver
     found = judge(subject.question, cases, observe(answer, cases, subject.question.gradients))
     inserted = "_cut(" in mutant.source or "_rounded(" in mutant.source
     return None if inserted and not effects.any else found
-
-
-# ── the table ─────────────────────────────────────────────────────────────────────────────────────
-
-# Names that say what happened and not which idea is wrong: they count as no name, a question's own among them.
-GENERIC = {
-    *(
-        "sign-flipped",
-        "rounded",
-        "gradient-cut",
-        "gradient-is-nan",
-        "wrong-dtype",
-        "inputs-changed",
-        "earlier-results-change",
-    ),
-    *("not-the-same-twice", "generator-reseeded", "generator-not-used", "no-error-raised", "wrong-error-raised"),
-    *(
-        "name-without-a-value",
-        "attribute-never-set",
-        "nothing-returned",
-        "minus-for-not",
-        "axis-that-is-not-there",
-        "one-batch-shape",
-    ),
-    *("axes-in-another-order", "axes-merged", "axes-not-merged", "axis-summed-over", "off-by-one", "hard-coded-size"),
-    *("factors-in-the-wrong-order", "not-transposed"),
-}
-
-
-@dataclass
-class Row:
-    """What a question's check said to its mutants.
-
-    Attributes:
-        by_idea: named by one of the question's own wrong ideas
-        by_effect: named by what holds for any question, "gradient-cut"; that is no idea
-    """
-
-    question: str
-    mutants: int = 0
-    rejected: int = 0
-    by_idea: int = 0
-    by_effect: int = 0
-    survivors: list[Mutant] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        share = f"{100 * self.by_idea / max(1, self.mutants):3.0f} %"
-        counts = f"{self.mutants:7} {self.rejected:8} {self.by_idea:8} {self.by_effect:9} {share:>7}"
-        return f"{self.question:8} {counts} {len(self.survivors):9}"
-
-
-HEAD = "question mutants rejected by idea by effect  named survivors"
-
-
-def row_of(question: Question, mutants: list[Mutant] | None = None) -> Row:
-    """Check each mutant as an answer is checked, and count."""
-    subject = subject_of(question)
-    own = {idea.slug for idea in question.misconceptions} - GENERIC
-    row = Row(question.id)
-    for mutant in mutants_of(subject) if mutants is None else mutants:
-        found = verdict_on(subject, mutant)
-        if found is None:
-            continue
-        row.mutants += 1
-        row.rejected += found.status != "passed"
-        row.by_idea += found.misconception in own
-        row.by_effect += found.misconception is not None and found.misconception not in own
-        if found.status == "passed":
-            row.survivors.append(mutant)
-    return row
-
-
-def total(rows: list[Row]) -> Row:
-    """Add up a table's rows."""
-    every = Row("all")
-    for row in rows:
-        every.mutants += row.mutants
-        every.rejected += row.rejected
-        every.by_idea += row.by_idea
-        every.by_effect += row.by_effect
-        every.survivors += row.survivors
-    return every

@@ -309,7 +309,7 @@ SAID = {
     "widths swapped": ("2.5", WidthsSwapped, "failed", None, ["w_q.weight has shape"]),
     "dropout": ("2.5", Dropped, "failed", "not-the-same-twice", ["two different results"]),
     "batch only": ("2.5", BatchOnly, "error", None, ["ValueError"]),
-    "gradient half cut": ("2.5", Detached, "failed", "gradient-cut-at-weights-in-the-mix", ["way back"]),
+    "gradient half cut": ("2.5", Detached, "failed", "gradient-cut", ["way back"]),
     "fixed scale": ("2.5", FixedScale, "failed", None, []),
     "two ideas in a class": (
         "2.5", NoScaleOverQueries, "failed", "softmax-over-queries", ["Two things at once", "q · k as it is"],
@@ -357,4 +357,4 @@ def test_what_fits_one_sequence_alone_is_asked_about_the_batch():
 
 def test_an_idea_that_would_be_right_where_the_answer_fails_is_not_its_idea():
     answer = verdict(QUESTIONS["2.3"], lambda q, k, a, b, v: ((q @ a)[..., None] + (k @ b)[..., None, :]).tanh() @ v)
-    assert answer.misconception != "axis-counted-from-the-front"
+    assert answer.misconception != "softmax-axis-from-the-front"

@@ -15,15 +15,11 @@ from qkv.questions import chapters, questions_of
 from qkv.questions.engine.judging import judge
 from qkv.questions.engine.question import Question
 from tests.questions.mutants import (
-    HEAD,
     Mutant,
-    Row,
     Subject,
     mutants_of,
-    row_of,
     subject_of,
     survives,
-    total,
     verdict_on,
 )
 
@@ -81,20 +77,6 @@ def test_equivalent_mutants_are_few_and_proved():
     assert len(EQUIVALENT) < 0.05 * len(known)
     assert all(entry["proof"] for entry in LISTED)
     assert len(LISTED) == len(EQUIVALENT)
-
-
-@pytest.mark.slow
-def test_the_table(capsys: pytest.CaptureFixture[str]):
-    """Judge every mutant in full: print the table, and hold the share that is named by its idea.
-
-    Every mutant counts, those too that nothing can be said of: they return nothing, or use a name without a value.
-    """
-    rows: list[Row] = [row_of(question) for question in EVERY]
-    every = total(rows)
-    with capsys.disabled():
-        print("", HEAD, *rows, every, sep="\n")
-    assert every.rejected + len(EQUIVALENT) >= every.mutants
-    assert every.by_idea >= 0.7 * every.mutants
 
 
 def test_a_mutant_without_end_is_stopped():

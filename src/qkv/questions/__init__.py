@@ -79,8 +79,10 @@ def shared_words() -> dict[str, str]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read the words of a question, or those that several share."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    """Read the words of a question, or those that several share; where a line ends is of no meaning."""
+    words = tomllib.loads(path.read_text(encoding="utf-8"))
+    words["ideas"] = {slug: " ".join(said.split()) for slug, said in words["ideas"].items()}
+    return words
 
 
 def with_words(question: Question, words: dict[str, Any]) -> Question:

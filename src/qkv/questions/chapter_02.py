@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import additive_scores, attention, attention_scores, project_qkv, weighted_sum
-from qkv.questions.chapter_03 import ATTENTION, PRODUCTS, attention_variant, q_with_k
 from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
+from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
+from qkv.questions.shared.products import PRODUCTS, q_with_k
 from qkv.questions.slips import At, slips
 
 WIDTHS = (5, 6, 7, 8, 10)  # sizes whose root is not a whole number
@@ -1284,10 +1285,10 @@ def for_a_head(idea: Misconception) -> Misconception:
     idea = replace(idea, says=SAID_OF_THE_SCALE.get(idea.slug, idea.says))
     if idea.knobs and idea.slug in OFTEN:
         return idea
-    return replace(idea, twin=head(ATTENTION.twin(idea)), knobs={})
+    return replace(idea, twin=head(idea.twin or attention_variant(**idea.knobs)), knobs={})
 
 
-FROM_ATTENTION = tuple(for_a_head(idea) for idea in ATTENTION.misconceptions if idea.slug not in NOT_FOR_A_HEAD)
+FROM_ATTENTION = tuple(for_a_head(way) for idea in ATTENTION if idea.slug not in NOT_FOR_A_HEAD for way in idea.ways())
 
 
 class Kept(Projections):
@@ -1378,6 +1379,7 @@ SINGLE_HEAD = Question(
     draw=draw_heads,
     reference=head(),
     variant=head_variant,
+    quotes={"first_row_sum": first_row_sum},
     gradients=True,
     row_sums={"weights": 1.0},
     misconceptions=(

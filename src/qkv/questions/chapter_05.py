@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, attention, causal_mask, merge_heads, split_heads
-from qkv.questions.chapter_03 import MIXES, PRODUCTS, SCALES, Scale, by_root, q_with_k
 from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, Seen, call, load, make
+from qkv.questions.shared.products import PRODUCTS, q_with_k
+from qkv.questions.shared.scales import SCALES, Scale, by_root
 from qkv.questions.slips import At, slips
 from qkv.softmax import masked_softmax
 
@@ -1082,7 +1083,10 @@ GIVES = (
         "The output came back twice. What says how much each query took from each key?",
         knobs={"give": lambda out, weights, scores: (out, out)},
     ),
-    *(Misconception(slug, says, knobs={"mix": mix}, alone=True) for slug, says, mix in MIXES),
+    Misconception(
+        "weights-times-values-one-by-one", knobs={"mix": lambda weights, q, k, v, *mask: weights * v}, alone=True
+    ),
+    Misconception("values-on-the-left", knobs={"mix": lambda weights, q, k, v, *mask: v @ weights}, alone=True),
 )
 
 
@@ -1466,6 +1470,7 @@ MULTI_HEAD = Question(
     draw=draw_modules,
     reference=MultiHeadAttention,
     variant=module_variant,
+    quotes={"d_k": lambda seen: seen["d_head"]},
     gradients=True,
     row_sums={"weights": 1.0},
     misconceptions=(
@@ -1523,15 +1528,16 @@ MULTI_HEAD = Question(
             knobs={"scale": lambda scores, q, k: 1.0},
         ),
         *(
-            for_a_module(idea)
+            for_a_module(way)
             for idea in SCALES
+            for way in idea.ways()
             if idea.slug
             not in (
                 *("no-scale", "scaled-by-first-axis", "axis-counted-from-the-front", "root-rounded"),
                 "scaled-by-a-leading-axis",  # the heads, here
             )
         ),
-        *(for_a_module(idea) for idea in PRODUCTS if idea.slug != "axes-swapped-from-the-front"),
+        *(for_a_module(way) for idea in PRODUCTS for way in idea.ways() if "axes" not in idea.slug),
         *(for_a_module(idea) for idea in MASKS if idea.slug != "axis-counted-from-the-front"),
         Misconception(
             "softmax-over-the-batch",

@@ -11,6 +11,7 @@ from torch import Tensor
 from qkv.questions.engine.comparing import WRONG_RESULT, Difference
 from qkv.questions.engine.diagnosing import explain
 from qkv.questions.engine.evidence import Evidence
+from qkv.questions.engine.wording import input_name
 
 # What these differences are called where the question has no name of its own for them.
 SLUGS = {
@@ -69,6 +70,8 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
     if difference.kind == "values" and isinstance(difference.seen, Tensor) and not evidence.question.differs:
         slug, text = explain(difference.name, evidence.pairs(difference.name))
         return _slug_of(evidence, difference) or slug, text
+    if difference.kind == "gradient" and difference.place[-1] == "none":
+        return SLUGS["gradient"], _without_gradient(evidence, i)
     slug, question = None, ""
     if difference.kind in ("raised", "shape") and evidence.only_batches:
         question = IN_A_BATCH
@@ -96,6 +99,14 @@ def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
     if difference.kind in WRONG_RESULT and evidence.only_batches:
         return "one-batch-shape"
     return SLUGS.get(difference.kind)
+
+
+def _without_gradient(evidence: Evidence, i: int) -> str:
+    """Name every input that no gradient reaches."""
+    cut = [d.place[0] for d in evidence.found[i] if d.kind == "gradient" and d.place[-1] == "none"]
+    names = dict.fromkeys(input_name(evidence.question, evidence.cases[i], where) for where in cut)
+    back = "them" if len(names) > 1 else "it"
+    return f"The values are right, but no gradient reaches {', '.join(names)}. Where does the way back to {back} end?"
 
 
 def _only_some(evidence: Evidence, difference: Difference) -> str:

@@ -1,0 +1,1 @@
+"""The questions, two files each: `qN_M.py` and its words, `qN_M.toml`."""

@@ -1,0 +1,69 @@
+"""3.2: the variance of a score."""
+
+from __future__ import annotations
+
+import math
+
+from qkv.attention import score_variance
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.scales import ROOTLESS
+
+
+def draw_variances(draw: Draw) -> list[Case]:
+    def case(name: str, d_k: int, var_q: float, var_k: float) -> Case:
+        return Case(call(d_k, var_q, var_k), name, {"d_k": d_k})
+
+    return [
+        case("plain", draw.choose(ROOTLESS), draw.uniform(1.2, 1.8), draw.uniform(2.2, 3.8)),
+        case("plain", draw.choose((11, 13, 17)), draw.uniform(2.2, 3.8), draw.uniform(1.2, 1.8)),
+        case("small variances", draw.whole(20, 70), draw.uniform(0.2, 0.4), draw.uniform(0.5, 0.8)),
+        case("unit variances", draw.choose((16, 64, 256)), 1.0, 1.0),
+        case("d_k = 1", 1, draw.uniform(1.2, 1.8), draw.uniform(2.2, 3.8)),
+        case("queries that are all zero", draw.whole(3, 9), 0.0, draw.uniform(1.2, 1.8)),
+    ]
+
+
+QUESTION = Question(
+    id="3.2",
+    points=2,
+    inputs=("d_k", "var_q", "var_k"),
+    outputs=("variance",),
+    draw=draw_variances,
+    reference=score_variance,
+    misconceptions=(
+        Misconception("d-k-forgotten", twin=lambda d_k, var_q, var_k: var_q * var_k),
+        Misconception(
+            "variances-added",
+            twins=(
+                lambda d_k, var_q, var_k: d_k * (var_q + var_k),
+                lambda d_k, var_q, var_k: var_q + var_k,
+            ),
+        ),
+        Misconception("all-added", twin=lambda d_k, var_q, var_k: d_k + var_q + var_k),
+        Misconception("standard-deviation", twin=lambda d_k, var_q, var_k: math.sqrt(d_k * var_q * var_k)),
+        Misconception(
+            "variances-taken-for-standard-deviations", twin=lambda d_k, var_q, var_k: d_k * var_q**2 * var_k**2
+        ),
+        Misconception("root-of-the-variances", twin=lambda d_k, var_q, var_k: d_k * math.sqrt(var_q * var_k)),
+        Misconception("root-of-d-k", twin=lambda d_k, var_q, var_k: math.sqrt(d_k) * var_q * var_k),
+        Misconception("d-k-squared", twin=lambda d_k, var_q, var_k: d_k**2 * var_q * var_k),
+        Misconception("divided-by-d-k", twin=lambda d_k, var_q, var_k: var_q * var_k / d_k),
+        Misconception("var-k-forgotten", twin=lambda d_k, var_q, var_k: d_k * var_q),
+        Misconception("var-q-forgotten", twin=lambda d_k, var_q, var_k: d_k * var_k),
+        Misconception("variances-forgotten", twin=lambda d_k, var_q, var_k: float(d_k)),
+        Misconception("variances-averaged", twin=lambda d_k, var_q, var_k: d_k * (var_q + var_k) / 2),
+        Misconception("product-for-sum", twin=lambda d_k, var_q, var_k: (var_q * var_k) ** d_k),
+        Misconception(
+            "variance-rounded",
+            twins=(
+                lambda d_k, var_q, var_k: float(int(d_k * var_q * var_k)),
+                lambda d_k, var_q, var_k: float(round(d_k * var_q * var_k)),
+            ),
+        ),
+        Misconception(
+            "one-variance-alone",
+            twins=(lambda d_k, var_q, var_k: var_k, lambda d_k, var_q, var_k: var_q),
+        ),
+        Misconception("always-scaled", twin=lambda d_k, var_q, var_k: 1.0),
+    ),
+)

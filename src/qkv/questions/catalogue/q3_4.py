@@ -1,0 +1,73 @@
+"""3.4: the Jacobian of the softmax."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
+from qkv.softmax import softmax_jacobian
+
+
+def draw_weights(draw: Draw) -> list[Case]:
+    def case(name: str, sharpness: float = 1.0, dtype: torch.dtype = torch.float32, n: int | None = None) -> Case:
+        n = draw.whole(3, 8) if n is None else n
+        return Case(call(draw.normal(n, dtype=dtype, scale=sharpness).softmax(-1)), name, {"n": n})
+
+    return [
+        case("plain", n=3),
+        case("plain"),
+        case("float64", dtype=torch.float64),
+        case("nearly all on one", sharpness=4.0),
+        case("nearly equal", sharpness=0.05),
+        case("n = 2", n=2),
+        case("n = 1", n=1),
+    ]
+
+
+def outer(p: Tensor) -> Tensor:
+    return p[:, None] * p[None, :]
+
+
+def identity(p: Tensor) -> Tensor:
+    return torch.eye(len(p), dtype=p.dtype)
+
+
+def first_row_sum(seen: Seen) -> str:
+    """Quote what the first row of a Jacobian sums to."""
+    value = seen.value
+    return f"{float(value[0].sum()):.3g}" if isinstance(value, Tensor) and value.ndim == 2 else "something else than 0"
+
+
+QUESTION = Question(
+    id="3.4",
+    points=3,
+    inputs=("p",),
+    outputs=("jacobian (n, n)",),
+    draw=draw_weights,
+    reference=softmax_jacobian,
+    row_sums={"jacobian": 0.0},
+    quotes={"first_row_sum": first_row_sum},
+    misconceptions=(
+        Misconception("diagonal-term-forgotten", twin=lambda p: -outer(p)),
+        Misconception("outer-product-only", twin=outer),
+        Misconception("other-scores-forgotten", twins=(torch.diag, lambda p: torch.diag(p * (1 - p)))),
+        Misconception("elementwise", twin=lambda p: p * (1 - p)),
+        Misconception("jacobian-negated", twin=lambda p: outer(p) - torch.diag(p)),
+        Misconception("sum-for-difference", twin=lambda p: torch.diag(p) + outer(p)),
+        Misconception("softmax-applied-again", twin=lambda p: softmax_jacobian(p.softmax(-1))),
+        Misconception(
+            "squares-for-products",
+            twins=(lambda p: torch.diag(p) - p * p, lambda p: torch.diag(p) - (p * p)[:, None]),
+        ),
+        Misconception("one-number-for-all", twin=lambda p: torch.diag(p) - p @ p),
+        Misconception(
+            "one-weight-for-a-product", twins=(lambda p: torch.diag(p) - p[:, None], lambda p: torch.diag(p) - p)
+        ),
+        Misconception("identity-for-diag", twin=lambda p: identity(p) - outer(p)),
+        Misconception("of-the-logarithm", twins=(lambda p: identity(p) - p, lambda p: identity(p) - p[:, None])),
+        Misconception("delta-everywhere", twins=(lambda p: p[:, None] * (1 - p), lambda p: p * (1 - p)[:, None])),
+        Misconception("diagonal-subtracted-twice", twin=lambda p: torch.diag(p * (1 - p)) - outer(p)),
+        Misconception("sign-off-the-diagonal", twin=lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p)),
+    ),
+)

@@ -1,0 +1,147 @@
+"""Attention with mistakes: in how weights are shared out, how values are mixed, and what is returned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.attention import attention, scaled_scores
+from qkv.questions.engine import Misconception, Seen
+from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
+from qkv.questions.shared.scales import SCALES, Scale, by_root
+
+Share = Callable[[Tensor], Tensor]  # of scores: the weights
+Mix = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # of weights, q, k, v: the output
+Give = Callable[[Tensor, Tensor, Tensor], Any]  # of the output, weights and scores: what is returned
+
+
+def over_keys(scores: Tensor) -> Tensor:
+    return scores.softmax(dim=-1)
+
+
+def mixed(weights: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return weights @ v
+
+
+def out_and_weights(out: Tensor, weights: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    return out, weights
+
+
+def attention_variant(
+    scale: Scale = by_root,
+    product: Product = q_with_k,
+    share: Share = over_keys,
+    mix: Mix = mixed,
+    give: Give = out_and_weights,
+) -> Callable[..., Any]:
+    """Give an attention that goes wrong at some of its five steps."""
+
+    def variant(q: Tensor, k: Tensor, v: Tensor) -> Any:
+        scores = product(q, k)
+        scores = scores / scale(scores, q, k)
+        weights = share(scores)
+        return give(mix(weights, q, k, v), weights, scores)
+
+    return variant
+
+
+# ── how weights are shared out ────────────────────────────────────────────────────────────────────
+
+
+def over_each_table(scores: Tensor) -> Tensor:
+    return scores.flatten(-2).softmax(dim=-1).view_as(scores)
+
+
+def over_the_whole_batch(scores: Tensor) -> Tensor:
+    return scores.flatten().softmax(dim=-1).view_as(scores)
+
+
+def below_the_diagonal(scores: Tensor) -> Tensor:
+    return over_keys(scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf))
+
+
+def shared_out(slug: str, *shares: Share) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"share": share} for share in shares))
+
+
+SHARES = (
+    shared_out("softmax-over-queries", lambda scores: scores.softmax(dim=-2)),
+    shared_out("softmax-over-everything", over_each_table, over_the_whole_batch),
+    shared_out("softmax-over-first-axis", lambda scores: scores.softmax(dim=0)),
+    shared_out("softmax-axis-from-the-front", lambda scores: scores.softmax(dim=1)),
+    shared_out("no-softmax", lambda scores: scores),
+    shared_out("not-normalised", torch.exp),
+    shared_out("exponential-forgotten", lambda scores: scores / scores.sum(dim=-1, keepdim=True)),
+    shared_out("sigmoid", torch.sigmoid),
+    shared_out("softmax-twice", lambda scores: over_keys(over_keys(scores))),
+    shared_out("log-softmax", lambda scores: scores.log_softmax(dim=-1)),
+    shared_out("only-the-best-key", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)),
+    shared_out("all-keys-alike", lambda scores: torch.full_like(scores, 1 / scores.shape[-1])),
+    shared_out("masked-though-not-asked", below_the_diagonal),
+    shared_out("scores-negated", lambda scores: over_keys(-scores)),
+)
+
+# ── how values are mixed ──────────────────────────────────────────────────────────────────────────
+
+MIXES = (
+    Misconception("weights-times-values-one-by-one", knobs={"mix": lambda weights, q, k, v: weights * v}, alone=True),
+    Misconception("values-on-the-left", knobs={"mix": lambda weights, q, k, v: v @ weights}, alone=True),
+    Misconception("keys-used-as-values", knobs={"mix": lambda weights, q, k, v: weights @ k}),
+    Misconception("queries-used-as-values", knobs={"mix": lambda weights, q, k, v: weights @ q}),
+    Misconception("values-used-as-keys", twin=lambda q, k, v: attention(q, v, v)),
+    Misconception("keys-and-values-swapped", twin=lambda q, k, v: attention(q, v, k)),
+    Misconception("weights-transposed-in-the-mix", knobs={"mix": lambda weights, q, k, v: weights.mT @ v}),
+    Misconception("scores-mixed", twin=lambda q, k, v: (scaled_scores(q, k) @ v, attention(q, k, v)[1])),
+)
+
+# ── what is scaled, besides the scores ────────────────────────────────────────────────────────────
+
+
+def weights_scaled(weights: Tensor, q: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    weights = weights / math.sqrt(q.shape[-1])
+    return weights @ v, weights
+
+
+def output_scaled(weights: Tensor, q: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return weights @ v / math.sqrt(q.shape[-1]), weights
+
+
+ELSEWHERE_SCALED = (
+    Misconception(
+        "scaled-by-d-v", twin=lambda q, k, v: attention_variant(scale=lambda *_: math.sqrt(v.shape[-1]))(q, k, v)
+    ),
+    Misconception("scale-after-softmax", twin=lambda q, k, v: weights_scaled(over_keys(q_with_k(q, k)), q, v)),
+    Misconception("scaled-twice", twin=lambda q, k, v: weights_scaled(attention(q, k, v)[1], q, v)),
+    Misconception(
+        "output-scaled",
+        twins=(
+            lambda q, k, v: output_scaled(over_keys(q_with_k(q, k)), q, v),
+            lambda q, k, v: output_scaled(attention(q, k, v)[1], q, v),
+        ),
+    ),
+)
+
+# ── what is returned ──────────────────────────────────────────────────────────────────────────────
+
+RETURNS = (
+    Misconception("output-and-weights-swapped", knobs={"give": lambda out, weights, scores: (weights, out)}),
+    Misconception("scores-returned", knobs={"give": lambda out, weights, scores: (out, scores)}),
+    Misconception("weights-transposed", knobs={"give": lambda out, weights, scores: (out, weights.mT)}),
+    Misconception("weights-not-returned", knobs={"give": lambda out, weights, scores: out}),
+    Misconception("output-not-returned", knobs={"give": lambda out, weights, scores: weights}),
+    Misconception("output-returned-twice", knobs={"give": lambda out, weights, scores: (out, out)}),
+)
+
+ATTENTION = (*SHARES, *SCALES, *ELSEWHERE_SCALED, *PRODUCTS, *MIXES, *RETURNS)
+
+
+def first_row_sum(seen: Seen) -> str:
+    """Quote what the first row of weights sums to, where weights came back beside an output."""
+    weights = seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None
+    if isinstance(weights, Tensor) and weights.ndim > 1:
+        return f"{float(weights.sum(-1).flatten()[0]):.3g}"
+    return "something else than 1"

@@ -1,0 +1,41 @@
+"""Products of queries and keys other than q kᵀ. A product is made of q and k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from qkv.questions.engine import Misconception
+
+Product = Callable[[Tensor, Tensor], Tensor]
+
+
+def q_with_k(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.transpose(-2, -1)
+
+
+def multiplied(slug: str, *products: Product, alone: bool = False) -> Misconception:
+    """The mistake to multiply in this way, or in one of these."""
+    return Misconception(slug, knob_sets=tuple({"product": product} for product in products), alone=alone)
+
+
+PRODUCTS = (
+    multiplied("keys-not-transposed", lambda q, k: q @ k),
+    multiplied("elementwise-product", lambda q, k: q * k.mT, lambda q, k: q * k),
+    multiplied("query-and-key-swapped", lambda q, k: q_with_k(k, q)),
+    multiplied("keys-on-the-left", lambda q, k: k.mT @ q, alone=True),
+    multiplied("queries-transposed", lambda q, k: q.mT @ k, alone=True),
+    multiplied("keys-compared-with-keys", lambda q, k: q_with_k(k, k)),
+    multiplied("queries-compared-with-queries", lambda q, k: q_with_k(q, q)),
+    multiplied(
+        "axes-swapped-from-the-front",
+        lambda q, k: q @ k.permute(*reversed(range(k.ndim))),  # k.T
+        lambda q, k: q @ k.transpose(0, 1),
+    ),
+    multiplied(
+        "axes-of-a-batch-alone",
+        lambda q, k: q @ k.transpose(1, 2),
+        alone=True,
+    ),
+)

@@ -1,0 +1,64 @@
+"""Scores divided by something else than √d_k. A scale is made of the scores, q and k."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from torch import Tensor
+
+from qkv.questions.engine import Misconception
+
+Scale = Callable[[Tensor, Tensor, Tensor], Tensor | float]
+
+ROOTLESS = (5, 6, 7, 8, 10)  # values of d_k whose root is not a whole number
+# Many take √d_k of a float32 tensor, whatever the inputs are. No mistake: an exact root costs nothing.
+EXACT = 16
+
+
+def by_root(scores: Tensor, q: Tensor, k: Tensor) -> float:
+    return math.sqrt(q.shape[-1])
+
+
+def divided_by(slug: str, *scales: Scale) -> Misconception:
+    """The mistake to divide by this, or by one of these."""
+    return Misconception(slug, knob_sets=tuple({"scale": scale} for scale in scales))
+
+
+SCALES = (
+    divided_by("no-scale", lambda scores, q, k: 1.0),
+    divided_by("scaled-by-d-k", lambda scores, q, k: q.shape[-1]),
+    divided_by("scale-multiplied", lambda scores, q, k: 1 / math.sqrt(q.shape[-1])),
+    divided_by("scale-multiplied-by-d-k", lambda scores, q, k: 1 / q.shape[-1]),
+    divided_by("scaled-by-fourth-root", lambda scores, q, k: q.shape[-1] ** 0.25),
+    divided_by("scaled-by-d-k-squared", lambda scores, q, k: q.shape[-1] ** 2),
+    divided_by("scaled-again", lambda scores, q, k: q.shape[-1] ** 1.5),
+    divided_by(
+        "one-over-root-off",
+        lambda scores, q, k: q.shape[-1] / 2,  # / (d_k ** 1 / 2)
+        lambda scores, q, k: 2 * q.shape[-1],  # / d_k ** 1 / 2
+    ),
+    divided_by(
+        "scaled-by-number-of-keys",
+        lambda scores, q, k: math.sqrt(k.shape[-2]),
+        lambda scores, q, k: k.shape[-2],
+    ),
+    divided_by(
+        "scaled-by-number-of-queries",
+        lambda scores, q, k: math.sqrt(q.shape[-2]),
+        lambda scores, q, k: q.shape[-2],
+    ),
+    divided_by(
+        "scaled-by-first-axis",
+        lambda scores, q, k: math.sqrt(q.shape[0]),
+        lambda scores, q, k: math.sqrt(k.shape[0]),
+    ),
+    divided_by(
+        "axis-counted-from-the-front",
+        lambda scores, q, k: math.sqrt(q.shape[1]),
+        lambda scores, q, k: math.sqrt(k.shape[1]),
+    ),
+    divided_by("scaled-by-all-entries", lambda scores, q, k: math.sqrt(q.numel())),
+    divided_by("root-rounded", lambda scores, q, k: max(1, math.isqrt(q.shape[-1]))),
+    divided_by("scaled-by-measured-spread", lambda scores, q, k: scores.std() if scores.numel() > 1 else 1.0),
+)
