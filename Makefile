@@ -27,8 +27,9 @@ pdf: site ## Print the whole book to _build/qkv.pdf
 	@$(BIN)/python tools/system.py chromium
 	@$(BIN)/python tools/pdf.py
 
+AS_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root) # JupyterLab refuses to run as root unless it is told to
 lab: $(VENV)/ready ## Open the course in JupyterLab
-	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/book/welcome.ipynb
+	@$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/book/welcome.ipynb
 
 test: $(VENV)/ready node_modules/ready ## Run every kind of test: the gate
 	@$(BIN)/python tools/system.py chromium bubblewrap
@@ -57,8 +58,16 @@ format: $(VENV)/ready node_modules/ready ## Format Python, JavaScript and notebo
 release: $(VENV)/ready ## Generate exercises/ from solutions/
 	@$(BIN)/qkv release
 
+# uv finds out what goes together, for the oldest Python that the course supports; nothing of the builds for a GPU, which pip
+# gets where torch asks for them.
 pins: ## Renew requirements.txt and package.json: the newest releases of everything
-	@$(PYTHON) tools/pins.py
+	@$(PYTHON) -m venv _build/uv && _build/uv/bin/pip install -qq uv
+	@_build/uv/bin/uv pip compile -q --all-extras --upgrade --python-version 3.11 --no-annotate --no-header \
+	  pyproject.toml --output-file _build/uv/pins.txt
+	@(grep '^#' requirements.txt; grep -vE '^(cuda|nvidia|triton)' _build/uv/pins.txt) > _build/uv/requirements.txt
+	@mv _build/uv/requirements.txt requirements.txt
+	@npx --yes npm-check-updates --upgrade && npm install --package-lock-only --no-audit --no-fund
+	@git diff --stat -- requirements.txt package.json
 
 clean: ## Remove what was built (the environment stays)
 	rm -rf _build dist

@@ -24,7 +24,7 @@ from qkv import transformer
 from qkv.attention import attention, causal_mask, grouped_query_attention, merge_heads, padding_mask, split_heads
 from qkv.cache import KVCache
 from qkv.decoder import Decoder, DecoderShape
-from qkv.positions import apply_rope, apply_rope_half_split, to_half_split, to_interleaved
+from qkv.positions import apply_rope, apply_rope_half_split, to_half_split
 from qkv.transformer import generate
 
 N, VOCAB = 11, 31
@@ -271,7 +271,8 @@ def starcoder2(window: int | None) -> Starcoder2ForCausalLM:
 
 def rows_to_interleaved(weight: Tensor, n_heads: int) -> Tensor:
     """Reorder each head's output features from halves to neighbouring pairs."""
-    return to_interleaved(weight.unflatten(0, (n_heads, -1)).mT).mT.flatten(0, 1)
+    halves = weight.unflatten(0, (n_heads, 2, -1))
+    return halves.transpose(1, 2).flatten(0, 2)
 
 
 def our_decoder(theirs: Starcoder2ForCausalLM, window: int | None) -> Decoder:

@@ -128,17 +128,6 @@ def to_half_split(x: Tensor) -> Tensor:
     return torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
 
 
-def to_interleaved(x: Tensor) -> Tensor:
-    """Reorder features from halves to neighbouring pairs: the inverse of to_half_split.
-
-    Shapes:
-        x (..., d)
-    Returns:
-        (..., d)
-    """
-    return torch.stack(x.chunk(2, dim=-1), dim=-1).flatten(-2)
-
-
 def _turns(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:
     """Give the cosine and sine of each row's and pair's angle, (n, d/2), in x's dtype."""
     if positions.shape != (x.shape[-2],):

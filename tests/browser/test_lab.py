@@ -143,16 +143,6 @@ def test_make_lab_opens_on_the_welcome(browser: Browser, lab: tuple[str, Path]):
     page.close()
 
 
-def test_the_welcome_leads_to_every_chapter_and_its_exercises():
-    welcome = nbformat.read(ROOT / "book" / "welcome.ipynb", as_version=4)
-    links = {link for cell in welcome.cells for link in re.findall(r"\]\(([^)]*)\)", cell.source)}
-    assert all((ROOT / "book" / link).is_file() for link in links)
-    there = {
-        f"../{file.relative_to(ROOT)}" for kind in ("chapters", "exercises") for file in ROOT.glob(f"{kind}/*.ipynb")
-    }
-    assert there == {link for link in links if link.startswith("../")}
-
-
 def test_moved_by_keyboard_and_seen_in_python(notebook: Page):
     for name, case in CASES.items():
         control(notebook, name).press(case.key)

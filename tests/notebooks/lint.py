@@ -418,7 +418,7 @@ def choices_cannot_be_guessed(pages: Pages) -> Findings:
 def a_third_of_predictions_are_no_choices(pages: Pages) -> Findings:
     every = sum(len(predict_calls(cell)) for page in pages.values() for cell in page.cells)
     others = every - len(choices(pages))
-    if 3 * others < every:
+    if others < every // 3:
         yield Finding(
             "the course", f"{others} of {every} predictions are a number, a curve or a drawing: under a third"
         )

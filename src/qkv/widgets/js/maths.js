@@ -31,22 +31,6 @@ export function softmax(scores, temperature = 1) {
   return powers.map((power) => power / total);
 }
 
-/** log Σ exp(zᵢ), where the largest term is taken out, so that it neither overflows nor hides the others. */
-export function logSumExp(scores) {
-  const first = indexOfMax(scores);
-  const top = scores[first];
-  if (!Number.isFinite(top)) return top;
-  return (
-    top +
-    Math.log1p(
-      sumOfOthers(
-        scores.map((z) => Math.exp(z - top)),
-        first,
-      ),
-    )
-  );
-}
-
 /** −Σ pᵢ log pᵢ in nats, with 0 · log 0 = 0, for weights that sum to 1. */
 export function entropy(weights) {
   const first = indexOfMax(weights);
