@@ -4,8 +4,14 @@ A question N.M is two files of the catalogue, found by their names:
     qN_M.py    how inputs are drawn, the reference, and each wrong idea with its twin: one `QUESTION`
     qN_M.toml  its title, and what is said about each idea
 
-No file of the catalogue imports another. What two questions need, a scale or a product that goes wrong in the same way,
-stands in `shared/NAME.py`, with its words in `shared/NAME.toml`. How a question is written: `engine/question.py`.
+To write one, start from `catalogue/q3_1` and from the examples in `engine/question.py`:
+1. An idea is one `Misconception` under one name. Several ways to make the mistake are its `twins` or `knob_sets`.
+2. A twin stands for a mistake that a person makes. What only a program writes has to be rejected, and needs no name;
+   no more does a cut gradient or a wrong dtype, which the engine describes for every question.
+3. The words fit all twins of an idea: what was seen, then a question that leads to the cause, never the answer.
+   `{d_k}` is a size of the case; other names in braces are functions of the question's `quotes`.
+4. What two questions need stands in `shared/NAME.py`, its words in `shared/NAME.toml`. A question's own words for a
+   shared idea take their place. No file of the catalogue imports another.
 """
 
 from __future__ import annotations
@@ -98,5 +104,7 @@ def with_words(question: Question, words: dict[str, Any]) -> Question:
 
 def _ways(ideas: tuple[Misconception, ...], said: dict[str, str]) -> Iterator[Misconception]:
     for idea in ideas:
+        if not idea.says and idea.slug not in said:
+            raise KeyError(f"nothing is said about {idea.slug!r}: give it words in the question's text file")
         for way in idea.ways():
             yield replace(way, says=way.says or said[way.slug])
