@@ -26,6 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     _add_grade(commands)
     _add_release(commands)
+    _add_train(commands)
     return parser
 
 
@@ -186,6 +187,29 @@ def _write_release(asked: argparse.Namespace) -> int:
         for exercise in changed:
             print(f"wrote {exercise}")
         print(f"{len(changed)} of {len(list(asked.solutions.glob('*.ipynb')))} exercises changed")
+    return 0
+
+
+def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "train",
+        help="train one of the course's small models again",
+        description="Train one of the course's small models, write its weights, and say how good it is.",
+        epilog="The same seed on the same machine gives the same weights.",
+    )
+    models = ["tagger", "tagger-one-layer", "tagger-without-positions", "repeater", "repeater-one-layer", "writer"]
+    parser.add_argument("model", choices=models, metavar="MODEL", help=", ".join(models))
+    parser.add_argument("--steps", type=_positive(int), metavar="N", help="default: as many as the course's own took")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--out", type=Path, default=Path("weights"), metavar="DIR", help="default: weights")
+    parser.set_defaults(run=_train)
+
+
+def _train(asked: argparse.Namespace) -> int:
+    from qkv.models.training import train
+
+    told = train(asked.model, asked.out, asked.steps, asked.seed)
+    print(f"wrote {asked.out / asked.model}.safetensors\n{told}")
     return 0
 
 

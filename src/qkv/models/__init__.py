@@ -1,0 +1,53 @@
+"""Small models that are really trained: a tagger, a repeater and a writer (MODEL_CARD.md says more).
+
+from qkv.models import load_tagger
+load_tagger().tag("the cat chased the mouse because it was hungry").refers_to      # {6: 'cat'}
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qkv.models.repeater import Repeater, repeater_shape
+from qkv.models.tagger import Tagged, Tagger, tagger_shape
+from qkv.models.weights import checkpoint_steps, load_checkpoint, load_weights
+from qkv.models.writer import Writer
+
+__all__ = [
+    "Repeater",
+    "Tagged",
+    "Tagger",
+    "Writer",
+    "load_repeater",
+    "load_tagger",
+    "load_writer",
+    "repeater_steps",
+]
+
+
+def load_tagger(weights: str | Path = "tagger") -> Tagger:
+    """Load a trained tagger: "tagger", "tagger-one-layer", "tagger-without-positions", or a file."""
+    n_layers = 1 if weights == "tagger-one-layer" else 2
+    return load_weights(Tagger(tagger_shape(n_layers)), weights)
+
+
+def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> Repeater:
+    """Load a trained repeater: "repeater", "repeater-one-layer", or a file.
+
+    With a step (repeater_steps lists them), load it as it was then in its training, in 8 bits
+    a weight.
+    """
+    if step is not None:
+        return load_checkpoint(Repeater(), f"{weights}-checkpoints", step)
+    n_layers = 1 if weights == "repeater-one-layer" else 2
+    return load_weights(Repeater(repeater_shape(n_layers)), weights)
+
+
+def repeater_steps() -> list[int]:
+    """List the steps of its training after which the repeater was kept."""
+    return checkpoint_steps("repeater-checkpoints")
+
+
+def load_writer(weights: str | Path = "writer") -> Writer:
+    """Load a trained writer: "writer", or a file."""
+    return load_weights(Writer(), weights)

@@ -1,0 +1,225 @@
+"""The sentences that the tagger and the writer learn from: a small grammar, in English and in Chinese.
+
+The grammar itself is data, grammar.json, because the page reads it too. A template is a list of
+slots. A slot names the word class, and the words that may stand there. A verb of an action (its
+"act") goes with adjectives that point at the one who acts, the "actor", and with others that
+point at the "other". So verb and adjective together decide which noun *it* stands for:
+
+    the cat chased the mouse because it was hungry      it = cat
+    the cat chased the mouse because it was tasty       it = mouse
+
+Every sentence belongs to one of three parts. Models are trained on the first part alone.
+
+    "training"      what models are trained on
+    "new"           each pair of words was seen in training, this sentence was not
+    "combination"   the pair of nouns, or noun with verb and adjective, was never seen in training
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from random import Random
+from typing import Any
+
+Slot = dict[str, Any]
+Words = Sequence[str]
+
+GRAMMAR: dict[str, Any] = json.loads(files("qkv.models").joinpath("grammar.json").read_text(encoding="utf-8"))
+CLASSES: list[str] = GRAMMAR["classes"]
+LANGUAGES = ("english", "chinese")
+PARTS = ("training", "new", "combination")
+OFTEN = 0.4  # the share of sentences in which a slot takes the word that it names under "often"
+ONE_IN = 8  # of all combinations, and of all sentences, one in eight is kept out of training
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Hold a sentence and what is true of it.
+
+    `it` is the position of the pronoun *it*, and `noun` the position of the noun that it
+    stands for. Both are None where there is no *it*.
+    """
+
+    language: str
+    words: tuple[str, ...]
+    classes: tuple[str, ...]
+    it: int | None = None
+    noun: int | None = None
+
+    def __str__(self) -> str:
+        return GRAMMAR[self.language]["joined"].join(self.words)
+
+    @property
+    def refers_to(self) -> dict[int, str]:
+        """Say which noun *it* stands for, as {position of *it*: noun}."""
+        return {} if self.it is None or self.noun is None else {self.it: self.words[self.noun]}
+
+
+# ── which words may stand where ───────────────────────────────────────────────────────────────────
+
+
+def slot_words(language: str, slot: Slot) -> list[str]:
+    """List the words that may stand in a slot, before they agree with what follows."""
+    rules = GRAMMAR[language]
+    if "words" in slot:
+        return list(slot["words"])
+    if slot["class"] == "noun":
+        return list(rules["nouns"])
+    if slot["role"] == "act":
+        return list(rules["acts"])
+    sides = [side for act in rules["acts"].values() for side in act.values()]
+    return list(dict.fromkeys(adjective for side in sides for adjective in side))
+
+
+def forms(language: str, word: str) -> list[str]:
+    """List a word and the forms that it takes before other words: a, an."""
+    return [word, *GRAMMAR[language]["agreement"].get(word, {})]
+
+
+def all_words(language: str) -> list[str]:
+    """List every word of a language, sorted."""
+    slots = [slot for template in GRAMMAR[language]["templates"] for slot in template["slots"]]
+    return sorted({form for slot in slots for word in slot_words(language, slot) for form in forms(language, word)})
+
+
+def all_nouns() -> list[str]:
+    """List the nouns of all languages: what *it* can stand for."""
+    return [noun for language in LANGUAGES for noun in GRAMMAR[language]["nouns"]]
+
+
+def agree(language: str, words: Words) -> list[str]:
+    """Give each word the form that the next noun, or a word before that noun, asks for: a owl → an owl."""
+    rules = GRAMMAR[language]["agreement"]
+    plain_form = {form: plain for plain, others in rules.items() for form in others}
+    plain = [plain_form.get(word, word) for word in words]
+    return [_agreed(rules.get(word, {}), word, plain[i + 1 :], language) for i, word in enumerate(plain)]
+
+
+def _agreed(rule: dict[str, list[str]], word: str, following: Words, language: str) -> str:
+    for later in following if rule else ():
+        for form, asked_by in rule.items():
+            if later in asked_by:
+                return form
+        if later in GRAMMAR[language]["nouns"]:
+            break
+    return word
+
+
+# ── drawing sentences ─────────────────────────────────────────────────────────────────────────────
+
+
+def draw(random: Random, language: str | None = None) -> Sentence:
+    """Draw any sentence of the grammar, in any language where none is named."""
+    language = language or random.choice(LANGUAGES)
+    templates = GRAMMAR[language]["templates"]
+    (template,) = random.choices(templates, [template["share"] for template in templates])
+    roles = _draw_roles(random, language)
+    slots = [slot for slot in template["slots"] if random.random() < slot.get("share", 1)]
+    words = agree(language, [_draw_word(random, language, slot, roles) for slot in slots])
+    return _sentence(language, slots, words)
+
+
+def draw_from(part: str, random: Random, language: str | None = None) -> Sentence:
+    """Draw a sentence of one part: "training", "new" or "combination"."""
+    while True:
+        sentence = draw(random, language)
+        if part_of(sentence) == part:
+            return sentence
+
+
+def _draw_roles(random: Random, language: str) -> dict[str, str]:
+    acts = GRAMMAR[language]["acts"]
+    act = random.choice(list(acts))
+    actor, other = random.sample(GRAMMAR[language]["nouns"], 2)
+    side = random.choice(["actor", "other"])
+    return {"act": act, "actor": actor, "other": other, "reason": random.choice(acts[act][side])}
+
+
+def _draw_word(random: Random, language: str, slot: Slot, roles: dict[str, str]) -> str:
+    if slot.get("role") in roles:
+        return roles[slot["role"]]
+    if "often" in slot and random.random() < OFTEN:
+        return str(slot["often"])
+    return random.choice(slot_words(language, slot))
+
+
+# ── reading sentences ─────────────────────────────────────────────────────────────────────────────
+
+
+def read(words: Words) -> Sentence | None:
+    """Find what is true of a list of words; None where the grammar does not know the sentence.
+
+    A sentence whose verb and adjective do not go together has a template, and no noun for *it*.
+    """
+    for language in LANGUAGES:
+        for template in GRAMMAR[language]["templates"]:
+            slots = _fit(language, template["slots"], words)
+            if slots is not None:
+                return _sentence(language, slots, words)
+    return None
+
+
+def _fit(language: str, slots: Sequence[Slot], words: Words) -> list[Slot] | None:
+    """Find the slot of each word; None where the words do not fit the slots."""
+    if not slots:
+        return None if words else []
+    first, rest = slots[0], slots[1:]
+    if words and _may_stand(language, first, words[0]):
+        later = _fit(language, rest, words[1:])
+        if later is not None:
+            return [first, *later]
+    return _fit(language, rest, words) if "share" in first else None
+
+
+def _may_stand(language: str, slot: Slot, word: str) -> bool:
+    return any(word in forms(language, plain) for plain in slot_words(language, slot))
+
+
+def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
+    at = {slot["role"]: i for i, slot in enumerate(slots) if "role" in slot}
+    side = _side_of_it(language, at, words)
+    classes = tuple(slot["class"] for slot in slots)
+    return Sentence(language, tuple(words), classes, at.get("it"), None if side is None else at[side])
+
+
+def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
+    """Say whom the adjective points at: "actor" or "other"."""
+    if "reason" not in at:
+        return None
+    act = GRAMMAR[language]["acts"][words[at["act"]]]
+    return next((side for side, adjectives in act.items() if words[at["reason"]] in adjectives), None)
+
+
+# ── what is kept out of training ──────────────────────────────────────────────────────────────────
+
+
+def part_of(sentence: Sentence) -> str:
+    """Say to which part a sentence belongs: "training", "new" or "combination"."""
+    if any(_kept_out(combination) for combination in combinations(sentence)):
+        return "combination"
+    return "new" if _kept_out(sentence.words) else "training"
+
+
+def combinations(sentence: Sentence) -> Iterator[Words]:
+    """Give the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective."""
+    if sentence.noun is None:
+        return
+    nouns = [word for word, kind in zip(sentence.words, sentence.classes, strict=True) if kind == "noun"]
+    act = next(word for word in sentence.words if word in GRAMMAR[sentence.language]["acts"])
+    yield sorted(nouns)
+    yield [sentence.words[sentence.noun], act, sentence.words[-1]]
+
+
+def _kept_out(words: Words) -> bool:
+    """Choose one in eight, always the same ones: by a number worked out from the words' letters.
+
+    FNV-1a, 32 bits (https://datatracker.ietf.org/doc/draft-eastlake-fnv/), and its upper half,
+    because the lower bits of FNV depend on the lower bits of the letters alone.
+    """
+    number = 2166136261
+    for letter in " ".join(words):
+        number = ((number ^ ord(letter)) * 16777619) % 2**32
+    return (number >> 16) % ONE_IN == 0

@@ -1,0 +1,212 @@
+"""How the tagger, the repeater and the writer are trained. Everything random comes from one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.attention import Visit, unchanged
+from qkv.models.grammar import Sentence, draw_from, read
+from qkv.models.repeater import Repeater, draw_sequences, repeater_scores, repeater_shape
+from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
+from qkv.models.weights import Model, pack, round_weights, save, save_weights
+from qkv.models.writer import Writer, with_ends
+from qkv.transformer import next_token_loss
+
+N_SENTENCES = 20_000
+BATCH = 128
+CHECKPOINTS = (0, 50, 100, 150, 200, 250, 300, 400, 500, 700, 1000, 1400)  # and the last step
+
+
+
+def sentences(part: str, n: int, seed: int) -> list[Sentence]:
+    """Draw n sentences of one part of the grammar; the same seed gives the same ones."""
+    random = Random(f"{part} {seed}")
+    return [draw_from(part, random) for _ in range(n)]
+
+
+def descend(
+    model: nn.Module,
+    loss: Callable[[], Tensor],
+    steps: int,
+    learning_rate: float,
+    after_step: Callable[[int], None] = lambda step: None,
+    progress: str | None = None,
+) -> None:
+    """Take steps downhill: AdamW, its learning rate warmed up and then let down to nothing.
+
+    after_step(n) is called after n steps, and once before the first. With `progress`, a bar of
+    that name shows the loss.
+    """
+    optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, learning_rate, steps)
+    after_step(0)
+    for step in _counted(steps, progress):
+        now = loss()
+        optimiser.zero_grad()
+        now.backward()
+        optimiser.step()
+        schedule.step()
+        after_step(step + 1)
+
+
+def _counted(steps: int, progress: str | None) -> Iterable[int]:
+    if progress is None:
+        return range(steps)
+    from tqdm.auto import tqdm
+
+    return tqdm(range(steps), desc=progress, unit="step")
+
+
+# ── the three of them ─────────────────────────────────────────────────────────────────────────────
+
+
+def train_tagger(
+    steps: int = 800, seed: int = 0, n_layers: int = 2, positions: bool = True, progress: str | None = None
+) -> Tagger:
+    """Train a tagger on the training part of the grammar; without positions, it never has any."""
+    drawn = sentences("training", N_SENTENCES, seed)
+    generator = torch.Generator().manual_seed(seed)
+    tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers)))
+    ids, (true_classes, true_nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
+    visit = unchanged if positions else without_positions
+
+    def loss() -> Tensor:
+        chosen = torch.randint(N_SENTENCES, (BATCH,), generator=generator)
+        return tagger_loss(tagger, ids[chosen], true_classes[chosen], true_nouns[chosen], visit)
+
+    descend(tagger, loss, steps, 1e-2, progress=progress)
+    return round_weights(tagger)
+
+
+def without_positions(place: str, tensor: Tensor) -> Tensor:
+    """Let every place pass but the positions, which become zeros."""
+    return torch.zeros_like(tensor) if place == "positions" else tensor
+
+
+def train_repeater(
+    steps: int = 2000,
+    seed: int = 0,
+    n_layers: int = 2,
+    progress: str | None = None,
+    after_step: Callable[[int, Repeater], None] | None = None,
+) -> Repeater:
+    """Train a repeater on sequences that are drawn anew at every step.
+
+    after_step(n, repeater) is called after n steps, and once before the first.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    repeater = _seeded(seed, lambda: Repeater(repeater_shape(n_layers)))
+
+    def loss() -> Tensor:
+        ids, _ = draw_sequences(BATCH, generator)
+        return next_token_loss(repeater(ids), ids)
+
+    def told(step: int) -> None:
+        if after_step is not None:
+            after_step(step, repeater)
+
+    descend(repeater, loss, steps, 1e-2, told, progress)
+    return round_weights(repeater)
+
+
+def train_writer(steps: int = 1000, seed: int = 0, progress: str | None = None) -> Writer:
+    """Train a writer to predict each next word of the training part of the grammar."""
+    generator = torch.Generator().manual_seed(seed)
+    writer = _seeded(seed, Writer)
+    ids = writer.vocabulary.encode(with_ends(sentences("training", N_SENTENCES, seed)))
+
+    def loss() -> Tensor:
+        batch = ids[torch.randint(N_SENTENCES, (BATCH,), generator=generator)]
+        return writer_loss(writer, batch)
+
+    descend(writer, loss, steps, 1e-2, progress=progress)
+    return round_weights(writer)
+
+
+def writer_loss(writer: Writer, ids: Tensor) -> Tensor:
+    """Measure how much each next word surprises the writer, in nats; padding is no word."""
+    logits = writer(ids[:, :-1])
+    return F.cross_entropy(logits.mT, ids[:, 1:], ignore_index=0)
+
+
+def _seeded(seed: int, make: Callable[[], Model]) -> Model:
+    """Make a model whose first weights come from the seed; the global random state stays as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
+
+
+# ── the command ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Say how a model is trained, in how many steps, and how what it learned is told in a line."""
+
+    train: Callable[..., nn.Module]
+    steps: int
+    tell: Callable[[Any], str]
+
+
+def tell_tagger(tagger: Tagger, **settings: bool) -> str:
+    """Say how often a tagger is right on sentences that it was not trained on."""
+    new, held_out = (accuracy(tagger, sentences(part, 1000, 1), **settings) for part in ("new", "combination"))
+    return (
+        f"new sentences: word classes {new.classes:.1%}, it {new.it:.1%}; "
+        f"held-out combinations: word classes {held_out.classes:.1%}, it {held_out.it:.1%}"
+    )
+
+
+def tell_repeater(repeater: Repeater) -> str:
+    """Say how much symbols surprise a repeater, for the first time and again."""
+    scores = repeater_scores(repeater, *draw_sequences(256, torch.Generator().manual_seed(1)))
+    return f"mean surprise in nats: {scores.first:.2f} the first time, {scores.repeated:.2f} when symbols come again"
+
+
+def tell_writer(writer: Writer) -> str:
+    """Say how many of 200 sentences that a writer writes are sentences of the grammar."""
+    written = [writer.vocabulary.split(writer.write(seed=seed)) for seed in range(200)]
+    found = [read(words) for words in written]
+    right = sum(sentence is not None and (sentence.it is None) == (sentence.noun is None) for sentence in found)
+    return f"{right / len(written):.1%} of 200 written sentences are sentences of the grammar"
+
+
+RECIPES: dict[str, Recipe] = {
+    "tagger": Recipe(train_tagger, 800, tell_tagger),
+    "tagger-one-layer": Recipe(partial(train_tagger, n_layers=1), 800, tell_tagger),
+    "tagger-without-positions": Recipe(
+        partial(train_tagger, positions=False), 800, partial(tell_tagger, positions=False)
+    ),
+    "repeater": Recipe(train_repeater, 2000, tell_repeater),
+    "repeater-one-layer": Recipe(partial(train_repeater, n_layers=1), 2000, tell_repeater),
+    "writer": Recipe(train_writer, 1000, tell_writer),
+}
+
+
+def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
+    """Train a model, write its weights into a folder, and tell how good it is.
+
+    The repeater's weights during training are written too, in 8 bits.
+    """
+    recipe = RECIPES[name]
+    steps = recipe.steps if steps is None else steps
+    during: dict[str, Tensor] = {}
+    options: dict[str, Any] = {}
+    if name == "repeater":
+        options["after_step"] = lambda step, model: during.update(
+            pack(model, f"step {step}") if step in (*CHECKPOINTS, steps) else {}
+        )
+    model = recipe.train(steps=steps, seed=seed, progress=name, **options)
+    save_weights(model, out / f"{name}.safetensors")
+    if during:
+        save(during, out / f"{name}-checkpoints.safetensors")
+    return recipe.tell(model)

@@ -1,0 +1,95 @@
+"""From text to ids: which words a model knows, and where one word ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from qkv.models.grammar import LANGUAGES, all_words
+
+PADDING = "<padding>"
+END = "<end>"
+PUNCTUATION = '.,;:!?"，。；：！？、「」'
+
+
+class Vocabulary:
+    """Know words by their ids. Id 0 is padding, which is no word."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = [PADDING, *words]
+        self.ids = {word: i for i, word in enumerate(self.words)}
+        self._spelled = {word.lower(): word for word in words}
+        longest_first = sorted(self._spelled, key=len, reverse=True)
+        self._next_word = re.compile("|".join(re.escape(word) for word in longest_first))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def split(self, text: str | Sequence[str]) -> list[str]:
+        """Cut a text into known words, without punctuation; of a list, know each word.
+
+        Chinese has no spaces between words: from the left, the longest known word is taken.
+
+        Raises:
+            ValueError: a word is not known; the message names it, and the nearest known words.
+        """
+        pieces = text if isinstance(text, str) else " ".join(text)
+        pieces = pieces.translate(str.maketrans(PUNCTUATION, " " * len(PUNCTUATION)))
+        words = [word for piece in pieces.split() for word in self._split_piece(piece)]
+        if not words:
+            raise ValueError("expected a sentence of at least one word; got none")
+        return words
+
+    def _split_piece(self, piece: str) -> list[str]:
+        """Cut what stands between two spaces."""
+        if piece.lower() in self._spelled:
+            return [self._spelled[piece.lower()]]
+        if piece.isascii():
+            raise ValueError(self._unknown(piece))
+        words = []
+        while piece:
+            found = self._next_word.match(piece.lower())
+            if not found:
+                raise ValueError(self._unknown(self._until_known(piece)))
+            words.append(self._spelled[found[0]])
+            piece = piece[found.end() :]
+        return words
+
+    def _until_known(self, piece: str) -> str:
+        """Take the letters from the start that belong to no known word."""
+        found = self._next_word.search(piece.lower(), 1)
+        return piece[: found.start()] if found else piece
+
+    def _unknown(self, word: str) -> str:
+        return f"{word!r} is no word that this model knows. The nearest that it knows: {', '.join(self.nearest(word))}"
+
+    def nearest(self, word: str, n: int = 3) -> list[str]:
+        """Find the n known words of the same script that look most like a word."""
+        same_script = [known for known in self.words[1:] if known.isascii() == word.isascii()]
+
+        def likeness(known: str) -> float:
+            return SequenceMatcher(None, word.lower(), known.lower()).ratio()
+
+        return sorted(same_script, key=likeness, reverse=True)[:n]
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        """Give each word its id, int64 (B, n), with 0 after the end of a shorter sentence."""
+        n = max(len(words) for words in sentences)
+        return torch.tensor([[*(self.ids[word] for word in words), *[0] * (n - len(words))] for words in sentences])
+
+
+@cache
+def grammar_vocabulary() -> Vocabulary:
+    """Know every word of the grammar, English and Chinese."""
+    return Vocabulary([word for language in LANGUAGES for word in all_words(language)])
+
+
+@cache
+def writer_vocabulary() -> Vocabulary:
+    """Know every word of the grammar, and the end of a sentence."""
+    return Vocabulary([*grammar_vocabulary().words[1:], END])

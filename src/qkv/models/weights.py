@@ -1,0 +1,93 @@
+"""Where trained weights lie, and how they are written and read: safetensors, 16 bits a number.
+
+Weights are rounded to 16 bits when training ends. So Python, the page and every test compute
+with the same numbers, and what is measured holds for all of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+FOLDER = Path(__file__).parent / "weights"
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def weights_file(name: str | Path) -> Path:
+    """Find the weights of that name that come with the course; a path stays what it is.
+
+    Raises:
+        FileNotFoundError: there are none; the message lists the names.
+    """
+    path = name if isinstance(name, Path) else FOLDER / f"{name}.safetensors"
+    if not path.exists():
+        names = ", ".join(sorted(file.stem for file in FOLDER.glob("*.safetensors")))
+        raise FileNotFoundError(f"there are no weights {path}; the course has {names}")
+    return path
+
+
+def load_weights(model: Model, name: str | Path) -> Model:
+    """Give a model its trained weights, in float32, and switch training off."""
+    tensors = load_file(weights_file(name))
+    model.load_state_dict({place: tensor.float() for place, tensor in tensors.items()})
+    return model.eval().requires_grad_(False)
+
+
+def round_weights(model: Model) -> Model:
+    """Round every weight to the nearest number of 16 bits."""
+    return model.half().float().eval().requires_grad_(False)
+
+
+def save_weights(model: nn.Module, path: Path) -> None:
+    """Write a model's weights as 16-bit numbers."""
+    save({place: tensor.half() for place, tensor in model.state_dict().items()}, path)
+
+
+def save(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write tensors by their names."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+
+
+# ── in 8 bits: for many checkpoints ───────────────────────────────────────────────────────────────
+
+
+def pack(model: nn.Module, prefix: str) -> dict[str, Tensor]:
+    """Write each row of each weight as integers from −127 to 127, and one scale for the row."""
+    packed = {}
+    for name, tensor in model.state_dict().items():
+        rows = tensor.reshape(-1, tensor.shape[-1])
+        scale = (rows.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-8)
+        packed[f"{prefix}.{name}"] = (rows / scale).round().to(torch.int8).reshape(tensor.shape)
+        packed[f"{prefix}.{name}.scale"] = scale.squeeze(-1)
+    return packed
+
+
+def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
+    """Give a model the weights that it had after so many steps of its training.
+
+    Raises:
+        ValueError: there is no checkpoint after that step; the message lists those that there are.
+    """
+    if step not in (steps := checkpoint_steps(name)):
+        raise ValueError(f"expected one of the steps {steps}; got {step}")
+    tensors = load_file(weights_file(name))
+    state = {place: _unpack(tensors, f"step {step}.{place}") for place in model.state_dict()}
+    model.load_state_dict(state)
+    return model.eval().requires_grad_(False)
+
+
+def checkpoint_steps(name: str | Path) -> list[int]:
+    """List the steps whose weights a file of checkpoints holds."""
+    return sorted({int(place.split(".")[0].removeprefix("step ")) for place in load_file(weights_file(name))})
+
+
+def _unpack(tensors: dict[str, Tensor], place: str) -> Tensor:
+    """Multiply each row of integers by its scale."""
+    integers, scale = tensors[place], tensors[f"{place}.scale"]
+    rows = integers.reshape(-1, integers.shape[-1]).float()
+    return (rows * scale.unsqueeze(-1)).reshape(integers.shape)

@@ -1,0 +1,76 @@
+"""The writer: it continues a sentence of the grammar, word by word.
+
+A causal decoder with feed-forward networks, trained on the tagger's sentences. Each begins and
+ends with the token <end>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from qkv.models.grammar import LANGUAGES, Sentence, all_words
+from qkv.models.vocabulary import END, writer_vocabulary
+from qkv.transformer import Decoder, TransformerShape, generate
+
+N_MAX = 12  # the longest sentence, and the <end> before it
+
+
+def writer_shape() -> TransformerShape:
+    """Say how large the writer is: 32 features, 2 layers of 2 heads."""
+    return TransformerShape(
+        vocab_size=len(writer_vocabulary()), d_model=32, n_layers=2, n_heads=2, d_hidden=64, n_max=N_MAX
+    )
+
+
+class Writer(Decoder):
+    """Predict the next word of a sentence at every position, from the words up to it."""
+
+    def __init__(self, shape: TransformerShape | None = None) -> None:
+        super().__init__(shape or writer_shape())
+        self.vocabulary = writer_vocabulary()
+        torch.nn.init.normal_(self.embedding.tokens.weight, std=0.3)
+        torch.nn.init.normal_(self.embedding.positions.table, std=0.3)
+
+    def write(
+        self,
+        start: str | Sequence[str] = "",
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        seed: int | None = None,
+        cache: bool = True,
+    ) -> str:
+        """Continue a sentence to its end; with no start, write one.
+
+        The same seed gives the same sentence, with the cache and without it. At temperature 0
+        each word is the likeliest. At high temperatures the end may not come: the sentence
+        stops where the writer has no more positions.
+
+        Raises:
+            ValueError: a word of the start is not known, or the start is too long.
+        """
+        generator = None if seed is None else torch.Generator().manual_seed(seed)
+        words = [END, *(self.vocabulary.split(start) if start else [])]
+        ids = [self.vocabulary.ids[word] for word in words]
+        if len(ids) > N_MAX:
+            raise ValueError(f"expected at most {N_MAX - 1} words; got {len(ids) - 1}")
+        caches = self.new_caches() if cache else None
+        while len(ids) <= N_MAX:
+            (new,) = generate(self, ids, 1, caches, temperature, generator, top_k)
+            if self.vocabulary.words[new] == END:
+                break
+            ids.append(new)
+        return join([self.vocabulary.words[i] for i in ids[1:]])
+
+
+def join(words: Sequence[str]) -> str:
+    """Write words as a text: Chinese without spaces between them."""
+    chinese = set(all_words(LANGUAGES[1]))
+    return ("" if all(word in chinese for word in words) else " ").join(words)
+
+
+def with_ends(sentences: Sequence[Sentence]) -> list[list[str]]:
+    """Put <end> before and after each sentence."""
+    return [[END, *sentence.words, END] for sentence in sentences]
