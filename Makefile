@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE # what is imported is compiled once, for pip does not (below)
 
 .DEFAULT_GOAL := help
-.PHONY: help book site publish lab grade test test-all test-the-tests build format release pins clean
+.PHONY: help book site publish lab grade test test-all test-the-tests build format models release pins clean
 
 help: ## Say what each command does
 	@echo "QKV: self-attention you can touch"
@@ -54,6 +54,10 @@ format: $(VENV)/ready node_modules/ready ## Format Python, JavaScript and notebo
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
 	@node_modules/.bin/biome check --write --log-level=warn .
 	@$(BIN)/python tools/notebooks.py normalise
+
+models: $(VENV)/ready ## Train the small models again (commit what it writes)
+	@for model in tagger tagger-one-layer tagger-without-positions repeater repeater-one-layer writer; do \
+	  $(BIN)/qkv train $$model --out src/qkv/models/weights || exit 1; done
 
 release: $(VENV)/ready ## Generate exercises/ from solutions/
 	@$(BIN)/qkv release

@@ -50,7 +50,7 @@ def test_verb_and_adjective_decide_which_noun_it_stands_for(text, noun):
     [
         ("I saw a saw", "pronoun verb determiner noun"),
         ("the saw saw a saw", "determiner noun verb determiner noun"),
-        ("the saw chased a hen because it was angry", "determiner noun verb determiner noun conjunction pronoun verb adjective"),
+        ("the saw fed a hen because it was kind", "determiner noun verb determiner noun conjunction pronoun verb adjective"),  # noqa: E501
         ("我 畫 畫", "pronoun verb noun"),
         ("這幅 畫 畫 一幅 舊 畫", "determiner noun verb determiner adjective noun"),
     ],
@@ -77,13 +77,15 @@ def test_half_of_all_it_stand_for_each_noun_and_both_languages_are_drawn():
     assert 0.45 < sum(s.language == "chinese" for s in with_it) / len(with_it) < 0.55
 
 
-@pytest.mark.parametrize("text", ["the cat the cat", "cat", "", "the cat chased", "I saw a saw saw", "the 貓 saw a saw"])
+@pytest.mark.parametrize(
+    "text", ["the cat the cat", "cat", "", "the cat chased", "I saw a saw saw", "the 貓 saw a saw"]
+)
 def test_other_orders_of_words_are_no_sentences(text):
     assert read(text.split()) is None
 
 
 def test_where_verb_and_adjective_do_not_go_together_it_has_no_noun():
-    sentence = read("the cat chased the mouse because it was rich".split())
+    sentence = read(["the", "cat", "chased", "the", "mouse", "because", "it", "was", "rich"])
     assert sentence is not None
     assert sentence.refers_to == {}
 

@@ -9,8 +9,8 @@ import pytest
 from qkv.models.grammar import draw
 from qkv.models.vocabulary import END, Vocabulary, grammar_vocabulary, writer_vocabulary
 
-CAT = "the cat chased the mouse because it was hungry".split()
-MAO = "貓 追 老鼠 因為 它 餓了".split()
+CAT = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
+MAO = ["貓", "追", "老鼠", "因為", "它", "餓了"]
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,7 @@ class Tagger(nn.Module):
         words = self.vocabulary.split(sentence)
         if len(words) > self.shape.n_max:
             raise ValueError(f"expected at most {self.shape.n_max} words; got {len(words)}")
-        places = self.run(
-            [words], temperature=temperature, scaled=scaled, positions=positions, heads=heads, **parts
-        )
+        places = self.run([words], temperature=temperature, scaled=scaled, positions=positions, heads=heads, **parts)
         return Tagged.read_off(words, self.nouns, {place: tensor.squeeze(0) for place, tensor in places.items()})
 
     @torch.no_grad()
@@ -184,7 +182,7 @@ class Tagged:
         """Take the likeliest class of each word, and the likeliest noun for *it*."""
         classes = [CLASSES[i] for i in places["class_logits"].argmax(-1)]
         chosen = places["noun_logits"].argmax(-1)
-        refers_to = {i: nouns[chosen[i]] for i, word in enumerate(words) if word in IT}
+        refers_to = {i: nouns[int(chosen[i])] for i, word in enumerate(words) if word in IT}
         layers = [tensor for place, tensor in places.items() if place.endswith("attention.weights")]
         weights = torch.stack(layers) if layers else torch.empty(0, 0, len(words), len(words))
         return cls(words, classes, refers_to, weights, places)

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.attention import Visit, unchanged
+from qkv.attention import unchanged
 from qkv.models.grammar import Sentence, draw_from, read
 from qkv.models.repeater import Repeater, draw_sequences, repeater_scores, repeater_shape
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
@@ -23,8 +23,7 @@ from qkv.transformer import next_token_loss
 
 N_SENTENCES = 20_000
 BATCH = 128
-CHECKPOINTS = (0, 50, 100, 150, 200, 250, 300, 400, 500, 700, 1000, 1400)  # and the last step
-
+CHECKPOINTS = (0, 100, 150, 200, 225, 250, 275, 300, 350, 400, 500, 700, 1000)  # and the last step
 
 
 def sentences(part: str, n: int, seed: int) -> list[Sentence]:
@@ -70,17 +69,22 @@ def _counted(steps: int, progress: str | None) -> Iterable[int]:
 
 
 def train_tagger(
-    steps: int = 800, seed: int = 0, n_layers: int = 2, positions: bool = True, progress: str | None = None
+    steps: int = 800,
+    seed: int = 0,
+    n_layers: int = 2,
+    positions: bool = True,
+    sentences_drawn: int = N_SENTENCES,
+    progress: str | None = None,
 ) -> Tagger:
     """Train a tagger on the training part of the grammar; without positions, it never has any."""
-    drawn = sentences("training", N_SENTENCES, seed)
+    drawn = sentences("training", sentences_drawn, seed)
     generator = torch.Generator().manual_seed(seed)
     tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers)))
     ids, (true_classes, true_nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
     visit = unchanged if positions else without_positions
 
     def loss() -> Tensor:
-        chosen = torch.randint(N_SENTENCES, (BATCH,), generator=generator)
+        chosen = torch.randint(len(ids), (BATCH,), generator=generator)
         return tagger_loss(tagger, ids[chosen], true_classes[chosen], true_nouns[chosen], visit)
 
     descend(tagger, loss, steps, 1e-2, progress=progress)
@@ -93,7 +97,7 @@ def without_positions(place: str, tensor: Tensor) -> Tensor:
 
 
 def train_repeater(
-    steps: int = 2000,
+    steps: int = 1500,
     seed: int = 0,
     n_layers: int = 2,
     progress: str | None = None,
@@ -118,14 +122,16 @@ def train_repeater(
     return round_weights(repeater)
 
 
-def train_writer(steps: int = 1000, seed: int = 0, progress: str | None = None) -> Writer:
+def train_writer(
+    steps: int = 1000, seed: int = 0, sentences_drawn: int = N_SENTENCES, progress: str | None = None
+) -> Writer:
     """Train a writer to predict each next word of the training part of the grammar."""
     generator = torch.Generator().manual_seed(seed)
     writer = _seeded(seed, Writer)
-    ids = writer.vocabulary.encode(with_ends(sentences("training", N_SENTENCES, seed)))
+    ids = writer.vocabulary.encode(with_ends(sentences("training", sentences_drawn, seed)))
 
     def loss() -> Tensor:
-        batch = ids[torch.randint(N_SENTENCES, (BATCH,), generator=generator)]
+        batch = ids[torch.randint(len(ids), (BATCH,), generator=generator)]
         return writer_loss(writer, batch)
 
     descend(writer, loss, steps, 1e-2, progress=progress)
@@ -152,7 +158,7 @@ def _seeded(seed: int, make: Callable[[], Model]) -> Model:
 class Recipe:
     """Say how a model is trained, in how many steps, and how what it learned is told in a line."""
 
-    train: Callable[..., nn.Module]
+    train: Callable[..., Tagger | Repeater | Writer]
     steps: int
     tell: Callable[[Any], str]
 
@@ -186,8 +192,8 @@ RECIPES: dict[str, Recipe] = {
     "tagger-without-positions": Recipe(
         partial(train_tagger, positions=False), 800, partial(tell_tagger, positions=False)
     ),
-    "repeater": Recipe(train_repeater, 2000, tell_repeater),
-    "repeater-one-layer": Recipe(partial(train_repeater, n_layers=1), 2000, tell_repeater),
+    "repeater": Recipe(train_repeater, 1500, tell_repeater),
+    "repeater-one-layer": Recipe(partial(train_repeater, n_layers=1), 1500, tell_repeater),
     "writer": Recipe(train_writer, 1000, tell_writer),
 }
 
@@ -208,5 +214,5 @@ def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
     model = recipe.train(steps=steps, seed=seed, progress=name, **options)
     save_weights(model, out / f"{name}.safetensors")
     if during:
-        save(during, out / f"{name}-checkpoints.safetensors")
+        save(during, out / f"{name}-checkpoints.safetensors", model.shape.n_heads)
     return recipe.tell(model)

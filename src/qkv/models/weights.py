@@ -6,15 +6,28 @@ with the same numbers, and what is measured holds for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
+
+from qkv.transformer import TransformerShape
 
 FOLDER = Path(__file__).parent / "weights"
 Model = TypeVar("Model", bound=nn.Module)
+
+
+class Shaped(Protocol):
+    """A model that knows how large it is."""
+
+    @property
+    def shape(self) -> TransformerShape: ...
+
+    def state_dict(self) -> dict[str, Tensor]: ...
 
 
 def weights_file(name: str | Path) -> Path:
@@ -42,15 +55,16 @@ def round_weights(model: Model) -> Model:
     return model.half().float().eval().requires_grad_(False)
 
 
-def save_weights(model: nn.Module, path: Path) -> None:
-    """Write a model's weights as 16-bit numbers."""
-    save({place: tensor.half() for place, tensor in model.state_dict().items()}, path)
+def save_weights(model: Shaped, path: Path) -> None:
+    """Write a model's weights as 16-bit numbers, and its number of heads, which no weight tells."""
+    save({place: tensor.half() for place, tensor in model.state_dict().items()}, path, model.shape.n_heads)
 
 
-def save(tensors: dict[str, Tensor], path: Path) -> None:
+def save(tensors: dict[str, Tensor], path: Path, n_heads: int) -> None:
     """Write tensors by their names."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    path.write_bytes(to_bytes(contiguous, {"n_heads": str(n_heads)}))
 
 
 # ── in 8 bits: for many checkpoints ───────────────────────────────────────────────────────────────
@@ -76,8 +90,7 @@ def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
     if step not in (steps := checkpoint_steps(name)):
         raise ValueError(f"expected one of the steps {steps}; got {step}")
     tensors = load_file(weights_file(name))
-    state = {place: _unpack(tensors, f"step {step}.{place}") for place in model.state_dict()}
-    model.load_state_dict(state)
+    model.load_state_dict(unpack(tensors, f"step {step}", model.state_dict()))
     return model.eval().requires_grad_(False)
 
 
@@ -86,7 +99,12 @@ def checkpoint_steps(name: str | Path) -> list[int]:
     return sorted({int(place.split(".")[0].removeprefix("step ")) for place in load_file(weights_file(name))})
 
 
-def _unpack(tensors: dict[str, Tensor], place: str) -> Tensor:
+def unpack(tensors: dict[str, Tensor], prefix: str, names: Iterable[str]) -> dict[str, Tensor]:
+    """Read the weights of those names that `pack` wrote, in float32."""
+    return {name: _unpacked(tensors, f"{prefix}.{name}") for name in names}
+
+
+def _unpacked(tensors: dict[str, Tensor], place: str) -> Tensor:
     """Multiply each row of integers by its scale."""
     integers, scale = tensors[place], tensors[f"{place}.scale"]
     rows = integers.reshape(-1, integers.shape[-1]).float()

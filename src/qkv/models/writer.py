@@ -6,10 +6,14 @@ ends with the token <end>.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
+from qkv.attention import Visit, unchanged
+from qkv.cache import KVCache
 from qkv.models.grammar import LANGUAGES, Sentence, all_words
 from qkv.models.vocabulary import END, writer_vocabulary
 from qkv.transformer import Decoder, TransformerShape, generate
@@ -32,6 +36,18 @@ class Writer(Decoder):
         self.vocabulary = writer_vocabulary()
         torch.nn.init.normal_(self.embedding.tokens.weight, std=0.3)
         torch.nn.init.normal_(self.embedding.positions.table, std=0.3)
+
+    def forward(
+        self,
+        ids: Tensor,
+        caches: Sequence[KVCache] | None = None,
+        memory: Tensor | None = None,
+        memory_real: Tensor | None = None,
+        visit: Visit = unchanged,
+    ) -> Tensor:
+        """Give the logits of the next word; padding, id 0, never comes next."""
+        logits = super().forward(ids, caches, memory, memory_real, visit)
+        return logits.index_fill(-1, torch.tensor([0]), -math.inf)
 
     def write(
         self,
