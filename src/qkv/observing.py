@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 MAX_TEXT = 300  # characters of any text that comes from an answer
 MAX_ITEMS = 64  # members of a list or tuple that are looked at
+MAX_PARAMETERS = 1_000  # of an object whose layers are looked at
 MAX_DEPTH = 4
 MAX_NUMBERS = 2_000_000  # entries of a tensor
 DTYPES = (
@@ -278,18 +279,18 @@ def _observation(case: Case, left: Trace) -> Observation:
 
 def _changed(case: Case, handed: Sequence[tuple[Where, Any]]) -> Iterator[Where]:
     """Give the places whose tensors or lists are no longer what the case has there."""
-    originals: dict[Where, list[Any]] = {}
-    for where, original in _originals(case):
-        originals.setdefault(where, []).append(original)
+    expected: dict[Where, list[Any]] = {}
+    for where, original in originals(case):
+        expected.setdefault(where, []).append(original)
     for where, now in handed:
-        if not originals.get(where) or not _same(now, originals[where].pop(0)):
+        if not expected.get(where) or not _same(now, expected[where].pop(0)):
             yield where
 
 
-def _originals(case: Case) -> Iterator[tuple[Where, Any]]:
-    """Walk through what a case hands over, in the order in which it does."""
+def originals(case: Case, steps: int | None = None) -> Iterator[tuple[Where, Any]]:
+    """Walk through what a case hands over in its first steps, or in all, in the order in which it does."""
     met: set[int] = set()
-    for i, step in enumerate(case.script):
+    for i, step in enumerate(case.script[:steps]):
         places: list[tuple[int | str, Any]] = [*enumerate(step.args), *step.kwargs.items()]
         for place, value in [*places, ("on", step.on)]:
             yield from _parts(value, (i, place), met)
@@ -372,6 +373,7 @@ class _Handed:
     where: Where
     given: Any
     leaf: Tensor | None = None
+    size: int = 0  # of a list, when it was handed over
 
 
 class _Run:
@@ -417,7 +419,7 @@ class _Run:
             lacking=tuple(dict.fromkeys(self.lacking)),
             absent=tuple(self.absent),
             at_the_end=tuple((i, _read_again(came_back)) for i, came_back in self.kept) if several else (),
-            handed=tuple((handed.where, _as_it_is(handed.given)) for handed in self.handed),
+            handed=tuple((handed.where, _as_it_is(handed)) for handed in self.handed),
             generators=tuple((generator.initial_seed(), generator.get_state()) for generator in self.generators),
             random_states=(before, torch.get_rng_state()),
             gradients=None if gradients is None else tuple(gradients.items()),
@@ -454,7 +456,7 @@ class _Run:
         if isinstance(value, (list, tuple)):
             given = type(value)(self.hand_over(item, where) for item in value)
             if isinstance(given, list):
-                self.handed.append(_Handed(where, given))
+                self.handed.append(_Handed(where, given, size=len(given)))
             return given
         return value
 
@@ -489,7 +491,7 @@ class _Run:
             self.lacking.append("the object has no parameters: is it an nn.Module whose layers are attributes?")
         for name, value in wanted.items() if have else ():
             self.load_one(i, name, value, have)
-        return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_ITEMS]}
+        return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_PARAMETERS]}
 
     def load_one(self, i: int, name: str, value: Tensor, have: dict[str, nn.Parameter]) -> None:
         parameter = have.get(name)
@@ -553,9 +555,10 @@ def _read_again(came_back: Any) -> Any:
         return OtherValue("something that can no longer be read")
 
 
-def _as_it_is(given: Any) -> Any:
-    """Record what was handed over; a list that was made longer than any case's is cut, and stays longer."""
-    return [record(item) for item in given[:MAX_NUMBERS]] if isinstance(given, list) else record(given)
+def _as_it_is(handed: _Handed) -> Any:
+    """Record what was handed over; a list that was made longer is cut, and stays longer."""
+    given = handed.given
+    return [record(item) for item in given[: handed.size + 1]] if isinstance(given, list) else record(given)
 
 
 def _named(parameters: dict[str, Any]) -> str:
@@ -607,7 +610,7 @@ def record(value: Any, depth: int = 0) -> Any:
 def _record_tensor(value: Tensor) -> Any:
     with torch._C.DisableTorchFunctionSubclass():  # a subclass may answer anything when it is asked
         plain = torch.Tensor.detach(value)
-        kind, shape = str(plain.dtype).removeprefix("torch."), f"of shape {tuple(plain.shape)}"
+        kind, shape = str(plain.dtype).removeprefix("torch."), bounded(f"of shape {tuple(plain.shape)}")
         if plain.numel() > MAX_NUMBERS:
             return OtherValue(f"very large {kind} tensor", shape)
         if plain.dtype not in DTYPES:
@@ -630,7 +633,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, type):
         return "class"
     return {"function": "function", "generator": "generator", "dict": "dictionary"}.get(
-        type(value).__name__, type(value).__name__[:60]
+        type(value).__name__, bounded(type(value).__name__, 60)
     )
 
 
@@ -652,7 +655,7 @@ def safe_text(say: Callable[[], str]) -> str:
 
 
 def describe_error(error: BaseException) -> Raised:
-    types = tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object)
+    types = tuple(bounded(cls.__name__) for cls in type(error).__mro__[:MAX_ITEMS] if cls is not object)
     return Raised(types, safe_text(lambda: str(error)), _line_of(error))
 
 

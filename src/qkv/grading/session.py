@@ -1,28 +1,26 @@
 """Grade one submission: the notebook in a sandboxed session, its answers by the judge, here.
 
 The trusted half. It draws the inputs, sends them, and compares what comes back; the session sees inputs alone. What
-comes back is checked to be plain data of bounded size before anything looks into it.
+comes back is read by the one schema that fits what was asked (`replies`), before anything looks into it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from torch import Tensor
+from typing import Any, TypeVar
 
 import qkv
-from qkv.grading import sandbox
+from qkv.grading import replies, sandbox
+from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
 from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells, solution_file
-from qkv.observing import MAX_TEXT, Case, OtherValue, Raised, Trace, bounded, digest
+from qkv.observing import Case, digest
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge
 from qkv.questions.engine.question import Question
@@ -32,7 +30,11 @@ GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = 8  # times the limit of one question: what a whole notebook may take
 BEGINNINGS = 3  # of a session, each in a fresh worker
 START_SECONDS = 20.0
+SEND_SECONDS = 20.0  # in which a session has to read what it is asked
 MAX_DEFINITIONS = 5  # of one name that are tried, from the last one back
+
+
+T = TypeVar("T")
 
 
 class FaultError(Exception):
@@ -166,11 +168,11 @@ class _Attempt:
     def is_over(self) -> bool:
         return self.left <= 0
 
-    def ask(self, session: _Session, **message: Any) -> dict[str, Any]:
+    def ask(self, session: _Session, schema: Callable[[Reply], T], **message: Any) -> T:
         """Ask something of a session, in the time that is left."""
         started = time.monotonic()
         try:
-            return session.ask(max(0.05, min(self.timeout, self.left)), **message)
+            return session.ask(max(0.05, min(self.timeout, self.left)), schema, **message)
         finally:
             self.left -= session.answered - started
 
@@ -188,7 +190,7 @@ class _Attempt:
         for _ in range(BEGINNINGS):
             try:
                 session = _Session(self.grader)
-                session.ask(START_SECONDS, do="greet")
+                session.ask(START_SECONDS, replies.greeting, do="greet")
                 return session
             except CrashError as crash:
                 why = str(crash)
@@ -204,8 +206,9 @@ class _Attempt:
             if number in self.skipped or not source.strip():
                 continue
             try:
-                said = self.ask(session, do="cell", source=source, number=number, names=names)
-                self.errors[number] = str(said.get("error", ""))[:MAX_TEXT]
+                self.errors[number] = self.ask(
+                    session, replies.cell_error, do="cell", source=source, number=number, names=names
+                )
             except CrashError as crash:
                 self.skipped.add(number)
                 self.errors[number] = str(crash)
@@ -245,26 +248,24 @@ class _Attempt:
         """The verdict on one definition, and whether there are earlier ones."""
         cases = self.grader.cases_of(question)
         wants_class = cases[0].script[0].act == "make"
-        said = self.ask(
-            session, do="observe", name=question.name, back=back, wants_class=wants_class, cases=cases,
-            gradients=question.gradients,
+        seen = self.ask(
+            session, lambda reply: replies.observed(reply, cases, question.gradients), do="observe", name=question.name,
+            back=back, wants_class=wants_class, cases=cases, gradients=question.gradients,
         )  # fmt: skip
-        return self.verdict_on(question, cases, said), bool(said.get("earlier"))
+        return self.verdict_on(question, cases, seen), seen.earlier > 0
 
-    def verdict_on(self, question: Question, cases: list[Case], said: dict[str, Any]) -> Verdict:
-        kind = said.get("kind")
-        if kind == "missing":
+    def verdict_on(self, question: Question, cases: list[Case], observed: replies.Observed) -> Verdict:
+        if observed.kind == "missing":
             return Verdict("not attempted", self.missing(question))
-        if kind == "object":
-            seen = describe(_plain(said.get("seen")))
+        if observed.kind == "object":
+            seen = describe(observed.seen)
             wanted = "class" if cases[0].script[0].act == "make" else "function"
             return Verdict("failed", f"`{question.name}` is {seen}, where a {wanted} was expected. Was it called?")
-        if said.get("stopped"):
+        if observed.kind == "stopped":
             text = f"It took more than {self.timeout:g} seconds and was stopped. Is there a loop that does not end?"
             return Verdict("error", text)
-        observations = digest(cases, *(_traces(said.get(run), cases) for run in ("first", "again")))
         try:
-            return judge(question, cases, observations)
+            return judge(question, cases, digest(cases, observed.first, observed.again))
         except Exception as error:
             raise FaultError(f"question {question.id} could not be judged: {type(error).__name__}: {error}") from error
 
@@ -284,28 +285,29 @@ class _Session:
         self.answered = 0.0  # when it last answered, or was found not to
         self.ended = ""
 
-    def ask(self, seconds: float, **message: Any) -> dict[str, Any]:
-        """Ask for something that may take this long, and give the reply.
+    def ask(self, seconds: float, schema: Callable[[Reply], T], **message: Any) -> T:
+        """Ask for something that may take this long, and read the reply.
 
         Raises:
-            CrashError: there is none, or what came is not one.
+            CrashError: there is none, or what came does not fit.
         """
         self.number += 1
         try:
-            wire.send(self.channel, {"id": self.number, "seconds": seconds, **message})
+            wire.send(self.channel, {"id": self.number, "seconds": seconds, **message}, SEND_SECONDS)
             try:
-                reply = wire.receive(self.channel, seconds + GRACE)
+                frame = wire.receive_frame(self.channel, seconds + GRACE)
             finally:
                 self.answered = time.monotonic()
         except TimeoutError:
             raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
         except wire.EndedError:
             raise CrashError(self.end()) from None
-        except wire.WireError as error:
-            raise CrashError(self.end(f"its reply was not one ({bounded(str(error), 80)})")) from None
-        if not isinstance(reply, dict) or reply.get("id") != self.number:
-            raise CrashError(self.end("its reply was not one"))
-        return reply
+        except wire.WireError:
+            raise CrashError(self.end("its reply was not one")) from None
+        try:
+            return replies.read(frame, self.number, schema)
+        except replies.ReplyError:
+            raise CrashError(self.end("its reply was not one")) from None
 
     def end(self, why: str = "") -> str:
         """End it after a failure, and say why: that, or how the worker saw it end."""
@@ -316,97 +318,6 @@ class _Session:
     def close(self) -> None:
         if not self.ended:
             self.ended = self.grader.close(self.channel, ask_how=False)
-
-
-# ── what came back ────────────────────────────────────────────────────────────────────────────────
-
-
-def _traces(value: Any, cases: Sequence[Case]) -> list[Trace]:
-    if not isinstance(value, list) or len(value) != len(cases):
-        raise CrashError("its reply was not one")
-    return [_trace(one, case) for one, case in zip(value, cases, strict=True)]
-
-
-def _trace(value: Any, case: Case) -> Trace:
-    """Take a trace apart, and put together what of it is plain and fits its case.
-
-    Raises:
-        CrashError: it is no trace.
-    """
-    try:
-        steps = len(case.script)
-        results = tuple(_plain(result) for result in value.results)
-        at_the_end = tuple((int(i), _plain(seen)) for i, seen in value.at_the_end)
-        if (
-            not isinstance(value, Trace)
-            or len(results) > steps
-            or any(not 0 <= i < len(results) for i, _ in at_the_end)
-        ):
-            raise CrashError("its reply was not one")
-        if len(results) < steps and value.raised is None:
-            raise CrashError("its reply was not one")
-        return Trace(
-            results=results,
-            raised=_raised(value.raised),
-            lacking=tuple(_text(text) for text in value.lacking),
-            absent=tuple(_text(text) for text in value.absent),
-            at_the_end=at_the_end,
-            handed=tuple((_where(where), _plain(now)) for where, now in value.handed),
-            generators=tuple((int(seed), _tensor(state)) for seed, state in value.generators),
-            random_states=tuple(_tensor(state) for state in value.random_states),
-            gradients=None if value.gradients is None else tuple(
-                (_where(where), None if gradient is None else _tensor(gradient)) for where, gradient in value.gradients
-            ),
-            gradient_raised=_raised(value.gradient_raised),
-            printed=_text(value.printed),
-            seconds=_seconds(value.seconds),
-        )  # fmt: skip
-    except Exception:  # it comes from a stranger, and whatever is wrong with it is not ours
-        raise CrashError("its reply was not one") from None
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    if value is None or type(value) in (bool, int, float) or isinstance(value, Tensor):
-        return value
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, OtherValue):
-        return OtherValue(_text(value.kind), _text(value.text), None if value.tensor is None else _tensor(value.tensor))
-    if depth > 6:
-        raise ValueError
-    if isinstance(value, (list, tuple)):
-        return type(value)(_plain(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        return {_text(key): _plain(item, depth + 1) for key, item in value.items()}
-    raise TypeError
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return bounded(value, MAX_TEXT)
-
-
-def _tensor(value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise TypeError
-    return value
-
-
-def _raised(value: Any) -> Raised | None:
-    if value is None:
-        return None
-    types = tuple(_text(name) for name in value.types)
-    return Raised(types or ("Exception",), _text(value.text), _text(value.line))
-
-
-def _where(value: Any) -> tuple[int, int | str]:
-    step, place = value
-    return int(step), place if type(place) is int else _text(place)
-
-
-def _seconds(value: Any) -> float:
-    return float(value) if type(value) in (int, float) and math.isfinite(value) else 0.0
 
 
 # ── results ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,10 +1,11 @@
 """What crosses between a grader and its worker: plain data in frames, never pickled objects.
 
 A frame is its length (8 bytes, big-endian), the length of a JSON text (4 bytes), that text, and then the bytes of
-tensors that it refers to. Decoding makes numbers, texts, lists, tuples, dictionaries, tensors of a few dtypes and the
-classes named in `PLAIN`; anything else, or anything larger than the frame says, is a `WireError`.
+tensors that it refers to: numbers, texts, lists, tuples, dictionaries, tensors of a few dtypes and the classes named in
+`PLAIN`.
 
-Both sides use this file, and the worker's side is not trusted: it imports torch and `observing`, nothing of the course.
+Both sides use this file. The worker decodes whatever its grader sends. The grader decodes nothing: what a worker sends
+is opened here, and read by the one schema that fits what was asked (`replies`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import socket
 import textwrap
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -30,8 +31,8 @@ except ImportError:  # in the sandbox, where the package is not
 
 MAX_FRAME = 64 * 2**20  # bytes
 MAX_JSON = 4 * 2**20  # of these, what is not tensors
-MAX_DEPTH = 24
 MAX_PARTS = 200_000  # values in one frame
+MAX_AXES = 16  # of a tensor
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
 PLAIN: dict[str, type] = {
     cls.__name__: cls
@@ -50,31 +51,44 @@ class EndedError(Exception):
 # ── frames ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def send(channel: socket.socket, message: Any) -> None:
+def send(channel: socket.socket, message: Any, seconds: float | None = None) -> None:
     """Send one message.
 
     Raises:
+        TimeoutError: the other side did not read it within that time.
         EndedError: nobody is there to read it.
     """
+    channel.settimeout(seconds)
     try:
         channel.sendall(encode(message))
-    except (BrokenPipeError, ConnectionError):
+    except ConnectionError:
         raise EndedError from None
+    finally:
+        channel.settimeout(None)
 
 
-def receive(channel: socket.socket, seconds: float | None = None) -> Any:
-    """Wait for one message.
+def receive(channel: socket.socket) -> Any:
+    """Wait for one message of the grader, and decode it.
+
+    Raises:
+        EndedError: the other side is gone.
+    """
+    return decode(receive_frame(channel))
+
+
+def receive_frame(channel: socket.socket, seconds: float | None = None) -> bytearray:
+    """Wait for one message, and give its frame without the first length.
 
     Raises:
         TimeoutError: it was not there, whole, within that time.
         EndedError: the other side is gone.
-        WireError: it is no message.
+        WireError: it is larger than a frame may be.
     """
     until = None if seconds is None else time.monotonic() + seconds
     size = int.from_bytes(_exactly(channel, 8, until), "big")
     if not 4 <= size <= MAX_FRAME:
         raise WireError(f"a frame of {size} bytes")
-    return decode(_exactly(channel, size, until))
+    return _exactly(channel, size, until)
 
 
 def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearray:
@@ -105,22 +119,42 @@ def encode(message: Any) -> bytes:
     return len(body).to_bytes(8, "big") + body
 
 
-def decode(frame: bytes | bytearray) -> Any:
-    """Turn a frame, without its first length, into plain data.
+def opened(frame: bytes | bytearray) -> tuple[Any, memoryview]:
+    """Take the values of a frame, as JSON has them, and the bytes of its tensors.
 
     Raises:
-        WireError: it is not one.
+        WireError: it is not a frame, or has too many values.
     """
     size = int.from_bytes(frame[:4], "big")
-    if size > MAX_JSON:
+    text = bytes(frame[4 : 4 + size])
+    if size > MAX_JSON or len(text) != size:
         raise WireError(f"{size} bytes of JSON")
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_PARTS:
+        raise WireError("too many values")
     try:
-        tree = json.loads(bytes(frame[4 : 4 + size]))
-        return _Decoder(memoryview(frame)[4 + size :]).value(tree)
-    except WireError:
-        raise
-    except Exception as error:  # it comes from a stranger, and whatever is wrong with it is not ours
+        return json.loads(text), memoryview(frame)[4 + size :]
+    except (ValueError, RecursionError) as error:
         raise WireError(f"{type(error).__name__}: {error}") from None
+
+
+def tensor_of(raw: bytes | bytearray | memoryview, dtype: torch.dtype, shape: Sequence[int]) -> Tensor:
+    """Make a tensor of its bytes.
+
+    Raises:
+        WireError: a truth value is neither 0 nor 1.
+    """
+    if not len(raw):
+        return torch.empty(tuple(shape), dtype=dtype)
+    flat = torch.frombuffer(bytearray(raw), dtype=torch.uint8)
+    if dtype is torch.bool and int(flat.max()) > 1:
+        raise WireError("a truth value that is neither")
+    return flat.view(dtype).reshape(tuple(shape))
+
+
+def decode(frame: bytes | bytearray) -> Any:
+    """Turn a frame of the grader's, without its first length, into plain data."""
+    tree, blob = opened(frame)
+    return _Decoder(blob).value(tree)
 
 
 class _Encoder:
@@ -169,28 +203,22 @@ class _Decoder:
         self.blob = blob
         self.at = 0
         self.shared: list[Any] = []
-        self.parts = 0
 
-    def value(self, tree: Any, depth: int = 0) -> Any:
-        self.parts += 1
-        if depth > MAX_DEPTH or self.parts > MAX_PARTS:
-            raise WireError("too many values")
+    def value(self, tree: Any) -> Any:
         if not isinstance(tree, list):
-            if isinstance(tree, dict):
-                raise WireError("a JSON object")
             return tree
         kind, *rest = tree
         if kind == "tensor":
             return self.tensor(*rest)
         if kind == "dict":
-            return {str(key): self.value(item, depth + 1) for key, item in rest}
+            return {key: self.value(item) for key, item in rest}
         if kind == "same":
             return self.shared[rest[0]]
         if kind == "Seeded":
             return self.keep(observing.Seeded(int(rest[0])))
         if kind == "Provided":
-            return self.keep(self.provided(rest[0], rest[1], self.value(rest[2], depth + 1)))
-        items = [self.value(item, depth + 1) for item in rest]
+            return self.keep(observing.Provided(make_from_source(rest[0], rest[1]), self.value(rest[2])))
+        items = [self.value(item) for item in rest]
         if kind == "list":
             return items
         return tuple(items) if kind == "tuple" else PLAIN[kind](*items)
@@ -199,33 +227,14 @@ class _Decoder:
         self.shared.append(value)
         return value
 
-    def provided(self, name: str, source: str, args: tuple[Any, ...]) -> Any:
-        return observing.Provided(made_from(name, source), args)
-
     def tensor(self, kind: str, *shape: int) -> Tensor:
-        if not all(type(size) is int and 0 <= size < 2**31 for size in shape) or len(shape) > 16:
-            raise WireError("a shape that no tensor has")
         dtype = DTYPES[kind]
-        size = math.prod(shape) * dtype.itemsize
-        raw = self.blob[self.at : self.at + size]
-        self.at += size
-        if dtype is torch.bool and size and max(raw) > 1:
-            raise WireError("a truth value that is neither")
-        if not size:
-            return torch.empty(shape, dtype=dtype)
-        return torch.frombuffer(bytearray(raw), dtype=dtype).reshape(shape)
-
-
-def refuse_code(name: str, source: str) -> Callable[..., Any]:
-    raise WireError("code")
-
-
-# The grader sends the source of the objects that answers are handed; only the worker may make them.
-made_from: Callable[[str, str], Callable[..., Any]] = refuse_code
+        start, self.at = self.at, self.at + math.prod(shape) * dtype.itemsize
+        return tensor_of(self.blob[start : self.at], dtype, shape)
 
 
 def make_from_source(name: str, source: str) -> Callable[..., Any]:
-    """Make a class or function, written with torch alone, from its source. For the worker, in the sandbox."""
+    """Make a class or function, written with torch alone, of the source that the grader sent: only in the sandbox."""
     module = types.ModuleType("provided")
     vars(module).update(torch=torch, Tensor=Tensor)
     exec("from __future__ import annotations\n" + source, vars(module))

@@ -279,7 +279,6 @@ class Session:
         self.main = types.ModuleType("__main__")
         self.definitions: dict[str, list[Any]] = {}
         sys.modules["__main__"] = self.main
-        wire.made_from = wire.make_from_source
         install_stand_in()
         vars(self.main).update(get_ipython=lambda: Shell(vars(self.main)), display=lambda *_, **__: None)
 
@@ -322,7 +321,7 @@ class Session:
         answer = made[-1 - asked["back"]]
         found = {"kind": "callable", "earlier": len(made) - 1 - asked["back"]}
         if not callable(answer) or (asked["wants_class"] and isinstance(answer, torch.nn.Module)):
-            seen = type(answer).__name__[:60] if callable(answer) else observing.record(answer)
+            seen = observing.bounded(type(answer).__name__, 60) if callable(answer) else observing.record(answer)
             return {**found, "kind": "object", "seen": seen}
         try:
             with at_most(asked["seconds"]):
