@@ -1,0 +1,258 @@
+"""What cheaper attention gives up, and what it saves: the table of chapter 10, made anew.
+
+python benchmarks/variants.py                  n from 128 to 16,384, some minutes
+python benchmarks/variants.py --max-n 1024     a short look
+python benchmarks/variants.py --json out.json  the same numbers, for a figure
+
+One head of 64 features, both ways, in float32, on the GPU where there is one. Each variant meets the same inputs:
+random ones, local ones (a token's neighbours matter) and a needle (for the last token, one far away matters). Its
+error is |out − full| / |full|, over all tokens, and over the last token for the needle; full is torch's own attention.
+Multiply-adds and the largest tensor are counted. Time is measured: the fastest of several runs, after three for the
+errors. A case that needs more than half of the free memory is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from tqdm import tqdm
+
+from qkv import cheaper
+from qkv.attention import attention
+from qkv.cache import kv_cache_bytes
+from qkv.cheaper import Cost
+
+D = 64
+WINDOW, STEP, RANK, FEATURES, BUCKET, BLOCK = 64, 4, 64, 256, 64, 256
+LIVE = 4  # tensors of the largest size that stand at once in full attention: scores, shifted, powers, weights
+
+Inputs = tuple[Tensor, Tensor, Tensor]
+
+
+class Variant(NamedTuple):
+    """A way to attend, for one n: what runs, and its cost, which may depend on the inputs."""
+
+    run: Callable[[Tensor, Tensor, Tensor], Tensor]
+    cost: Callable[[Tensor, Tensor], Cost]
+
+
+@dataclass
+class Row:
+    """One line of the table. Where a case is left out, its time and errors are None."""
+
+    variant: str
+    n: int
+    multiply_adds: int
+    largest: int
+    random: float | None = None
+    local: float | None = None
+    needle: float | None = None
+    milliseconds: float | None = None
+
+
+# ── inputs ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def random_inputs(n: int, generator: torch.Generator) -> Inputs:
+    """Everything independent, of variance 1: full attention spreads over all tokens."""
+    q, k, v = torch.randn(3, n, D, generator=generator).unbind()
+    return q, k, v
+
+
+def local_inputs(n: int, generator: torch.Generator) -> Inputs:
+    """Keys that change slowly along the text, and queries like them: tokens within about 8 matter."""
+    speeds, phases = torch.randn(D, generator=generator) / 8, 2 * math.pi * torch.rand(D, generator=generator)
+    k = math.sqrt(2) * (torch.arange(n)[:, None] * speeds + phases).cos()
+    return 2 * k, k, torch.randn(n, D, generator=generator)
+
+
+def needle_inputs(n: int, generator: torch.Generator) -> Inputs:
+    """Random, but the last query asks for one key in the first tenth: its score is about 20."""
+    q, k, v = random_inputs(n, generator)
+    q[-1] = 2.5 * k[n // 10]
+    return q, k, v
+
+
+KINDS = {"random": random_inputs, "local": local_inputs, "needle": needle_inputs}
+
+
+# ── variants ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def counted(cost: Cost) -> Callable[[Tensor, Tensor], Cost]:
+    """A cost that the inputs do not change."""
+    return lambda q, k: cost
+
+
+def variants(n: int, device: str) -> dict[str, Variant]:
+    """Every variant for one n, with the random draws that it needs."""
+    generator = torch.Generator().manual_seed(n)
+    height = 2 ** (int(math.log2(n)) // 2)
+    n_buckets = max(2, n // BUCKET)
+    rotations = torch.randn(D, n_buckets // 2, generator=generator).to(device)
+    directions = cheaper.orthogonal_directions(FEATURES, D, generator).float().to(device)
+    rank = min(RANK, n)
+    pooling = (
+        torch.eye(rank).repeat_interleave(n // rank, dim=1).to(device) * rank / n
+    )  # untrained: means of neighbours
+
+    def hash_cost(q: Tensor, k: Tensor) -> Cost:
+        buckets = cheaper.hash_buckets(q, rotations), cheaper.hash_buckets(k, rotations)
+        return cheaper.hash_cost(*buckets, D, D, n_buckets)
+
+    both_ways = {"window": WINDOW, "causal": False}
+    return {
+        "full": Variant(lambda *x: attention(*x)[0], counted(cheaper.full_cost(n, D, D))),
+        f"blockwise, blocks of {BLOCK}": Variant(
+            lambda *x: cheaper.blockwise_attention(*x, BLOCK), counted(cheaper.blockwise_cost(n, D, D, BLOCK))
+        ),
+        "torch's own (fused)": Variant(fused, counted(cheaper.blockwise_cost(n, D, D, D))),
+        f"window of {WINDOW}": Variant(
+            lambda *x: cheaper.window_attention(*x, **both_ways), counted(cheaper.window_cost(n, D, D, **both_ways))
+        ),
+        f"window of {WINDOW}, 4 global": Variant(
+            lambda *x: cheaper.window_attention(*x, n_global=4, **both_ways),
+            counted(cheaper.window_cost(n, D, D, n_global=4, **both_ways)),
+        ),
+        f"dilated, {WINDOW} by {STEP}": Variant(
+            lambda *x: cheaper.dilated_attention(*x, step=STEP, **both_ways),
+            counted(cheaper.dilated_cost(n, D, D, step=STEP, **both_ways)),
+        ),
+        "axial, rows": Variant(
+            lambda *x: cheaper.axial_attention(*x, height, 1), counted(cheaper.axial_cost(height, n // height, D, D, 1))
+        ),
+        f"low rank, {RANK}": Variant(
+            lambda *x: cheaper.low_rank_attention(*x, pooling, pooling), counted(cheaper.low_rank_cost(n, D, D, rank))
+        ),
+        "linear, elu + 1": Variant(
+            lambda *x: cheaper.linear_attention(*x, cheaper.elu_features), counted(cheaper.linear_cost(n, D, D))
+        ),
+        f"random features, {FEATURES}": Variant(
+            lambda *x: cheaper.linear_attention(*x, cheaper.random_features(directions)),
+            counted(cheaper.random_features_cost(n, D, D, FEATURES)),
+        ),
+        f"hashing, buckets of {BUCKET}": Variant(lambda *x: cheaper.hash_attention(*x, rotations), hash_cost),
+    }
+
+
+def fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """torch's attention, which holds no n × n either; what it forms is its own affair."""
+    return F.scaled_dot_product_attention(q[None, None], k[None, None], v[None, None])[0, 0]
+
+
+# ── measuring ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def free_bytes(device: str) -> int:
+    """Memory that is free now."""
+    if device == "cuda":
+        return torch.cuda.mem_get_info()[0]
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def relative_error(seen: Tensor, full: Tensor) -> float:
+    return float((seen - full).norm() / full.norm())
+
+
+def best_time(run: Callable[[], Tensor], device: str, seconds: float) -> float:
+    """The milliseconds of the fastest run, of up to 100 that fit into the time; a slow case runs once."""
+    times: list[float] = []
+    while not times or (sum(times) < seconds and len(times) < 100):
+        start = time.perf_counter()
+        run()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return 1000 * min(times)
+
+
+def measure(name: str, variant: Variant, n: int, inputs: dict[str, Inputs], device: str, seconds: float) -> Row:
+    """One line: costs always, errors and time where they fit into memory."""
+    q, k, v = inputs["random"]
+    cost = variant.cost(q, k)
+    row = Row(name, n, cost.multiply_adds, cost.largest)
+    if LIVE * 4 * cost.largest > free_bytes(device) / 2:
+        return row
+    for kind, x in inputs.items():
+        tokens = slice(-1, None) if kind == "needle" else slice(None)
+        setattr(row, kind, relative_error(variant.run(*x)[tokens], fused(*x)[tokens]))
+    row.milliseconds = best_time(lambda: variant.run(q, k, v), device, seconds)
+    return row
+
+
+def rows(sizes: list[int], device: str, seconds: float) -> Iterator[Row]:
+    """Every variant at every n; the seconds are for timing, shared out evenly."""
+    for n in sizes:
+        generator = torch.Generator().manual_seed(7)
+        inputs: dict[str, Inputs] = {}
+        for kind, make in KINDS.items():
+            q, k, v = make(n, generator)
+            inputs[kind] = q.to(device), k.to(device), v.to(device)
+        cases = variants(n, device)
+        for name, variant in cases.items():
+            yield measure(name, variant, n, inputs, device, seconds / (len(cases) * len(sizes)))
+
+
+# ── what is printed ───────────────────────────────────────────────────────────────────────────────
+
+
+def shown(number: float | None, form: str) -> str:
+    return "—" if number is None else format(number, form)
+
+
+HEADING = f"{'':<26}{'random':>10}{'local':>9}{'needle':>9}{'multiply-adds':>18}{'largest tensor':>16}{'time, ms':>12}"
+
+
+def line(row: Row) -> str:
+    """A row as it is printed, under its n where a new one begins."""
+    errors = f"{shown(row.random, '.1e'):>10}{shown(row.local, '.1e'):>9}{shown(row.needle, '.1e'):>9}"
+    costs = f"{row.multiply_adds:>18,}{row.largest:>16,}{shown(row.milliseconds, ',.2f'):>12}"
+    return (f"n = {row.n:,}\n" if row.variant == "full" else "") + f"  {row.variant:<24}{errors}{costs}"
+
+
+def print_caches() -> None:
+    """Grouped and latent keys save neither scores nor arithmetic, but numbers in a cache."""
+    cached = {"32 key heads": 32, "grouped, 8": 8, "one": 1}
+    numbers = {name: kv_cache_bytes(1, heads, 128, 1, bytes_per_value=1) for name, heads in cached.items()}
+    numbers["latent of 512"] = 512
+    listed = ", ".join(f"{name}: {count:,}" for name, count in numbers.items())
+    print(f"Numbers in a cache, for a token and a layer of 32 heads of 128: {listed}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--max-n", type=int, default=16384, metavar="N", help="the longest sequence; default: 16384")
+    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="for timing, in all; default: 60")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table there too")
+    parser.add_argument("--cpu", action="store_true", help="leave the GPU alone")
+    asked = parser.parse_args()
+    if asked.max_n < 128:
+        parser.error("--max-n: the shortest sequence has 128 tokens")
+    device = "cuda" if torch.cuda.is_available() and not asked.cpu else "cpu"
+    sizes = [2**power for power in range(7, int(math.log2(asked.max_n)) + 1)]
+    where = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} threads"
+    print(f"torch {torch.__version__}, {where}, float32, {D} features\n{HEADING}", flush=True)
+    table: list[Row] = []
+    with torch.no_grad(), tqdm(total=len(sizes) * len(variants(128, "cpu")), unit="case", leave=False) as bar:
+        for row in rows(sizes, device, asked.seconds):
+            table.append(row)
+            bar.write(line(row))
+            bar.update()
+    print_caches()
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(row) for row in table], indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
