@@ -39,6 +39,7 @@ async function bundle(contents, loader, format) {
     charset: "ascii",
     format,
     legalComments: "none",
+    loader: { ".safetensors": "binary" }, // trained weights come along as bytes
     logLevel: "warning",
     metafile: true,
     minify: true,

@@ -10,15 +10,22 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 JS = ROOT / "src" / "qkv" / "widgets" / "js"
+MODELS = ROOT / "src" / "qkv" / "models"
 SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 # JSON has no infinity: it travels under its JavaScript name.
 SERVER = f"""
+import {{ readFileSync }} from "node:fs";
 import {{ createInterface }} from "node:readline";
 import * as maths from "{(JS / "maths.js").as_uri()}";
+import * as taggers from "{(JS / "tagger.js").as_uri()}";
+import {{ Grammar }} from "{(JS / "grammar.js").as_uri()}";
 import {{ num }} from "{(JS / "numbers.js").as_uri()}";
 import {{ Model }} from "{(ROOT / "book" / "static" / "host.js").as_uri()}";
 
+const grammar = new Grammar(JSON.parse(readFileSync("{MODELS / "grammar.json"}", "utf8")));
+const weights = (name) => readFileSync(`{MODELS / "weights"}/${{name}}.safetensors`);
+const tagger = (name) => taggers.makeTagger(weights(name), grammar);
 const special = {json.dumps(list(SPECIAL))};
 const revive = (_, value) => (special.includes(value) ? Number(value) : value);
 const plain = (_, value) =>
@@ -35,7 +42,7 @@ for await (const line of createInterface({{ input: process.stdin }})) {{
 
 
 def node(body: str, data: Any = None) -> Any:
-    """The result of a JavaScript function of `data`, written over `maths`, `num` and the host's `Model`."""
+    """The result of a JavaScript function of `data`, over what SERVER imports and defines."""
     server = _server()
     assert server.stdin is not None
     assert server.stdout is not None

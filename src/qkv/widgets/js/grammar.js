@@ -1,0 +1,223 @@
+/* The grammar of the tagger's sentences, in JavaScript: qkv.models.grammar, over the same grammar.json. */
+
+import { randomIntegers } from "./maths.js";
+
+const OFTEN = 0.4;
+const ONE_IN = 8;
+const LANGUAGES = ["english", "chinese"];
+const PUNCTUATION = /[.,;:!?"，。；：！？、「」]/g;
+
+/** Everything that can be asked of a grammar. A sentence is { language, words, classes, it, noun, refersTo }. */
+export class Grammar {
+  constructor(data) {
+    this.data = data;
+    this.classes = data.classes;
+    this.words = LANGUAGES.flatMap((language) => this.wordsOf(language));
+    this.nouns = LANGUAGES.flatMap((language) => data[language].nouns);
+    this.spelled = new Map(this.words.map((word) => [word.toLowerCase(), word]));
+    this.longestFirst = [...this.spelled.keys()].sort((a, b) => b.length - a.length);
+  }
+
+  /** Every word of a language, sorted: the order of the tagger's ids. */
+  wordsOf(language) {
+    const slots = this.data[language].templates.flatMap(({ slots }) => slots);
+    return [...new Set(slots.flatMap((slot) => this.slotForms(language, slot)))].sort();
+  }
+
+  slotWords(language, slot) {
+    const { nouns, acts } = this.data[language];
+    if (slot.words) return slot.words;
+    if (slot.class === "noun") return nouns;
+    if (slot.role === "act") return Object.keys(acts);
+    return [...new Set(Object.values(acts).flatMap(({ actor, other }) => [...actor, ...other]))];
+  }
+
+  /** The words that may stand in a slot, in all their forms: a, an. */
+  slotForms(language, slot) {
+    const { agreement } = this.data[language];
+    return this.slotWords(language, slot).flatMap((word) => [word, ...Object.keys(agreement[word] ?? {})]);
+  }
+
+  /** Each word in the form that the next noun, or a word before that noun, asks for: a owl → an owl. */
+  agree(language, words) {
+    const { agreement, nouns } = this.data[language];
+    const plainForm = new Map(
+      Object.entries(agreement).flatMap(([plain, forms]) => Object.keys(forms).map((form) => [form, plain])),
+    );
+    const plain = words.map((word) => plainForm.get(word) ?? word);
+    return plain.map((word, i) => {
+      if (!(word in agreement)) return word;
+      for (const later of plain.slice(i + 1)) {
+        const form = Object.entries(agreement[word]).find(([, askedBy]) => askedBy.includes(later));
+        if (form) return form[0];
+        if (nouns.includes(later)) break;
+      }
+      return word;
+    });
+  }
+
+  /** Cut a text into known words, without punctuation: { words }, or { unknown } where a word is not known. */
+  split(text) {
+    const words = [];
+    for (const piece of text.replace(PUNCTUATION, " ").split(/\s+/).filter(Boolean)) {
+      let rest = piece.toLowerCase();
+      if (/^[\0-\x7f]*$/.test(rest)) {
+        if (!this.spelled.has(rest)) return { unknown: piece };
+        words.push(this.spelled.get(rest));
+        continue;
+      }
+      while (rest) {
+        const found = this.longestFirst.find((word) => rest.startsWith(word));
+        if (!found) return { unknown: this.untilKnown(rest) };
+        words.push(this.spelled.get(found));
+        rest = rest.slice(found.length);
+      }
+    }
+    return { words };
+  }
+
+  untilKnown(rest) {
+    let end = 1;
+    while (end < rest.length && !this.longestFirst.some((word) => rest.startsWith(word, end))) end += 1;
+    return rest.slice(0, end);
+  }
+
+  /* ---- what is true of words */
+
+  /** The sentence of these words; null where the grammar does not know it. */
+  read(words) {
+    for (const language of LANGUAGES) {
+      for (const { slots } of this.data[language].templates) {
+        const fitting = this.fit(language, slots, words);
+        if (fitting) return this.sentence(language, fitting, words);
+      }
+    }
+    return null;
+  }
+
+  /** The slot of each word; null where the words do not fit the slots. */
+  fit(language, [first, ...rest], words) {
+    if (!first) return words.length ? null : [];
+    if (words.length && this.slotForms(language, first).includes(words[0])) {
+      const later = this.fit(language, rest, words.slice(1));
+      if (later) return [first, ...later];
+    }
+    return "share" in first ? this.fit(language, rest, words) : null;
+  }
+
+  sentence(language, slots, words) {
+    const at = Object.fromEntries(slots.flatMap(({ role }, i) => (role ? [[role, i]] : [])));
+    const act = this.data[language].acts[words[at.act]];
+    const side = act && ["actor", "other"].find((name) => act[name].includes(words[at.reason]));
+    const [it, noun] = [at.it ?? null, side ? at[side] : null];
+    return {
+      language,
+      words,
+      classes: slots.map((slot) => slot.class),
+      it,
+      noun,
+      refersTo: new Map(side ? [[it, words[noun]]] : []),
+    };
+  }
+
+  /** "training", "new" or "combination": as in Python. */
+  partOf({ language, words, classes, noun }) {
+    const combinations = [];
+    if (noun !== null) {
+      combinations.push(words.filter((_, i) => classes[i] === "noun").sort());
+      const act = words.find((word) => word in this.data[language].acts);
+      combinations.push([words[noun], act, words[words.length - 1]]);
+    }
+    if (combinations.some(keptOut)) return "combination";
+    return keptOut(words) ? "new" : "training";
+  }
+
+  /* ---- drawing, changing, completing */
+
+  /** `count` sentences of a part, the same ones for the same seed; in one language where it is named. */
+  draw(part, count, seed, language = null) {
+    const next = randomIntegers(seed);
+    const uniform = () => next() / 2 ** 32;
+    const sentences = [];
+    while (sentences.length < count) {
+      const sentence = this.drawOne(uniform, language ?? pick(uniform, LANGUAGES));
+      if (this.partOf(sentence) === part) sentences.push(sentence);
+    }
+    return sentences;
+  }
+
+  drawOne(uniform, language) {
+    const { acts, nouns, templates } = this.data[language];
+    const template = pickByShare(uniform, templates);
+    const act = pick(uniform, Object.keys(acts));
+    const actor = pick(uniform, nouns);
+    const other = pick(
+      uniform,
+      nouns.filter((noun) => noun !== actor),
+    );
+    const roles = { act, actor, other, reason: pick(uniform, acts[act][pick(uniform, ["actor", "other"])]) };
+    const slots = template.slots.filter(({ share = 1 }) => uniform() < share);
+    const words = slots.map((slot) => {
+      if (slot.role in roles) return roles[slot.role];
+      return slot.often && uniform() < OFTEN ? slot.often : pick(uniform, this.slotWords(language, slot));
+    });
+    return this.sentence(language, slots, this.agree(language, words));
+  }
+
+  /** The words that may stand in place i of a sentence instead, in their plain forms; of reasons, those that go with the verb. */
+  alternatives(words, i) {
+    const language = LANGUAGES.find((name) => this.wordsOf(name).includes(words[0]));
+    for (const { slots } of language ? this.data[language].templates : []) {
+      const slot = this.fit(language, slots, words)?.[i];
+      if (!slot) continue;
+      if (slot.role !== "reason") return this.slotWords(language, slot);
+      const act = words.map((word) => this.data[language].acts[word]).find(Boolean);
+      return [...act.actor, ...act.other];
+    }
+    return [];
+  }
+
+  /** The sentence's words with another word in place i, all of them in the forms that fit. */
+  replace(words, i, word) {
+    const language = LANGUAGES.find((name) => this.wordsOf(name).includes(word));
+    return this.agree(
+      language,
+      words.map((old, at) => (at === i ? word : old)),
+    );
+  }
+
+  /** The words that may come next after the first words of a sentence; all of them, sorted by language, after none. */
+  next(words) {
+    const found = LANGUAGES.flatMap((language) =>
+      this.data[language].templates.flatMap(({ slots }) => this.after(language, slots, words)),
+    );
+    return [...new Set(found)];
+  }
+
+  after(language, [first, ...rest], words) {
+    if (!first) return [];
+    const forms = this.slotForms(language, first);
+    const skipped = "share" in first ? this.after(language, rest, words) : [];
+    if (!words.length) return [...forms, ...skipped];
+    return [...(forms.includes(words[0]) ? this.after(language, rest, words.slice(1)) : []), ...skipped];
+  }
+}
+
+const pick = (uniform, list) => list[Math.floor(uniform() * list.length)];
+
+/** One of the templates, each as often as its share says; the shares sum to 1. */
+function pickByShare(uniform, templates) {
+  let left = uniform();
+  for (const template of templates) {
+    left -= template.share;
+    if (left < 0) return template;
+  }
+  return templates[templates.length - 1];
+}
+
+/** One in eight, always the same ones: FNV-1a over the words' letters, its upper half. */
+function keptOut(words) {
+  let number = 2166136261;
+  for (const letter of words.join(" ")) number = Math.imul(number ^ letter.charCodeAt(0), 16777619);
+  return (number >>> 16) % ONE_IN === 0;
+}
