@@ -1,0 +1,280 @@
+"""A subset of PyTorch in plain Python, for the page: tensors with strides, broadcasting, indexing and gradients.
+
+Programs that run here run on PyTorch, and give the same numbers, shapes, kinds, errors, text and random streams; a test
+holds that against the real one. What is missing says so: `torch.fft`, `Tensor.svd`. Storage is Python's `array`, loops are
+Python's, and the page hands large ones to JavaScript (`kernels`).
+"""
+
+# ruff: noqa: F401 (names of torch, some of which Python has too)
+from __future__ import annotations
+
+from math import e, inf, nan, pi
+from typing import Any, NoReturn
+
+from . import autograd, inplace, linalg, nn, optim, special, testing, utils
+from .arithmetic import (
+    FUNCTIONS,
+    add,
+    allclose,
+    bitwise_and,
+    bitwise_left_shift,
+    bitwise_not,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    clamp,
+    clip,
+    div,
+    eq,
+    equal,
+    floor_divide,
+    ge,
+    gt,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    le,
+    lerp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    masked_fill,
+    maximum,
+    minimum,
+    mul,
+    nan_to_num,
+    ne,
+    neg,
+    pow,
+    remainder,
+    round,
+    square,
+    sub,
+    where,
+    xlogy,
+)
+from .arithmetic import div as divide
+from .arithmetic import div as true_divide
+from .arithmetic import ge as greater_equal
+from .arithmetic import gt as greater
+from .arithmetic import le as less_equal
+from .arithmetic import lt as less
+from .arithmetic import mul as multiply
+from .arithmetic import ne as not_equal
+from .arithmetic import neg as negative
+from .arithmetic import sub as subtract
+from .creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    hamming_window,
+    hann_window,
+    linspace,
+    logspace,
+    ones,
+    ones_like,
+    scalar_tensor,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .dtypes import (
+    bfloat16,
+    device,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    strided,
+    uint8,
+)
+from .dtypes import bool_ as bool
+from .dtypes import float16 as half
+from .dtypes import float32 as float
+from .dtypes import float64 as double
+from .dtypes import int16 as short
+from .dtypes import int32 as int
+from .dtypes import int64 as long
+from .indexing import (
+    argwhere,
+    gather,
+    index_select,
+    masked_select,
+    narrow,
+    nonzero,
+    select,
+    take,
+    take_along_dim,
+    unbind,
+)
+from .inplace import masked_scatter, scatter
+from .joining import (
+    block_diag,
+    cat,
+    chunk,
+    column_stack,
+    diag,
+    diag_embed,
+    diagflat,
+    flip,
+    fliplr,
+    hstack,
+    repeat_interleave,
+    roll,
+    split,
+    stack,
+    tensor_split,
+    tile,
+    tril,
+    tril_indices,
+    triu,
+    vstack,
+)
+from .joining import cat as concat
+from .joining import cat as concatenate
+from .modes import (
+    enable_grad,
+    get_default_device,
+    get_default_dtype,
+    get_num_threads,
+    inference_mode,
+    is_grad_enabled,
+    is_tensor,
+    no_grad,
+    set_default_device,
+    set_default_dtype,
+    set_grad_enabled,
+    set_num_threads,
+    use_deterministic_algorithms,
+)
+from .ordering import argsort, bincount, searchsorted, sort, topk, unique
+from . import printing as _tensor_str
+from .printing import set_printoptions
+from .products import addmm, bmm, dot, einsum, inner, kron, matmul, mm, mv, outer, tensordot
+from .randomness import (
+    Generator,
+    bernoulli,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    seed,
+    set_rng_state,
+)
+from .reductions import (
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    cdist,
+    count_nonzero,
+    cumprod,
+    cumsum,
+    diff,
+    dist,
+    log_softmax,
+    logsumexp,
+    max,
+    mean,
+    median,
+    min,
+    nansum,
+    norm,
+    prod,
+    softmax,
+    std,
+    sum,
+    trace,
+    var,
+    var_mean,
+)
+from .shapes import Size
+from .tensors import Tensor, result_type
+from .views import (
+    as_strided,
+    atleast_1d,
+    atleast_2d,
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    clone,
+    detach,
+    diagonal,
+    flatten,
+    meshgrid,
+    movedim,
+    permute,
+    ravel,
+    reshape,
+    squeeze,
+    t,
+    transpose,
+    unflatten,
+    unfold,
+    unsqueeze,
+    view,
+)
+from .views import transpose as swapaxes
+from .views import transpose as swapdims
+
+__version__ = "2.13.0+page"
+newaxis = None
+globals().update(FUNCTIONS)
+Tensor.__module__ = "torch"
+
+
+def numel(x: Tensor) -> int:  # type: ignore[valid-type]
+    return x.numel()
+
+
+def is_floating_point(x: Tensor) -> bool:  # type: ignore[valid-type]
+    return x.is_floating_point()
+
+
+class cuda:
+    """No graphics card is in reach of a page."""
+
+    @staticmethod
+    def is_available() -> Any:
+        return False
+
+
+class _C:
+    class DisableTorchFunctionSubclass:
+        """Nothing to switch off."""
+
+        def __enter__(self) -> None:
+            return None
+
+        def __exit__(self, *a: Any) -> None:
+            return None
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Say what is missing, and where there is all of it."""
+    raise AttributeError(f"`torch.{name}` is not in the page's torch; open this notebook in Colab or JupyterLab")

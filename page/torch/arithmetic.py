@@ -1,0 +1,523 @@
+"""Arithmetic number by number: functions of one tensor, of two, comparisons, and choices between two."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from array import array
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from . import kernels
+from .creation import tensor, zeros_like
+from .dtypes import FLOATING, TYPE_NAMES, WHOLE, State, bool_, dtype, finfo, float32, float64
+from .gradients import recorded
+from .numbers import (
+    BIG,
+    RAISED,
+    exp_of,
+    floor_quotient,
+    is_number,
+    keeping_infinities,
+    larger,
+    log_of,
+    modulo,
+    or_nan,
+    power,
+    quotient,
+    round_of,
+    sigmoid_of,
+    smaller,
+    sqrt_of,
+)
+from .shapes import common_shape
+from .tensors import Tensor, as_it_was, as_tensor_of, made, method, numbers_as, result_type, stretched, summed_to
+
+Number = Callable[..., float]
+# A name: the function of a number, and its gradient from that of the result g, the input x and the result y.
+TO_FLOATING: dict[str, tuple[Any, Any]] = {
+    "exp": (exp_of, lambda g, x, y: g * y),
+    "log": (log_of, lambda g, x, y: g / x),
+    "log2": (lambda x: math.log2(x) if x > 0 else log_of(x), lambda g, x, y: g / (x * math.log(2))),
+    "log10": (lambda x: math.log10(x) if x > 0 else log_of(x), lambda g, x, y: g / (x * math.log(10))),
+    "log1p": (lambda x: math.log1p(x) if x > -1 else log_of(1 + x), lambda g, x, y: g / (1 + x)),
+    "expm1": (lambda x: math.expm1(x) if x < 700 else inf, lambda g, x, y: g * (y + 1)),
+    "exp2": (lambda x: power(2.0, x), lambda g, x, y: g * y * math.log(2)),
+    "sqrt": (sqrt_of, lambda g, x, y: g / (2 * y)),
+    "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, x, y: g * -0.5 * y * y * y),
+    "sin": (or_nan(math.sin), lambda g, x, y: g * x.cos()),
+    "cos": (or_nan(math.cos), lambda g, x, y: -g * x.sin()),
+    "tan": (or_nan(math.tan), lambda g, x, y: g * (1 + y * y)),
+    "atan": (math.atan, lambda g, x, y: g / (1 + x * x)),
+    "acos": (or_nan(math.acos), lambda g, x, y: -g / (1 - x * x).sqrt()),
+    "sinh": (or_nan(math.sinh), lambda g, x, y: g * x.cosh()),
+    "cosh": (or_nan(math.cosh), lambda g, x, y: g * x.sinh()),
+    "tanh": (math.tanh, lambda g, x, y: g * (1 - y * y)),
+    "sigmoid": (sigmoid_of, lambda g, x, y: g * y * (1 - y)),
+    "erf": (math.erf, lambda g, x, y: g * (2 / math.sqrt(math.pi)) * (-x * x).exp()),
+    "lgamma": (math.lgamma, None),
+    "reciprocal": (lambda x: quotient(1.0, x), lambda g, x, y: -g * y * y),
+}
+SAME_KIND: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
+    "abs": (abs, lambda g, x, y: g * x.sign()),
+    "sign": (lambda x: (x > 0) - (x < 0), lambda g, x, y: g * 0),
+    "relu": (lambda x: x if x > 0 or x != x else x * 0, lambda g, x, y: g * (x > 0)),
+    "floor": (keeping_infinities(math.floor), lambda g, x, y: g * 0),
+    "ceil": (keeping_infinities(math.ceil), lambda g, x, y: g * 0),
+    "trunc": (keeping_infinities(math.trunc), lambda g, x, y: g * 0),
+}
+
+
+def room(dt: dtype, shape: Any) -> Tensor:
+    """A tensor for a kernel to write into."""
+    n = math.prod(shape)
+    return made(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
+
+
+def has_kernel(name: str, n: int, dt: dtype) -> bool:
+    """Whether the page has a loop of this name, and it is worth calling."""
+    return bool(kernels.JS) and n > BIG and dt in (float32, float64) and kernels.JS.has(name)
+
+
+def of_one(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
+    """A function of each number, in this kind."""
+    if dt is x.dtype and has_kernel(name, x.numel(), dt):
+        out = room(dt, x.shape)
+        kernels.JS.map1(name, x._buffer(), out._data)
+    else:
+        out = made([f(v) for v in numbers_as(x, dt)], x.shape, dt)
+    if vjp and x.requires_grad:
+        recorded(out, [x], lambda g: [vjp(g, x, out)])
+    return out
+
+
+def floating_type(x: Tensor) -> dtype:
+    """The kind of a function that is no whole number."""
+    return x.dtype if x.dtype.kind == FLOATING else State.default
+
+
+def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | None = None) -> Any:
+    """A function of the numbers of two, broadcast; in `kind`, or in the kind that both promote to."""
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        a = tensor(a)
+    if any(not isinstance(x, Tensor) and not is_number(x) for x in (a, b)):
+        return NotImplemented
+    dt = result_type(a, b)
+    if name == "div" and dt.kind < FLOATING:
+        dt = State.default
+    both = isinstance(a, Tensor) and isinstance(b, Tensor)
+    out = of_tensors(name, a, b, f, dt, kind or dt) if both else with_number(name, a, b, f, dt, kind or dt)
+    parents = [x for x in (a, b) if isinstance(x, Tensor)]
+    if vjp is None or out.dtype.kind < FLOATING or not any(p.requires_grad for p in parents):
+        return out
+
+    def back(g: Tensor) -> list[Any]:
+        parts = [d for x, d in zip((a, b), vjp(g, a, b, out), strict=True) if isinstance(x, Tensor)]
+        return [
+            None if d is None or not p.requires_grad else summed_to(d, p.shape).to(p.dtype)
+            for p, d in zip(parents, parts, strict=True)
+        ]
+
+    return recorded(out, parents, back)
+
+
+def of_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
+    """A function of two tensors, worked out in `dt`, given in `kind`."""
+    shape = a.shape if a.shape == b.shape else common_shape(a.shape, b.shape)
+    if dt is kind and has_kernel(name, math.prod(shape), dt):
+        x, y = stretched(a.detach().to(dt), shape), stretched(b.detach().to(dt), shape)
+        out = room(dt, shape)
+        strides = [str(list(s)) for s in (shape, x._strides, y._strides)]
+        kernels.JS.map2(name, x._data, x._offset, y._data, y._offset, *strides, out._data)
+        return out
+    x, y = (t if t.shape == shape else stretched(t, shape) for t in (a, b))
+    return made([f(v, w) for v, w in zip(numbers_as(x, dt), numbers_as(y, dt), strict=True)], shape, kind)
+
+
+def with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) -> Tensor:
+    """A function of a tensor and a number."""
+    t, flip = (a, False) if isinstance(a, Tensor) else (b, True)
+    s = a if flip else b
+    if dt.kind == FLOATING:
+        s = array(dt.code, [s])[0]
+    if dt is kind and has_kernel(name, t.numel(), dt):
+        out = room(dt, t.shape)
+        kernels.JS.map2s(name, t.detach().to(dt)._buffer(), s, flip, out._data)
+        return out
+    x = numbers_as(t, dt)
+    try:
+        return made([f(s, v) for v in x] if flip else [f(v, s) for v in x], t.shape, kind)
+    except ZeroDivisionError:
+        raise RuntimeError(RAISED) from None
+
+
+@method
+def add(a: Any, b: Any, alpha: Any = 1) -> Tensor:
+    if alpha != 1:
+        b = b * alpha
+    return of_two("add", a, b, lambda x, y: x + y, lambda g, a, b, y: (g, g))
+
+
+@method
+def sub(a: Any, b: Any, alpha: Any = 1) -> Tensor:
+    if alpha != 1:
+        b = b * alpha
+    if all(isinstance(x, Tensor) and x.dtype is bool_ for x in (a, b)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return of_two("sub", a, b, lambda x, y: x - y, lambda g, a, b, y: (g, -g))
+
+
+@method
+def mul(a: Any, b: Any) -> Tensor:
+    return of_two("mul", a, b, lambda x, y: x * y, lambda g, a, b, y: (g * b, g * a))
+
+
+@method
+def div(a: Any, b: Any, rounding_mode: Any = None) -> Tensor:
+    if rounding_mode == "floor":
+        return floor_divide(a, b)
+    if rounding_mode == "trunc":
+        out = of_two("div", a, b, quotient).trunc()
+        return out.to(result_type(a, b))
+    return of_two("div", a, b, quotient, lambda g, a, b, y: (g / b, -g * y / b if isinstance(b, Tensor) else None))
+
+
+@method
+def pow(a: Any, b: Any) -> Tensor:
+    if is_number(b) and b < 0 and result_type(a, b).kind == WHOLE:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return of_two(
+        "pow",
+        a,
+        b,
+        power,
+        lambda g, a, b, y: (
+            g * b * a ** (b - 1) if isinstance(a, Tensor) else None,
+            g * y * (a.log() if isinstance(a, Tensor) else log_of(a))
+            if isinstance(b, Tensor) and b.requires_grad
+            else None,
+        ),
+    )
+
+
+@method
+def floor_divide(a: Any, b: Any) -> Tensor:
+    return of_two("fdiv", a, b, floor_quotient)
+
+
+@method
+def remainder(a: Any, b: Any) -> Tensor:
+    return of_two("mod", a, b, modulo, lambda g, a, b, y: (g, None))
+
+
+@method
+def maximum(a: Any, b: Any) -> Tensor:
+    return of_two("max", a, b, larger, lambda g, a, b, y: (g * (a >= b), g * (a < b)))
+
+
+@method
+def minimum(a: Any, b: Any) -> Tensor:
+    return of_two("min", a, b, smaller, lambda g, a, b, y: (g * (a <= b), g * (a > b)))
+
+
+def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
+    def compare(a: Any, b: Any) -> Any:
+        return of_two(name, a, b, f, kind=bool_)
+
+    setattr(Tensor, name, compare)
+    return compare
+
+
+eq, ne = comparison("eq", operator.eq), comparison("ne", operator.ne)
+lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
+gt, ge = comparison("gt", operator.gt), comparison("ge", operator.ge)
+
+
+def bitwise(name: str, f: Callable[[int, int], int]) -> Callable[[Any, Any], Tensor]:
+    def combine(a: Any, b: Any) -> Any:
+        for x in (a, b):
+            if isinstance(x, float) or (isinstance(x, Tensor) and x.dtype.kind == FLOATING):
+                kind = TYPE_NAMES[x.dtype] if isinstance(x, Tensor) else "Float"
+                raise NotImplementedError(f"\"bitwise_{name}_cpu\" not implemented for '{kind}'")
+        return of_two(name, a, b, f)
+
+    setattr(Tensor, f"bitwise_{name}", combine)
+    return combine
+
+
+bitwise_and, bitwise_or = bitwise("and", operator.and_), bitwise("or", operator.or_)
+bitwise_xor = bitwise("xor", operator.xor)
+bitwise_left_shift, bitwise_right_shift = bitwise("lshift", operator.lshift), bitwise("rshift", operator.rshift)
+
+
+@method
+def logical_and(a: Tensor, b: Tensor) -> Tensor:
+    return a.bool() & b.bool()
+
+
+@method
+def logical_or(a: Tensor, b: Tensor) -> Tensor:
+    return a.bool() | b.bool()
+
+
+@method
+def logical_xor(a: Tensor, b: Tensor) -> Tensor:
+    return a.bool() ^ b.bool()
+
+
+@method
+def logical_not(x: Tensor) -> Tensor:
+    return made([0 if v else 1 for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def bitwise_not(x: Tensor) -> Tensor:
+    if x.dtype.kind == FLOATING:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return logical_not(x) if x.dtype is bool_ else made([~v for v in x._numbers()], x.shape, x.dtype)
+
+
+def where(cond: Any, a: Any = None, b: Any = None) -> Any:
+    if a is None:
+        return cond.nonzero(as_tuple=True)
+    dt = result_type(a, b)
+    ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
+    shape = common_shape(cond.shape, ta.shape, tb.shape)
+    c = stretched(cond, shape)._numbers()
+    if cond.dtype is not bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {TYPE_NAMES[cond.dtype]}"
+        )
+    out = made(
+        [
+            x if k else y
+            for k, x, y in zip(
+                c, numbers_as(stretched(ta, shape), dt), numbers_as(stretched(tb, shape), dt), strict=False
+            )
+        ],
+        shape,
+        dt,
+    )
+    return recorded(
+        out,
+        [ta, tb],
+        lambda g: [
+            summed_to(where(cond, g, 0.0), ta.shape).to(ta.dtype),
+            summed_to(where(cond, 0.0, g), tb.shape).to(tb.dtype),
+        ],
+    )
+
+
+@method
+def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    if not isinstance(mask, Tensor) or mask.dtype is not bool_:
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype if isinstance(mask, Tensor) else type(mask).__name__}"
+        )
+    value = as_tensor_of(value, x.dtype)
+    out = where(mask, value.to(x.dtype), x)
+    return out
+
+
+@method
+def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    y = x
+    if min is not None:
+        y = maximum(y, min)
+    if max is not None:
+        y = minimum(y, max)
+    return y
+
+
+clip = clamp
+
+
+@method
+def nan_to_num(x: Tensor, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    top = finfo(x.dtype).max if x.dtype.kind == FLOATING else 0
+    hi, lo = top if posinf is None else posinf, -top if neginf is None else neginf
+    out = made([nan if v != v else hi if v == inf else lo if v == -inf else v for v in x._numbers()], x.shape, x.dtype)
+    return recorded(out, [x], lambda g: [g * isfinite(x.detach())])
+
+
+@method
+def isnan(x: Tensor) -> Tensor:
+    return made([v != v for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isinf(x: Tensor) -> Tensor:
+    return made([v in (inf, -inf) for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isneginf(x: Tensor) -> Tensor:
+    return made([v == -inf for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isfinite(x: Tensor) -> Tensor:
+    return made([v == v and v not in (inf, -inf) for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
+    shape = common_shape(a.shape, b.shape)
+    x, y = stretched(a, shape)._numbers(), stretched(b, shape)._numbers()
+    return made(
+        [
+            v == w
+            or (builtins.abs(v - w) <= atol + rtol * builtins.abs(w) and builtins.abs(w) != inf)
+            or (equal_nan and v != v and w != w)
+            for v, w in zip(x, y, strict=False)
+        ],
+        shape,
+        bool_,
+    )
+
+
+@method
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
+    return builtins.all(isclose(a, b, rtol, atol, equal_nan)._numbers())
+
+
+@method
+def equal(a: Any, b: Any) -> bool:
+    return tuple(a.shape) == tuple(b.shape) and list(a._numbers()) == list(b._numbers())
+
+
+@method
+def lerp(a: Any, b: Any, w: Any) -> Tensor:
+    return a + w * (b - a)
+
+
+@method
+def xlogy(a: Any, b: Any) -> Tensor:
+    return where(a == 0, zeros_like(a), a * b.log())
+
+
+@method
+def square(x: Tensor) -> Tensor:
+    return x * x
+
+
+@method
+def round(x: Tensor, decimals: int = 0) -> Tensor:
+    if decimals:
+        return (x * 10**decimals).round() / 10**decimals
+    return x.clone() if x.dtype.kind < FLOATING else of_one("round", x, round_of, lambda g, x, y: g * 0, x.dtype)
+
+
+@method
+def neg(x: Tensor) -> Tensor:
+    if x.dtype is bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return of_one("neg", x, operator.neg, lambda g, x, y: -g, x.dtype)
+
+
+# ── functions of one number, and their forms in place ─────────────────────────────────────────────
+def function(name: str, f: Number, vjp: Any, keeps_whole: bool) -> Callable[[Tensor], Tensor]:
+    """A function of one tensor, as a method too, and as one that writes into its tensor."""
+
+    def apply(x: Tensor) -> Tensor:
+        if keeps_whole and x.dtype.kind < FLOATING and name in ("floor", "ceil", "trunc"):
+            return x.clone()
+        return of_one(name, x, f, vjp, x.dtype if keeps_whole else floating_type(x))
+
+    setattr(Tensor, name, apply)
+    setattr(Tensor, f"{name}_", lambda x: x._write(apply(as_it_was(x))))
+    return apply
+
+
+FUNCTIONS = {
+    name: function(name, f, vjp, table is SAME_KIND)
+    for table in (TO_FLOATING, SAME_KIND)
+    for name, (f, vjp) in table.items()
+}
+Tensor.absolute, Tensor.arccos, Tensor.negative = Tensor.abs, Tensor.acos, neg  # type: ignore[attr-defined]
+Tensor.multiply, Tensor.divide, Tensor.subtract, Tensor.true_divide = mul, div, sub, div  # type: ignore[attr-defined]
+Tensor.clip = clamp  # type: ignore[attr-defined]
+
+
+@method
+def clamp_min(x: Tensor, min: Any) -> Tensor:
+    return clamp(x, min)
+
+
+@method
+def clamp_max(x: Tensor, max: Any) -> Tensor:
+    return clamp(x, max=max)
+
+
+# ── operators ─────────────────────────────────────────────────────────────────────────────────────
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "** or pow()", "floordiv": "//", "mod": "%", "and": "&", "or": "|"}  # fmt: skip
+OPERATORS = {
+    "add": add,
+    "sub": sub,
+    "mul": mul,
+    "truediv": div,
+    "pow": pow,
+    "floordiv": floor_divide,
+    "mod": remainder,
+    "and": bitwise_and,
+    "or": bitwise_or,
+    "xor": bitwise_xor,
+    "lshift": bitwise_left_shift,
+    "rshift": bitwise_right_shift,
+    "eq": eq,
+    "ne": ne,
+    "lt": lt,
+    "le": le,
+    "gt": gt,
+    "ge": ge,
+}
+WRITTEN = {"add", "sub", "mul", "truediv", "pow", "and", "or", "xor"}
+
+
+def operand(x: Any) -> Any:
+    """A tensor or a number; of an array of the page's numpy, its tensor."""
+    return x._tensor if hasattr(x, "_tensor") else x
+
+
+def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
+    """Give tensors this operator, from both sides, and in place."""
+
+    def left(x: Tensor, other: Any) -> Any:
+        other = operand(other)
+        if isinstance(other, Tensor) or is_number(other):
+            return f(x, other)
+        if name in ("eq", "ne"):
+            return name == "ne"
+        if name not in SIGNS:
+            return NotImplemented
+        raise TypeError(f"unsupported operand type(s) for {SIGNS[name]}: 'Tensor' and '{type(other).__name__}'")
+
+    def right(x: Tensor, other: Any) -> Any:
+        other = operand(other)
+        return f(other, x) if isinstance(other, Tensor) or is_number(other) else NotImplemented
+
+    setattr(Tensor, f"__{name}__", left)
+    if f not in (eq, ne, lt, le, gt, ge):
+        setattr(Tensor, f"__r{name}__", right)
+    if name in WRITTEN:
+        setattr(Tensor, f"__i{name}__", lambda x, other: x._write(left(as_it_was(x), other)))
+
+
+for _name, _f in OPERATORS.items():
+    add_operator(_name, _f)
+for _name, _f in (("add", add), ("sub", sub), ("mul", mul), ("div", div), ("pow", pow), ("clamp", clamp),
+                  ("remainder", remainder), ("floor_divide", floor_divide), ("logical_not", logical_not),
+                  ("nan_to_num", nan_to_num)):  # fmt: skip
+    setattr(Tensor, f"{_name}_", lambda x, *a, f=_f, **k: x._write(f(as_it_was(x), *a, **k)))
+for _name, _f in (("neg", neg), ("pos", lambda x: x), ("invert", bitwise_not), ("abs", FUNCTIONS["abs"]), ("round", lambda x, n=None: x.round())):  # fmt: skip
+    setattr(Tensor, f"__{_name}__", _f)

@@ -1,0 +1,66 @@
+"""Gradients on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .creation import ones_like, zeros, zeros_like
+from .gradients import node_of, run_backward
+from .joining import stack
+from .tensors import Tensor
+
+
+def as_list(x: Any) -> list[Any]:
+    return [x] if isinstance(x, Tensor) else list(x)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of outputs with respect to inputs.
+
+    Raises:
+        RuntimeError: an output has no gradient, is no single number, or an input took no part.
+    """
+    outs, ins = as_list(outputs), as_list(inputs)
+    starts = as_list(grad_outputs) if grad_outputs is not None else [None] * len(outs)
+    for out, start in zip(outs, starts, strict=True):
+        if not out.requires_grad:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        if start is None and out.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if create_graph:
+        raise NotImplementedError(
+            "gradients of gradients (`create_graph=True`) are not in the page's torch; open this notebook in Colab or JupyterLab"
+        )
+    starts = [ones_like(out) if start is None else start for out, start in zip(outs, starts, strict=True)]
+    got = run_backward(outs, starts, keep_in_leaves=False)
+    found = tuple(got.get(id(node_of(x))) for x in ins)
+    if not allow_unused and any(g is None for g in found):
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
+            "is the desired behavior."
+        )
+    return found
+
+
+class functional:
+    """Derivatives of functions."""
+
+    @staticmethod
+    def jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        x = x.detach().clone().requires_grad_()
+        y = f(x)
+        rows = []
+        for i in range(y.numel()):
+            start = zeros(y.numel(), dtype=y.dtype)
+            start[i] = 1
+            row = grad(y, x, start.reshape(y.shape), allow_unused=True)[0] if y.requires_grad else None
+            rows.append(zeros_like(x) if row is None else row)
+        return stack(rows).reshape((*y.shape, *x.shape)).detach()

@@ -1,0 +1,125 @@
+"""Kinds of numbers, the device, and what is set for the whole process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+BOOL, WHOLE, FLOATING = 0, 1, 2
+
+
+class dtype:
+    """A kind of number: its name, `array`'s code for it, what it holds, and its bytes."""
+
+    def __init__(self, name: str, code: str, kind: int, itemsize: int) -> None:
+        self.name, self.code, self.kind, self.itemsize = name, code, kind, itemsize
+        self.is_floating_point, self.is_complex, self.is_signed = kind == FLOATING, False, name not in ("bool", "uint8")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+bool_ = dtype("bool", "B", BOOL, 1)
+uint8 = dtype("uint8", "B", WHOLE, 1)
+int8 = dtype("int8", "b", WHOLE, 1)
+int16 = dtype("int16", "h", WHOLE, 2)
+int32 = dtype("int32", "i", WHOLE, 4)
+int64 = dtype("int64", "q", WHOLE, 8)
+float16 = dtype("float16", "f", FLOATING, 2)  # kept as float32, rounded whenever it is written
+bfloat16 = dtype("bfloat16", "f", FLOATING, 2)
+float32 = dtype("float32", "f", FLOATING, 4)
+float64 = dtype("float64", "d", FLOATING, 8)
+strided = "torch.strided"
+
+RANK = {
+    kind: n for n, kind in enumerate((bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64))
+}
+TYPE_NAMES = {
+    bool_: "Bool",
+    uint8: "Byte",
+    int8: "Char",
+    int16: "Short",
+    int32: "Int",
+    int64: "Long",
+    float16: "Half",
+    bfloat16: "BFloat16",
+    float32: "Float",
+    float64: "Double",
+}
+C_NAMES = {
+    bool_: "bool",
+    int32: "int",
+    int64: "long long",
+    float16: "c10::Half",
+    bfloat16: "c10::BFloat16",
+    float32: "float",
+    float64: "double",
+}
+
+
+def wider(a: dtype, b: dtype) -> dtype:
+    """The kind that holds both, as torch promotes them."""
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    if {a, b} == {uint8, int8}:
+        return int16
+    return a if RANK[a] > RANK[b] else b
+
+
+class finfo:
+    """The limits of a floating kind."""
+
+    LARGEST = {
+        float16: 65504.0,
+        bfloat16: 3.3895313892515355e38,
+        float32: 3.4028234663852886e38,
+        float64: 1.7976931348623157e308,
+    }
+    DIGITS = {float16: 10, bfloat16: 7, float32: 23, float64: 52}
+    SMALLEST = {float16: 2.0**-14, bfloat16: 2.0**-126, float32: 2.0**-126, float64: 2.0**-1022}
+
+    def __init__(self, kind: dtype | None = None) -> None:
+        kind = kind or State.default
+        self.max, self.eps = self.LARGEST[kind], 2.0 ** -self.DIGITS[kind]
+        self.min, self.tiny = -self.max, self.SMALLEST[kind]
+        self.smallest_normal, self.bits, self.dtype = self.tiny, 8 * kind.itemsize, kind.name
+
+
+class iinfo:
+    """The limits of a whole kind."""
+
+    def __init__(self, kind: dtype) -> None:
+        self.bits = 8 * kind.itemsize
+        self.max = 255 if kind is uint8 else 2 ** (self.bits - 1) - 1
+        self.min = 0 if kind is uint8 else -self.max - 1
+
+
+class device:
+    """Where a tensor is: always here."""
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        self.type, self.index = str(type).partition(":")[0], index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')"
+
+    def __str__(self) -> str:
+        return self.type
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+
+CPU = device("cpu")
+
+
+class State:
+    """What holds for the whole process: the kind of a float, and whether gradients are recorded."""
+
+    default = float32
+    grad = True

@@ -1,0 +1,319 @@
+"""Indexing: what `x[…]` chooses and where it writes; gathering along an axis; places where something holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .creation import tensor
+from .dtypes import FLOATING, State, bool_, int64
+from .gradients import recorded
+from .numbers import is_number, packed
+from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major
+from .tensors import (
+    Tensor,
+    as_it_was,
+    check_leaf,
+    made,
+    method,
+    numbers_as,
+    places_in,
+    record_write,
+    scattered,
+    stretched,
+    type_name,
+    viewed,
+)
+
+
+@dataclass
+class Selection:
+    """What an index of a tensor chooses, found key by key.
+
+    Slices and single numbers give the shape, strides and offset of a view. Tensors of indices are noted in `picks`, each
+    with the axis of that view which it picks from.
+    """
+
+    tensor: Tensor
+    offset: int
+    axis: int = 0
+    shape: list[int] = field(default_factory=list)
+    strides: list[int] = field(default_factory=list)
+    picks: list[tuple[int, Tensor]] = field(default_factory=list)
+
+    def keep_axis(self, size: int, stride: int) -> None:
+        self.shape.append(size)
+        self.strides.append(stride)
+
+    def take_slice(self, key: slice) -> None:
+        if key.step is not None and key.step <= 0:
+            raise ValueError("step must be greater than zero")
+        start, stop, step = slice_bounds(key, self.tensor.shape[self.axis])
+        stride = self.tensor._strides[self.axis]
+        self.keep_axis(max(0, -(-(stop - start) // step)), stride * step)
+        self.offset += start * stride if self.shape[-1] else 0
+        self.axis += 1
+
+    def take_number(self, key: int) -> None:
+        size = self.tensor.shape[self.axis]
+        if not -size <= key < size:
+            raise IndexError(f"index {key} is out of bounds for dimension {self.axis} with size {size}")
+        self.offset += key % size * self.tensor._strides[self.axis]
+        self.axis += 1
+
+    def take_truth(self, key: bool) -> None:
+        """A single truth value: a new axis, of one place or none."""
+        self.picks.append((len(self.shape), made([0] if key else [], (1 if key else 0,), int64)))
+        self.keep_axis(1, 0)
+
+    def take_places(self, key: Tensor) -> None:
+        self.picks.append((len(self.shape), key))
+        self.keep_axis(self.tensor.shape[self.axis], self.tensor._strides[self.axis])
+        self.axis += 1
+
+    def take_mask(self, key: Tensor) -> None:
+        shape = self.tensor.shape
+        for j in range(key.ndim):
+            if key.shape[j] != shape[self.axis + j]:
+                raise IndexError(
+                    f"The shape of the mask {list(key.shape)} at index {j} does not match the shape of the indexed tensor {list(shape)} at index {self.axis + j}"
+                )
+        for part in nonzero(key, as_tuple=True):
+            self.take_places(part)
+
+    def take(self, key: Any) -> None:
+        if key is None:
+            self.keep_axis(1, 0)
+        elif isinstance(key, slice):
+            self.take_slice(key)
+        elif isinstance(key, bool) or (isinstance(key, Tensor) and key.dtype is bool_ and not key.ndim):
+            self.take_truth(bool(key))
+        elif isinstance(key, Tensor) and key.dtype is bool_:
+            self.take_mask(key)
+        elif isinstance(key, Tensor) and key.dtype.kind == FLOATING:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        elif isinstance(key, Tensor) and key.ndim:
+            self.take_places(key)
+        elif isinstance(key, Tensor) or hasattr(key, "__index__"):
+            self.take_number(key.__index__())
+        else:
+            raise TypeError(
+                f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(key).__name__})"
+            )
+
+    def view(self) -> Tensor:
+        return viewed(self.tensor, self.shape, self.strides, self.offset)
+
+    def places(self) -> tuple[list[int], list[int]]:
+        """The shape that the picks give, and the place of each of its numbers in the storage."""
+        try:
+            over = common_shape(*[p.shape for _, p in self.picks])
+        except RuntimeError:
+            shapes = ", ".join(str(list(p.shape)) for _, p in self.picks)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+        inner = [0] * product(over)
+        for axis, pick in self.picks:
+            size, stride = self.shape[axis], self.strides[axis]
+            for j, v in enumerate(stretched(pick, over)._numbers()):
+                if not -size <= v < size:
+                    raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
+                inner[j] += v % size * stride
+        at = [axis for axis, _ in self.picks]
+        first = at[0] if at == list(range(at[0], at[0] + len(at))) else 0
+        before = [i for i in range(len(self.shape)) if i not in at and i < first]
+        after = [i for i in range(len(self.shape)) if i not in at and i >= first]
+        left = offsets_of([self.shape[i] for i in before], [self.strides[i] for i in before], self.offset)
+        right = offsets_of([self.shape[i] for i in after], [self.strides[i] for i in after])
+        shape = [self.shape[i] for i in before] + list(over) + [self.shape[i] for i in after]
+        return shape, [p + q + r for p in left for q in inner for r in right]
+
+
+def axes_taken(key: Any) -> int:
+    """How many axes of the tensor a key is about."""
+    if key is None or key is Ellipsis or isinstance(key, bool):
+        return 0
+    return key.ndim if isinstance(key, Tensor) and key.dtype is bool_ else 1
+
+
+def as_key(key: Any) -> Any:
+    """A list as a tensor; an empty one is of whole numbers."""
+    if isinstance(key, (list, range)):
+        return tensor(key, dtype=int64) if not len(key) else tensor(key)
+    return getattr(key, "_tensor", key)
+
+
+def selection(t: Tensor, key: Any) -> Selection:
+    """What `t[key]` chooses.
+
+    Raises:
+        IndexError: an index is out of bounds, a mask has another shape, or there are too many.
+        TypeError: a key is none.
+    """
+    keys = [as_key(k) for k in (key if isinstance(key, tuple) else (key,))]
+    rest = t.ndim - sum(map(axes_taken, keys))
+    if rest < 0:
+        raise IndexError(f"too many indices for tensor of dimension {t.ndim}")
+    at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
+    keys[at : at + 1] = [ALL] * rest
+    chosen = Selection(t, t._offset)
+    for k in keys:
+        chosen.take(k)
+    return chosen
+
+
+def slice_bounds(key: slice, n: int) -> tuple[int, int, int]:
+    a, b, s = (v.item() if isinstance(v, Tensor) else v for v in (key.start, key.stop, key.step))
+    a = 0 if a is None else max(0, a + n) if a < 0 else min(a, n)
+    b = n if b is None else max(0, b + n) if b < 0 else min(b, n)
+    return a, b, s or 1
+
+
+def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
+    """The shape of `t[key]`, and the place of each of its numbers in the storage."""
+    found = selection(t, key)
+    return found.places() if found.picks else (found.shape, offsets_of(found.shape, found.strides, found.offset))
+
+
+@method
+def __getitem__(x: Tensor, key: Any) -> Tensor:
+    found = selection(x, key)
+    if not found.picks:
+        return viewed(x, found.shape, found.strides, found.offset, lambda t: selection(t, key).view())
+    shape, places = found.places()
+    storage = x._data
+    out = made([storage[p] for p in places], shape, x.dtype)
+    if x.requires_grad:
+        flat = chosen_places(places_in(x.shape), key)[1]
+        recorded(out, [x], lambda g: [scattered(x.shape, flat, g)])
+    return out
+
+
+def fitted(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
+    """A value that is written, broadcast to where it goes.
+
+    Raises:
+        RuntimeError: it does not fit there.
+    """
+    sizes = list(value.shape)
+    while len(sizes) > len(shape) and sizes[0] == 1:
+        sizes = sizes[1:]
+    wrong = [j for j in range(1, len(sizes) + 1) if j > len(shape) or sizes[-j] not in (1, shape[-j])]
+    if not wrong:
+        return stretched(
+            viewed(value.reshape(sizes), sizes, row_major(sizes), 0) if sizes != list(value.shape) else value, shape
+        )
+    if picked:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )
+    if len(sizes) > len(shape):
+        raise RuntimeError(
+            f"expand({type_name(value)}{sizes}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
+        )
+    i = wrong[0]
+    raise RuntimeError(
+        f"The expanded size of the tensor ({shape[-i]}) must match the existing size ({sizes[-i]}) at non-singleton dimension {len(shape) - i}.  Target sizes: {list(shape)}.  Tensor sizes: {sizes}"
+    )
+
+
+@method
+def __setitem__(x: Tensor, key: Any, value: Any) -> None:
+    picked = bool(selection(x, key).picks)
+    shape, places = chosen_places(x, key)
+    check_leaf(x)
+    value = getattr(value, "_tensor", value)
+    if not isinstance(value, Tensor):
+        value = tensor(value, dtype=x.dtype if is_number(value) else None)
+    numbers = packed(numbers_as(fitted(value.detach(), shape, picked), x.dtype), x.dtype)
+    storage = x._data
+    before = as_it_was(x) if State.grad and (x.requires_grad or value.requires_grad) else None
+    for place, number in zip(places, numbers, strict=True):
+        storage[place] = number
+    if before is not None:
+        record_write(x, before, chosen_places(places_in(x.shape), key)[1], value, shape)
+
+
+@method
+def select(x: Tensor, d: Any, i: Any) -> Tensor:
+    return x[tuple([ALL] * axis_of(d, x.ndim) + [i])]
+
+
+@method
+def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+    d = axis_of(dim, x.ndim)
+    if start + length > x.shape[d]:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({x.shape[d]}).")
+    return x[tuple([ALL] * d + [slice(start, start + length)])]
+
+
+@method
+def unbind(x: Tensor, dim: Any = 0) -> tuple[Tensor, ...]:
+    d = axis_of(dim, x.ndim)
+    return tuple(x.select(d, i) for i in range(x.shape[d]))
+
+
+def gathered(x: Tensor, shape: Sequence[int], places: Any) -> Tensor:
+    """Numbers of x at flat places (of a contiguous x)."""
+    v = x._numbers()
+    out = made([v[p] for p in places], shape, x.dtype)
+    return recorded(out, [x], lambda g: [scattered(x.shape, places, g)])
+
+
+@method
+def gather(x: Tensor, dim: Any, index: Tensor) -> Tensor:
+    d = axis_of(dim, x.ndim)
+    if index.dtype is not int64:
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    st = list(row_major(x.shape))
+    own, st[d] = st[d], 0
+    offs = offsets_of(index.shape, st[: len(index.shape)])
+    at = index._numbers()
+    for i in at:
+        if not 0 <= i < x.shape[d]:
+            raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {x.shape[d]}")
+    return gathered(x, index.shape, [o + i * own for o, i in zip(offs, at, strict=False)])
+
+
+@method
+def take_along_dim(x: Tensor, index: Tensor, dim: Any) -> Tensor:
+    d = axis_of(dim, x.ndim)
+    shape = list(common_shape(*[[n if i != d else 1 for i, n in enumerate(t.shape)] for t in (x, index)]))
+    s1, s2 = shape[:], shape[:]
+    s1[d], s2[d] = x.shape[d], index.shape[d]
+    return gather(x.expand(s1), d, index.expand(s2))
+
+
+@method
+def index_select(x: Tensor, dim: Any, index: Tensor) -> Tensor:
+    return x[tuple([ALL] * axis_of(dim, x.ndim) + [index])]
+
+
+@method
+def take(x: Tensor, index: Tensor) -> Tensor:
+    return x.flatten()[index]
+
+
+@method
+def nonzero(x: Tensor, as_tuple: Any = False) -> Any:
+    st = row_major(x.shape)
+    rows: list[list[int]] = []
+    for p, v in enumerate(x._numbers()):
+        if v:
+            rows.append([p // s % n for s, n in zip(st, x.shape, strict=False)])
+    if as_tuple:
+        return tuple(made([r[d] for r in rows], (len(rows),), int64) for d in range(x.ndim))
+    return made([i for r in rows for i in r], (len(rows), x.ndim), int64)
+
+
+@method
+def argwhere(x: Tensor) -> Any:
+    return nonzero(x)
+
+
+@method
+def masked_select(x: Tensor, mask: Tensor) -> Tensor:
+    shape = common_shape(x.shape, mask.shape)
+    return x.expand(shape)[mask.expand(shape)]

@@ -1,0 +1,241 @@
+"""Tensors put together, taken apart, turned and repeated; diagonals and triangles."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .creation import arange, tensor, zeros
+from .dtypes import bfloat16, float16, wider
+from .gradients import recorded
+from .indexing import gathered
+from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
+from .tensors import Tensor, made, method, numbers_as, places_in, viewed
+
+
+def cat(tensors: Iterable[Tensor], dim: Any = 0, axis: Any = None) -> Tensor:
+    ts = list(tensors)
+    dim = axis if axis is not None else dim
+    if not ts:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    for i, t in enumerate(ts):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+        if t.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    real = [t for t in ts if tuple(t.shape) != (0,)] or ts
+    d = axis_of(dim, real[0].ndim)
+    dt = ts[0].dtype
+    for t in ts:
+        dt = wider(dt, t.dtype)
+    for i, t in enumerate(real):
+        if t.ndim != real[0].ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {real[0].ndim} and {t.ndim}")
+        for j in range(t.ndim):
+            if j != d and t.shape[j] != real[0].shape[j]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {real[0].shape[j]} but got size {t.shape[j]} for tensor number {i} in the list."
+                )
+    shape = list(real[0].shape)
+    shape[d] = sum([t.shape[d] for t in real])
+    outer_n = product(shape[:d])
+    parts = [(numbers_as(t, dt), product(t.shape[d:])) for t in real]
+    vals: Any = [] if dt in (float16, bfloat16) else array(dt.code)
+    for i in range(outer_n):
+        for v, n in parts:
+            vals.extend(v[i * n : (i + 1) * n])
+    out = made(vals, shape, dt)
+
+    def back(g: Tensor) -> list[Tensor]:
+        parts = split(g, [t.shape[d] for t in real], d)
+        return [part.to(t.dtype) for t, part in zip(real, parts, strict=True)]
+
+    return recorded(out, real, back)
+
+
+def stack(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
+    ts = list(tensors)
+    if not ts:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, t in enumerate(ts):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+        if t.shape != ts[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(ts[0].shape)} at entry 0 and {list(t.shape)} at entry {i}"
+            )
+    d = axis_of(dim, ts[0].ndim + 1)
+    return cat([t.unsqueeze(d) for t in ts], d)
+
+
+def vstack(ts: Any) -> Tensor:
+    return cat([t.unsqueeze(0) if t.ndim < 2 else t for t in ts], 0)
+
+
+def hstack(ts: Any) -> Tensor:
+    ts = list(ts)
+    return cat(ts, 0 if ts[0].ndim == 1 else 1)
+
+
+def column_stack(ts: Any) -> Tensor:
+    return cat([t[:, None] if t.ndim == 1 else t for t in ts], 1)
+
+
+@method
+def split(x: Tensor, size: Any, dim: Any = 0) -> tuple[Tensor, ...]:
+    d = axis_of(dim, x.ndim)
+    n = x.shape[d]
+    if isinstance(size, int):
+        sizes = [min(size, n - i) for i in range(0, n, size)]
+    else:
+        sizes = list(size)
+        if sum(sizes) != n:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={sizes}"
+            )
+    out, at = [], 0
+    for s in sizes:
+        out.append(x.narrow(d, at, s))
+        at += s
+    return tuple(out)
+
+
+@method
+def chunk(x: Tensor, chunks: Any, dim: Any = 0) -> tuple[Tensor, ...]:
+    n = x.shape[axis_of(dim, x.ndim)]
+    return split(x, max(1, -(-n // chunks)), dim)
+
+
+@method
+def tensor_split(x: Tensor, k: Any, dim: Any = 0) -> tuple[Tensor, ...]:
+    n = x.shape[axis_of(dim, x.ndim)]
+    return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
+
+
+@method
+def flip(x: Tensor, dims: Any, *more: Any) -> Tensor:
+    dims = axes_of([dims, *list(more)] if isinstance(dims, int) else list(dims), x.ndim)
+    g = places_in(x.shape)
+    for d in dims:
+        g = viewed(
+            g,
+            g.shape,
+            [-s if i == d else s for i, s in enumerate(g._strides)],
+            g._offset + (g.shape[d] - 1) * g._strides[d] if g.shape[d] else 0,
+        )
+    return gathered(x, x.shape, offsets_of(g.shape, g._strides, g._offset))
+
+
+@method
+def fliplr(x: Tensor) -> Tensor:
+    return flip(x, 1)
+
+
+@method
+def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    if dims is None:
+        return roll(x.flatten(), shifts, 0).view(x.shape)
+    if not isinstance(dims, int):
+        for s, d in zip(shifts, dims, strict=False):
+            x = roll(x, s, d)
+        return x
+    d = axis_of(dims, x.ndim)
+    n = x.shape[d]
+    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])] if n else x
+
+
+@method
+def repeat_interleave(x: Tensor, repeats: Any, dim: Any = None) -> Tensor:
+    if not isinstance(repeats, (int, Tensor)):
+        raise TypeError(
+            f"repeat_interleave() received an invalid combination of arguments - got ({type(repeats).__name__}, dim=int), but expected one of:\n * (Tensor repeats, int dim = None, *, int output_size = None)\n * (int repeats, int dim = None, *, int output_size = None)\n"
+        )
+    if dim is None:
+        x, dim = x.flatten(), 0
+    d = axis_of(dim, x.ndim)
+    reps = repeats.tolist() if isinstance(repeats, Tensor) and repeats.ndim else [int(repeats)] * x.shape[d]
+    if len(reps) == 1:
+        reps = reps * x.shape[d]
+    return x[tuple([ALL] * d + [[i for i, r in enumerate(reps) for _ in range(r)]])] if x.shape[d] else x
+
+
+@method
+def tile(x: Tensor, *reps: Any) -> Tensor:
+    reps = sizes_of(reps)
+    return x.repeat([1] * (x.ndim - len(reps)) + reps)
+
+
+@method
+def repeat(self, *reps: Any) -> Tensor:
+    reps = sizes_of(reps)
+    if len(reps) < self.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    x = self.reshape([1] * (len(reps) - self.ndim) + list(self.shape))
+    for d, r in enumerate(reps):
+        if r != 1:
+            x = cat([x] * r, d) if r else x.narrow(d, 0, 0)
+    return x.clone() if x._data is self._data else x
+
+
+@method
+def diag(x: Tensor, diagonal: Any = 0) -> Tensor:
+    if x.ndim == 2:
+        return x.diagonal(diagonal).clone()
+    if x.ndim != 1:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
+    return diag_embed(x, diagonal)
+
+
+@method
+def diag_embed(x: Tensor, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Tensor:
+    n = x.shape[-1] + abs(offset)
+    at = arange(x.shape[-1])
+    out = zeros(*x.shape[:-1], n, n, dtype=x.dtype)
+    out[..., at + max(0, -offset), at + max(0, offset)] = x
+    return out
+
+
+def diagflat(x: Tensor, offset: int = 0) -> Tensor:
+    return diag(x.flatten(), offset)
+
+
+def block_diag(*ts: Any) -> Tensor:
+    matrices = [t if t.ndim == 2 else t.reshape(1, -1) for t in ts]
+    dt = matrices[0].dtype
+    for t in matrices:
+        dt = wider(dt, t.dtype)
+    out, i, j = zeros(sum([t.shape[0] for t in matrices]), sum([t.shape[1] for t in matrices]), dtype=dt), 0, 0
+    for t in matrices:
+        out[i : i + t.shape[0], j : j + t.shape[1]] = t
+        i, j = i + t.shape[0], j + t.shape[1]
+    return out
+
+
+def triangle(x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
+    """Zero where a row and column are not to be kept."""
+    if x.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    r, c = x.shape[-2:]
+    mask = [keep(i, j) for i in range(r) for j in range(c)] * (x.numel() // (r * c) if r * c else 0)
+    out = made([v if k else 0 for v, k in zip(x._numbers(), mask, strict=False)], x.shape, x.dtype)
+    return recorded(out, [x], lambda g: [triangle(g, keep)])
+
+
+@method
+def tril(x: Tensor, diagonal: Any = 0) -> Tensor:
+    return triangle(x, lambda i, j: j <= i + diagonal)
+
+
+@method
+def triu(x: Tensor, diagonal: Any = 0) -> Tensor:
+    return triangle(x, lambda i, j: j >= i + diagonal)
+
+
+def tril_indices(r: Any, c: Any, offset: Any = 0) -> Tensor:
+    return tensor(
+        [
+            [i for i in range(r) for j in range(c) if j <= i + offset],
+            [j for i in range(r) for j in range(c) if j <= i + offset],
+        ]
+    )

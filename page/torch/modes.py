@@ -1,0 +1,111 @@
+"""What is switched on and off: recording of gradients, the default kind of a float; and where gradients start."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .creation import ones_like
+from .dtypes import CPU, State, device, dtype
+from .gradients import run_backward
+from .tensors import Tensor, method
+
+
+class set_grad_enabled:
+    def __init__(self, on: Any) -> None:
+        self.was, State.grad = State.grad, on
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *a: Any) -> Any:
+        State.grad = self.was
+
+
+class Mode:
+    """A context, a decorator, or both."""
+
+    to = False
+
+    def __init__(self, f: Any = None) -> None:
+        self.f = f
+
+    def __enter__(self) -> Any:
+        self.was, State.grad = State.grad, self.to
+        return self
+
+    def __exit__(self, *a: Any) -> Any:
+        State.grad = self.was
+
+    def __call__(self, *a: Any, **k: Any) -> Any:
+        if self.f is None:
+            f = a[0]
+            mode = type(self)
+
+            @functools.wraps(f)
+            def g(*a: Any, **k: Any) -> Any:
+                with mode():
+                    return f(*a, **k)
+
+            return g
+        with self:
+            return self.f(*a, **k)
+
+
+class no_grad(Mode):
+    """Record nothing."""
+
+
+class enable_grad(Mode):
+    to = True
+
+
+class inference_mode(Mode):
+    def __init__(self, mode: Any = True) -> None:
+        self.f = None if isinstance(mode, bool) else mode
+        self.to = not mode if isinstance(mode, bool) else False
+
+
+def is_grad_enabled() -> bool:
+    return State.grad
+
+
+def get_default_dtype() -> dtype:
+    return State.default
+
+
+def set_default_dtype(d: dtype) -> None:
+    State.default = d
+
+
+def get_default_device() -> device:
+    return CPU
+
+
+def set_default_device(d: Any) -> None:
+    pass
+
+
+def get_num_threads() -> int:
+    return 1
+
+
+def set_num_threads(n: int) -> None:
+    pass
+
+
+def use_deterministic_algorithms(*a: Any) -> None:
+    pass
+
+
+def is_tensor(x: object) -> bool:
+    return isinstance(x, Tensor)
+
+
+@method
+def backward(x: Tensor, gradient: Any = None, retain_graph: bool = False) -> None:
+    if not x.requires_grad:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    if gradient is None and x.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    run_backward([x], [gradient if gradient is not None else ones_like(x)], keep_in_leaves=True)

@@ -1,0 +1,41 @@
+"""Layers: what modules are made of."""
+
+from . import functional, init, utils
+from .containers import ModuleDict, ModuleList, ParameterList, Sequential
+from .layers import (
+    GELU,
+    CrossEntropyLoss,
+    Dropout,
+    Embedding,
+    Identity,
+    LayerNorm,
+    Linear,
+    MultiheadAttention,
+    ReLU,
+    Softmax,
+)
+from .module import Module
+from .parameter import Buffer, Parameter
+
+__all__ = [
+    "GELU",
+    "Buffer",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
+    "Identity",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "MultiheadAttention",
+    "Parameter",
+    "ParameterList",
+    "ReLU",
+    "Sequential",
+    "Softmax",
+    "functional",
+    "init",
+    "utils",
+]

@@ -1,0 +1,31 @@
+"""Tensors that are learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..creation import zeros
+from ..tensors import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that a module counts among what it learns. It shares the storage of what it is made of."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        t: Parameter = object.__new__(cls)
+        data = zeros(0) if data is None else data
+        t._data, t._offset, t.shape, t._strides, t.dtype = (
+            data._data,
+            data._offset,
+            data.shape,
+            data._strides,
+            data.dtype,
+        )
+        t._node, t.requires_grad, t.grad, t._base, t._leaf = None, requires_grad, None, None, None
+        return t
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        """Nothing: all is done above."""
+
+
+Buffer = Tensor

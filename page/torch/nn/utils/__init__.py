@@ -1,0 +1,5 @@
+"""What helps beside layers."""
+
+from . import rnn
+
+__all__ = ["rnn"]

@@ -1,0 +1,16 @@
+"""Sequences of several lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...creation import full
+from ...tensors import Tensor
+
+
+def pad_sequence(sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0) -> Tensor:
+    longest = max(len(s) for s in sequences)
+    out = full((len(sequences), longest, *sequences[0].shape[1:]), padding_value, dtype=sequences[0].dtype)
+    for i, s in enumerate(sequences):
+        out[i, : len(s)] = s
+    return out if batch_first else out.transpose(0, 1)

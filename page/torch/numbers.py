@@ -1,0 +1,147 @@
+"""Single numbers: how they are stored, and arithmetic that follows IEEE 754 where Python raises."""
+
+from __future__ import annotations
+
+import math
+import struct
+from array import array
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any
+
+from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
+
+BIG = 3000  # numbers from which a loop is worth handing to the page's kernels
+RAISED = "ZeroDivisionError"  # all that torch says of it
+
+
+def to_half(v: float) -> float:
+    """The nearest float16."""
+    try:
+        return struct.unpack("e", struct.pack("e", v))[0]
+    except OverflowError:
+        return math.copysign(inf, v)
+
+
+def to_bfloat16(v: float) -> float:
+    """The nearest bfloat16: the first half of a float32, rounded to even."""
+    if v != v or v in (inf, -inf):
+        return v
+    n = struct.unpack("I", struct.pack("f", v))[0]
+    n = (n + 0x7FFF + ((n >> 16) & 1)) & 0xFFFF0000
+    return struct.unpack("f", struct.pack("I", n))[0]
+
+
+def packed(values: Any, dt: dtype) -> Any:
+    """An array of these numbers, as this kind holds them."""
+    if dt is float16:
+        values = [to_half(v) for v in values]
+    elif dt is bfloat16:
+        values = [to_bfloat16(v) for v in values]
+    try:
+        return array(dt.code, values)
+    except (TypeError, OverflowError):
+        if dt.kind == FLOATING:
+            return array(dt.code, [float(v) for v in values])
+        return array(dt.code, [wrapped(int(v) if v == v and v not in (inf, -inf) else -(2**63), dt) for v in values])
+
+
+def wrapped(v: int, dt: dtype) -> int:
+    """A whole number as it is once its upper bits are lost."""
+    bits = dt.itemsize * 8
+    v &= (1 << bits) - 1
+    return v - (1 << bits) if dt is not uint8 and v >> (bits - 1) else v
+
+
+def converted(values: Any, src: dtype, dst: dtype) -> Any:
+    """Numbers of one kind as another kind takes them."""
+    if dst is bool_:
+        return [1 if v else 0 for v in values]
+    if src.kind == FLOATING and dst.kind < FLOATING:
+        return [int(v) if v == v and v not in (inf, -inf) else -(2**63) for v in values]
+    return values if src.code == dst.code or isinstance(values, list) else list(values)
+
+
+def is_number(x: object) -> bool:
+    return isinstance(x, (int, float))
+
+
+def exp_of(x: float) -> Any:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return inf
+
+
+def log_of(x: float) -> Any:
+    return math.log(x) if x > 0 else -inf if x == 0 else nan
+
+
+def sqrt_of(x: float) -> Any:
+    return math.sqrt(x) if x >= 0 else nan
+
+
+def quotient(a: Any, b: Any) -> Any:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return nan if a == 0 or a != a else math.copysign(inf, a) * math.copysign(1, b)
+
+
+def power(a: Any, b: Any) -> Any:
+    try:
+        r = a**b
+        return r if not isinstance(r, complex) else nan
+    except ZeroDivisionError:
+        return inf
+    except OverflowError:
+        return inf
+
+
+def or_nan(f: Callable[[float], float]) -> Callable[[float], float]:
+    """The function, with nan where it is undefined."""
+
+    def g(x: Any) -> Any:
+        try:
+            return f(x)
+        except (ValueError, OverflowError):
+            return nan
+
+    return g
+
+
+def sigmoid_of(x: float) -> Any:
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def round_of(x: float) -> Any:
+    return x if x != x or x in (inf, -inf) else math.copysign(float(round(x)), x)
+
+
+def keeping_infinities(f: Callable[[float], float]) -> Callable[[float], float]:
+    """The function, with nan and infinity as they are."""
+    return lambda x: x if x != x or x in (inf, -inf) else float(f(x))
+
+
+def floor_quotient(a: Any, b: Any) -> Any:
+    if b == 0:
+        if isinstance(a, int):
+            raise RuntimeError(RAISED)
+        return quotient(a, b)
+    return a // b
+
+
+def modulo(a: Any, b: Any) -> Any:
+    if b == 0:
+        if isinstance(a, int):
+            raise RuntimeError(RAISED)
+        return nan
+    return a % b
+
+
+def larger(a: Any, b: Any) -> Any:
+    return a if a != a or a > b else b
+
+
+def smaller(a: Any, b: Any) -> Any:
+    return a if a != a or a < b else b

@@ -1,0 +1,100 @@
+"""Optimizers: plain gradient steps, and Adam (Kingma and Ba, 2015) with its decoupled decay (Loshchilov and Hutter, 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .creation import zeros_like
+from .modes import no_grad
+from .tensors import Tensor
+
+
+class Optimizer:
+    """Groups of parameters, each with its settings, and what is remembered of each parameter."""
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        given = list(params)
+        if not given:
+            raise ValueError("optimizer got an empty parameter list")
+        groups = given if isinstance(given[0], dict) else [{"params": given}]
+        self.param_groups = [{**defaults, **group, "params": list(group["params"])} for group in groups]
+        self.state: dict[int, dict[str, Any]] = {}
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
+
+    def step(self) -> None:
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self.update(p, p.grad, group, self.state.setdefault(id(p), {}))
+
+    def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class SGD(Optimizer):
+    """p ← p − lr·g, with momentum and decay where asked for."""
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, weight_decay: float = 0, **more: Any
+    ) -> None:
+        only_these(more)
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        g = g + p * group["weight_decay"] if group["weight_decay"] else g
+        if group["momentum"]:
+            state["momentum"] = g = state["momentum"] * group["momentum"] + g if "momentum" in state else g.clone()
+        p.sub_(g * group["lr"])
+
+
+class Adam(Optimizer):
+    """Steps scaled by running means of the gradient and of its square."""
+
+    decoupled = False
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        **more: Any,
+    ) -> None:
+        only_these(more)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
+        if decay and self.decoupled:
+            p.mul_(1 - lr * decay)
+        elif decay:
+            g = g + p * decay
+        n = state["step"] = state.get("step", 0) + 1
+        m = state["mean"] = state["mean"] * b1 + g * (1 - b1) if n > 1 else g * (1 - b1)
+        v = state["square"] = state["square"] * b2 + g * g * (1 - b2) if n > 1 else g * g * (1 - b2)
+        p.sub_(m * (lr / (1 - b1**n)) / (v.sqrt() / (1 - b2**n) ** 0.5 + group["eps"]))
+
+
+class AdamW(Adam):
+    """Adam whose decay takes no part in the means."""
+
+    decoupled = True
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, weight_decay: float = 1e-2, **more: Any) -> None:
+        super().__init__(params, lr, weight_decay=weight_decay, **more)
+
+
+def only_these(more: dict[str, Any]) -> None:
+    """Refuse settings that are none here, where they are switched on."""
+    wanted = [name for name, value in more.items() if value]
+    if wanted:
+        raise NotImplementedError(
+            f"`{wanted[0]}` of an optimizer is not in the page's torch; open this notebook in Colab or JupyterLab"
+        )

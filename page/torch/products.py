@@ -1,0 +1,279 @@
+"""Products of matrices and everything that is written with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import mul
+from typing import Any
+
+from . import kernels
+from .arithmetic import has_kernel, room
+from .dtypes import C_NAMES, TYPE_NAMES, bool_
+from .gradients import recorded
+from .shapes import axis_of, common_shape, product
+from .tensors import Tensor, made, method, stretched, summed_to
+from .views import diagonal
+
+
+def product_of_rows(A: Any, B: Any, m: int, k: int, n: int) -> list[float]:
+    """Rows of A by columns of B; sequences in, a list out."""
+    B = list(B)
+    cols = [B[j::n] for j in range(n)] if n else []
+    out: list[float] = []
+    for i in range(m):
+        row = A[i * k : (i + 1) * k]
+        out += [dot_of_rows(row, col) for col in cols]
+    return out
+
+
+def dot_of_rows(x: Any, y: Any) -> float:
+    return sum(map(mul, x, y))
+
+
+def check_product(a: Any, b: Any) -> None:
+    """Refuse what torch refuses, in its words."""
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        bad = b if isinstance(a, Tensor) else a
+        raise TypeError(f"matmul(): argument 'other' must be Tensor, not {type(bad).__name__}")
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+    if a.dtype is not b.dtype:
+        if a.ndim == 1 and b.ndim == 1:
+            raise RuntimeError(
+                f"dot : expected both vectors to have same dtype, but found {TYPE_NAMES[a.dtype]} and {TYPE_NAMES[b.dtype]}"
+            )
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype)} != {C_NAMES.get(b.dtype)}"
+        )
+    if a.dtype is bool_:
+        raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    m, k, k2, n = (
+        (a.shape[-2] if a.ndim > 1 else 1),
+        a.shape[-1],
+        b.shape[-min(2, b.ndim)],
+        (b.shape[-1] if b.ndim > 1 else 1),
+    )
+    if k == k2:
+        return
+    if a.ndim == 1 and b.ndim == 1:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{k}] and src [{k2}] to have the same number of elements, but got {k} and {k2} elements respectively"
+        )
+    if b.ndim == 1 and a.ndim == 2:
+        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({k2})")
+    if a.ndim > 2 and b.ndim > 2:
+        lead = product(common_shape(a.shape[:-2], b.shape[:-2]))
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{lead}, {k}] but got: [{lead}, {k2}]."
+        )
+    rows = product(a.shape[:-1]) if b.ndim <= 2 else m
+    raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{k} and {k2}x{n})")
+
+
+@method
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """Products of the last two axes, the others broadcast; a vector is a row on the left and a column on the right."""
+    check_product(a, b)
+    A, B = (a.unsqueeze(0) if a.ndim == 1 else a), (b.unsqueeze(1) if b.ndim == 1 else b)
+    out = product_of_matrices(A, B)
+    if A.requires_grad or B.requires_grad:
+        recorded(
+            out, [A, B], lambda g: gradients_of_product(g, A.detach(), B.detach(), A.requires_grad, B.requires_grad)
+        )
+    out = out.squeeze(-2) if a.ndim == 1 else out
+    return out.squeeze(-1) if b.ndim == 1 else out
+
+
+def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
+    m, k, n, dt = A.shape[-2], A.shape[-1], B.shape[-1], A.dtype
+    lead = tuple(common_shape(A.shape[:-2], B.shape[:-2]))
+    count, rows = product(lead), m
+    one = B.ndim == 2  # one matrix for all: one tall product
+    left = A if tuple(A.shape[:-2]) == lead else stretched(A, (*lead, m, k))
+    right = B if one or tuple(B.shape[:-2]) == lead else stretched(B, (*lead, k, n))
+    if one:
+        count, rows = 1, count * m
+    if has_kernel("matmul", count * rows * k * n, dt):
+        out = room(dt, (*lead, m, n))
+        kernels.JS.matmul(left._buffer(), right._buffer(), out._data, count, rows, k, n)
+        return out
+    x, y = left._numbers(), right._numbers()
+    numbers: list[float] = []
+    for c in range(count):
+        numbers += product_of_rows(x[c * rows * k : (c + 1) * rows * k], y[c * k * n : (c + 1) * k * n], rows, k, n)
+    return made(numbers, (*lead, m, n), dt)
+
+
+def gradients_of_product(g: Tensor, A: Tensor, B: Tensor, for_a: bool, for_b: bool) -> list[Tensor | None]:
+    k, n = B.shape[-2:]
+    to_a = summed_to(product_of_matrices(g, B.mT), A.shape) if for_a else None
+    if not for_b:
+        return [to_a, None]
+    if B.ndim == 2:
+        return [to_a, product_of_matrices(A.reshape(-1, k).mT, g.reshape(-1, n))]
+    return [to_a, summed_to(product_of_matrices(A.mT, g), B.shape)]
+
+
+@method
+def bmm(a: Any, b: Any) -> Tensor:
+    if a.ndim != 3 or b.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]."
+        )
+    return matmul(a, b)
+
+
+@method
+def mm(a: Any, b: Any) -> Tensor:
+    for name, x in (("self", a), ("mat2", b)):
+        if x.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    return matmul(a, b)
+
+
+@method
+def dot(a: Any, b: Any) -> Tensor:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    return matmul(a, b)
+
+
+@method
+def mv(a: Any, b: Any) -> Tensor:
+    return matmul(a, b)
+
+
+@method
+def inner(a: Any, b: Any) -> Tensor:
+    return matmul(a, b.mT) if b.ndim > 1 else matmul(a, b)
+
+
+@method
+def outer(a: Any, b: Any) -> Tensor:
+    return a[:, None] * b[None, :]
+
+
+def letters_of(terms: list[str], ops: Sequence[Tensor]) -> tuple[list[str], str]:
+    """The terms with a letter for each axis, and those that stand for "..."."""
+    spare = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, ops, strict=True)]
+    for i, (term, x, n) in enumerate(zip(terms, ops, spare, strict=True)):
+        if n < 0 or (n and "..." not in term):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of dimensions ({x.ndim}) for operand {i} and no ellipsis was given"
+            )
+    wide = max((n for term, n in zip(terms, spare, strict=True) if "..." in term), default=0)
+    dots = "".join(chr(0x100 + i) for i in range(wide))
+    return [term.replace("...", dots[wide - n :]) for term, n in zip(terms, spare, strict=True)], dots
+
+
+def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for i, (term, x) in enumerate(zip(terms, ops, strict=True)):
+        for c, n in zip(term, x.shape, strict=True):
+            if n != 1 and sizes.get(c, 1) not in (1, n):
+                raise RuntimeError(
+                    f"einsum(): subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {sizes[c]}"
+                )
+            sizes[c] = max(sizes.get(c, 1), n)
+    for c in right:
+        if c not in sizes:
+            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+    return sizes
+
+
+def einsum(equation: str, *ops: Any) -> Tensor:
+    """Sums of products as the letters say: "...id,...jd->...ij"."""
+    if len(ops) == 1 and isinstance(ops[0], (list, tuple)):
+        ops = tuple(ops[0])
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ops):
+        raise RuntimeError(
+            f"einsum(): {'more' if len(ops) > len(terms) else 'fewer'} operands were provided than specified in the equation"
+        )
+    full, dots = letters_of(terms, ops)
+    every = "".join(full)
+    right = (
+        right.replace("...", dots)
+        if arrow
+        else dots + "".join(sorted(c for c in set(every) if every.count(c) == 1 and c not in dots))
+    )
+    sizes = sizes_by_letter(full, ops, right)
+    out, labels = diagonals(ops[0], full[0])
+    out, labels = kept_labels(out, labels, right + "".join(full[1:]))
+    for i, (term, x) in enumerate(zip(full[1:], ops[1:], strict=True), 2):
+        out, labels = contracted(out, labels, *diagonals(x, term), right + "".join(full[i:]), sizes)
+    return out.permute([labels.index(c) for c in right]) if labels else out
+
+
+def diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
+    """A letter that stands twice takes the diagonal."""
+    for c in sorted(set(term)):
+        while term.count(c) > 1:
+            p, q = term.index(c), term.rindex(c)
+            x = diagonal(x, 0, p, q)
+            term = term[:p] + term[p + 1 : q] + term[q + 1 :] + c
+    return x, term
+
+
+def kept_labels(x: Tensor, term: str, needed: str) -> tuple[Tensor, str]:
+    """Summed over the letters that nothing else needs."""
+    drop = [i for i, c in enumerate(term) if c not in needed]
+    return (x.sum(drop) if drop else x), "".join(c for c in term if c in needed)
+
+
+def contracted(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
+    """The product of two, as one product of matrices: batch, rows, and what is summed."""
+    x, tx = kept_labels(x, tx, needed + ty)
+    y, ty = kept_labels(y, ty, needed + tx)
+    batch = [c for c in tx if c in ty and c in needed]
+    summed = [c for c in tx if c in ty and c not in needed]
+    only_x, only_y = [c for c in tx if c not in ty], [c for c in ty if c not in tx]
+
+    def laid(z: Tensor, term: str, *groups: list[str]) -> Tensor:
+        order = [c for group in (batch, *groups) for c in group]
+        z = z.permute([term.index(c) for c in order]).expand([sizes[c] for c in order])
+        return z.reshape([*(sizes[c] for c in batch), *(product(sizes[c] for c in group) for group in groups)])
+
+    out = matmul(laid(x, tx, only_x, summed), laid(y, ty, summed, only_y))
+    labels = "".join(batch + only_x + only_y)
+    return out.reshape([sizes[c] for c in labels]), labels
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
+    if isinstance(dims, int):
+        da, db = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        da, db = [
+            [axis_of(d, t.ndim) for d in (ds if isinstance(ds, (list, tuple)) else [ds])]
+            for ds, t in zip(dims, (a, b), strict=False)
+        ]
+    la = [chr(97 + i) for i in range(a.ndim)]
+    lb = [chr(65 + i) for i in range(b.ndim)]
+    for p, q in zip(da, db, strict=False):
+        lb[q] = la[p]
+    out = [c for c in la if c not in lb] + [c for c in lb if c not in la]
+    return einsum("".join(la) + "," + "".join(lb) + "->" + "".join(out), a, b)
+
+
+def kron(a: Any, b: Any) -> Tensor:
+    n = max(a.ndim, b.ndim)
+    A, B = a.reshape([1] * (n - a.ndim) + list(a.shape)), b.reshape([1] * (n - b.ndim) + list(b.shape))
+    sa, sb, shape = [], [], []
+    for p, q in zip(A.shape, B.shape, strict=False):
+        sa += [p, 1]
+        sb += [1, q]
+        shape.append(p * q)
+    return (A.reshape(sa) * B.reshape(sb)).reshape(shape)
+
+
+@method
+def __matmul__(x: Tensor, o: Any) -> Tensor:
+    return matmul(x, o)
+
+
+@method
+def addmm(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return x + a @ b

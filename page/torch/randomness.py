@@ -1,0 +1,287 @@
+"""Random numbers: torch's own generator for the CPU, number by number.
+
+torch draws from the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), which Python's `random` has too; only the
+seeding and what is made of its 32 bits differ. Exponential numbers come from Intel's library, which torch seeds from it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import struct
+from array import array
+from bisect import bisect_left
+from itertools import accumulate
+from typing import Any
+
+from . import kernels
+from .arithmetic import has_kernel
+from .dtypes import CPU, FLOATING, State, device, dtype, float64, int64, uint8
+from .dtypes import dtype as Kind
+from .numbers import packed, quotient
+from .shapes import product, sizes_of
+from .tensors import Tensor, made, method
+
+WORDS = 624
+LAYOUT = struct.Struct(
+    "<q625I?d"
+)  # a state: the seed, the generator's words and place, and a normal number drawn ahead
+
+
+class Generator:
+    """A stream of random numbers that starts at a seed."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self._twister = random.Random()
+        self.manual_seed(67280421310721)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    def manual_seed(self, seed: int) -> Generator:
+        self._seed, self._ahead = int(seed), None
+        word = self._seed & 0xFFFFFFFF
+        words = [word]
+        for i in range(1, WORDS):
+            word = (1812433253 * (word ^ (word >> 30)) + i) & 0xFFFFFFFF
+            words.append(word)
+        self._twister.setstate((3, (*words, WORDS), None))
+        return self
+
+    _ahead: float | None
+
+    def words(self, n: int) -> Any:
+        """The next n words of 32 bits."""
+        return array("I", self._twister.getrandbits(32 * n).to_bytes(4 * n, "little")) if n else array("I")
+
+    def word(self) -> int:
+        return self._twister.getrandbits(32)
+
+    def long_word(self) -> int:
+        return self.word() << 32 | self.word()
+
+    def double(self) -> float:
+        return (self.long_word() & 0x1FFFFFFFFFFFFF) / 9007199254740992
+
+    def uniform(self, n: int, kind: dtype) -> Any:
+        """n numbers from 0 to 1, of 24 bits, or of 53 in float64."""
+        if kind is not float64:
+            return [(w & 0xFFFFFF) / 16777216 for w in self.words(n)]
+        both = self.words(2 * n)
+        return [((h & 0x1FFFFF) << 32 | low) / 9007199254740992 for h, low in zip(both[::2], both[1::2], strict=True)]
+
+    def normal(self, n: int, kind: dtype) -> Any:
+        """n normal numbers: pairs by Box and Muller (1958), from 16 on in blocks."""
+        if n < 16:
+            return [self.one_normal() for _ in range(n)]
+        numbers = packed(self.uniform(n, kind), kind)
+        pair_up(numbers, 0, n - n % 16, kind)
+        if n % 16:
+            numbers[n - 16 :] = packed(self.uniform(16, kind), kind)
+            pair_up(numbers, n - 16, n, kind)
+        return numbers
+
+    def one_normal(self) -> float:
+        if self._ahead is not None:
+            drawn, self._ahead = self._ahead, None
+            return drawn
+        turn, u = 2 * math.pi * self.double(), self.double()
+        radius = math.sqrt(-2 * math.log1p(-u))
+        self._ahead = radius * math.sin(turn)
+        return radius * math.cos(turn)
+
+    def exponential(self, n: int) -> list[float]:
+        """As Intel's library draws them: by a multiplicative congruential generator, seeded from this one."""
+        x = (self.word() & 0x7FFFFFFF) % 2147483647 or 1
+        drawn = []
+        for _ in range(n):
+            drawn.append(-math.log(x / 2147483647) or 1e-38)
+            x = x * 1132489760 % 2147483647
+        return drawn
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def seed(self) -> int:
+        return self.manual_seed(int.from_bytes(os.urandom(6), "big"))._seed
+
+    def get_state(self) -> Tensor:
+        words = self._twister.getstate()[1]
+        state = LAYOUT.pack(self._seed, *words, self._ahead is not None, self._ahead or 0.0)
+        return made(array("B", state), (len(state),), uint8)
+
+    def set_state(self, state: Tensor) -> Generator:
+        seed, *words, has_ahead, ahead = LAYOUT.unpack(bytes(state._numbers()))
+        self._seed, self._ahead = seed, ahead if has_ahead else None
+        self._twister.setstate((3, tuple(words), None))
+        return self
+
+    def clone_state(self) -> Generator:
+        return Generator().set_state(self.get_state())
+
+
+def pair_up(numbers: Any, start: int, stop: int, kind: dtype) -> None:
+    """Uniform numbers to normal ones, in place: in each block of 16, the eight first with the eight last."""
+    if has_kernel("normal", stop - start, kind):
+        kernels.JS.normal(numbers, start, stop)
+        return
+    for block in range(start, stop, 16):
+        for j in range(block, block + 8):
+            radius, turn = math.sqrt(-2 * math.log(1 - numbers[j])), 2 * math.pi * numbers[j + 8]
+            numbers[j], numbers[j + 8] = radius * math.cos(turn), radius * math.sin(turn)
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    return default_generator.get_state()
+
+
+def set_rng_state(state: Tensor) -> None:
+    default_generator.set_state(state)
+
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Kind | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    shape, dt = sizes_of(size), dtype or State.default
+    t = made((generator or default_generator).normal(product(shape), dt), shape, dt)
+    return t.requires_grad_() if requires_grad else t
+
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Kind | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    shape, dt = sizes_of(size), dtype or State.default
+    t = made((generator or default_generator).uniform(product(shape), dt), shape, dt)
+    return t.requires_grad_() if requires_grad else t
+
+
+def randint(
+    low: Any,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    dtype: Kind | None = None,
+    device: Any = None,
+) -> Tensor:
+    if size is None:
+        low, high, size = 0, low, high
+    if not isinstance(size, (tuple, list)):
+        raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
+    g, shape, span = generator or default_generator, sizes_of([size]), high - low
+    draw = g.long_word if span >= 2**32 else g.word
+    return made([low + draw() % span for _ in range(product(shape))], shape, dtype or int64)
+
+
+def randperm(n: Any, generator: Generator | None = None, dtype: Kind | None = None) -> Tensor:
+    g, r = generator or default_generator, list(range(n))
+    for i in range(n - 1):
+        z = g.word() % (n - i)
+        r[i], r[z + i] = r[z + i], r[i]
+    return made(r, (n,), int64)
+
+
+def randn_like(x: Tensor, dtype: Kind | None = None) -> Tensor:
+    return randn(*x.shape, dtype=dtype or x.dtype)
+
+
+def rand_like(x: Tensor, dtype: Kind | None = None) -> Tensor:
+    return rand(*x.shape, dtype=dtype or x.dtype)
+
+
+def normal(mean: Any, std: Any, size: Any = None, generator: Generator | None = None) -> Tensor:
+    if size is None:
+        shape = mean.shape if isinstance(mean, Tensor) else std.shape
+        return mean + std * randn(*shape, generator=generator)
+    return mean + std * randn(*size, generator=generator)
+
+
+@method
+def bernoulli(p: Any, generator: Generator | None = None) -> Tensor:
+    g = generator or default_generator
+    return made([1 if g.double() < v else 0 for v in p._numbers()], p.shape, p.dtype)
+
+
+@method
+def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generator: Generator | None = None) -> Tensor:
+    """Places drawn with these probabilities.
+
+    Raises:
+        RuntimeError: they are none, or fewer than are to be drawn without replacement.
+    """
+    if p.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if p.dtype.kind < FLOATING:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {p.dtype.name}")
+    numbers, n = p._numbers(), p.shape[-1]
+    if any(not 0 <= v < math.inf for v in numbers):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    rows = [numbers[i : i + n] for i in range(0, len(numbers), n)]
+    if any(sum(row) <= 0 for row in rows):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and num_samples > n:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    draw = drawn_again if replacement else drawn_once
+    places = draw(generator or default_generator, rows, num_samples, p.dtype)
+    return made(places, (*p.shape[:-1], num_samples), int64)
+
+
+def drawn_again(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
+    """With replacement: where a uniform number falls among the sums so far."""
+    places = []
+    for row in rows:
+        total = sum(row)
+        sums = list(accumulate(v / total for v in row))
+        sums[-1] = 1.0
+        places += [bisect_left(sums, g.double()) for _ in range(count)]
+    return places
+
+
+def drawn_once(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
+    """Without: the largest probabilities, each divided by an exponential number."""
+    n = len(rows[0])
+    waits = packed(g.exponential(n * len(rows)), kind)
+    places = []
+    for i, row in enumerate(rows):
+        score = packed([quotient(v, waits[i * n + j]) for j, v in enumerate(row)], kind)
+        places += sorted(range(n), key=lambda j: -score[j])[:count]
+    return places
+
+
+@method
+def normal_(x: Tensor, mean: Any = 0, std: Any = 1, generator: Generator | None = None) -> Tensor:
+    return x._write(randn(*x.shape, generator=generator, dtype=x.dtype) * std + mean)
+
+
+@method
+def uniform_(x: Tensor, a: Any = 0, b: Any = 1, generator: Generator | None = None) -> Tensor:
+    return x._write(rand(*x.shape, generator=generator, dtype=x.dtype) * (b - a) + a)
+
+
+@method
+def exponential_(x: Tensor, lambd: float = 1, generator: Generator | None = None) -> Tensor:
+    return x._write(made((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)

@@ -1,0 +1,353 @@
+"""Many numbers into few: sums, means, extremes, softmax, and sums so far."""
+
+from __future__ import annotations
+
+import builtins
+from math import inf, nan
+from typing import Any
+
+from . import kernels
+from .arithmetic import has_kernel, maximum, minimum, nan_to_num, room, where
+from .creation import zeros_like
+from .dtypes import FLOATING, TYPE_NAMES, bool_, dtype, int64
+from .dtypes import dtype as Kind
+from .gradients import recorded
+from .indexing import gather
+from .joining import cat
+from .numbers import exp_of, quotient
+from .shapes import axes_of, axis_of, product
+from .tensors import Tensor, made, method
+from .views import diagonal, permuted
+
+
+def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
+    """The tensor with these axes last, how many numbers each row then has, and the other sizes."""
+    keep = [i for i in range(x.ndim) if i not in dims]
+    order = keep + sorted(dims)
+    y = x if order == list(range(x.ndim)) else permuted(x, order)
+    return y, product([x.shape[i] for i in sorted(dims)]), [x.shape[i] for i in keep]
+
+
+def kept_shape(x: Tensor, dims: list[int]) -> list[int]:
+    return [1 if i in dims else n for i, n in enumerate(x.shape)]
+
+
+def reduced(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vjp: Any = None) -> Tensor:
+    """A function of each row. `vjp` gives the gradient of x from that of the result and from the result."""
+    dims = axes_of(dim, x.ndim)
+    y, n, shape = rows_of(x, dims)
+    m = product(shape)
+    if dt is x.dtype and has_kernel(name, m * n, dt):
+        out = room(dt, shape)
+        kernels.JS.reduce(name, y._buffer(), out._data, m, n)
+    else:
+        v = y._numbers()
+        out = made([f(v[i * n : (i + 1) * n]) for i in range(m)], shape, dt)
+    kept = kept_shape(x, dims)
+    if vjp and x.requires_grad:
+        recorded(out, [x], lambda g: [vjp(g.reshape(kept), out.detach().reshape(kept)).to(x.dtype)])
+    return out.reshape(kept) if keepdim else out
+
+
+@method
+def sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None, axis: Any = None) -> Tensor:
+    dim = axis if axis is not None else dim
+    x = x.to(dtype) if dtype is not None else x
+    dt = x.dtype if x.dtype.kind == FLOATING else int64
+    return reduced("sum", x, dim, keepdim, builtins.sum, dt, lambda g, y: g.expand(x.shape))
+
+
+@method
+def mean(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None, axis: Any = None) -> Tensor:
+    dim = axis if axis is not None else dim
+    x = x.to(dtype) if dtype is not None else x
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {TYPE_NAMES[x.dtype]}"
+        )
+    return sum(x, dim, keepdim) / product([x.shape[d] for d in axes_of(dim, x.ndim)])
+
+
+@method
+def var(
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
+) -> Tensor:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    c = correction if correction is not None else 1 if unbiased else 0
+    n = product([x.shape[d] for d in axes_of(dim, x.ndim)])
+    if not x.requires_grad:
+
+        def f(v: Any) -> float:
+            mu = builtins.sum(v) / len(v) if len(v) else nan
+            return quotient(builtins.sum([(u - mu) ** 2 for u in v]), float(builtins.max(0, n - c)))
+
+        return reduced("var", x, dim, keepdim, f, x.dtype)
+    gap = x - mean(x, dim, True)
+    return sum(gap * gap, dim, keepdim) / (n - c)
+
+
+@method
+def std(
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
+) -> Tensor:
+    return var(x, dim, unbiased, keepdim, correction).sqrt()
+
+
+def var_mean(x: Tensor, dim: Any = None, **kw: Any) -> Any:
+    return var(x, dim, **kw), mean(x, dim)
+
+
+@method
+def prod(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
+    dt = x.dtype if x.dtype.kind == FLOATING else int64
+    return reduced("prod", x, dim, keepdim, product, dt, lambda g, y: g * y / x)
+
+
+def top_of(v: Any) -> Any:
+    """The largest of a row; nan where it has one."""
+    best = v[0]
+    for u in v:
+        if u != u:
+            return u
+        if u > best:
+            best = u
+    return best
+
+
+def low_of(v: Any) -> Any:
+    """The smallest of a row; nan where it has one."""
+    best = v[0]
+    for u in v:
+        if u != u:
+            return u
+        if u < best:
+            best = u
+    return best
+
+
+def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
+    if x.numel() == 0:
+        raise (IndexError if dim is not None else RuntimeError)(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        )
+
+    def vjp(g: Tensor, y: Tensor) -> Tensor:
+        at = x.detach() == y
+        return g * at / at.sum(axes_of(dim, x.ndim), keepdim=True)
+
+    return reduced(name, x, dim, keepdim, f, x.dtype, vjp)
+
+
+@method
+def amax(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return extreme(x, dim, keepdim, top_of, "amax")
+
+
+@method
+def amin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return extreme(x, dim, keepdim, low_of, "amin")
+
+
+class NamedResults(tuple[Tensor, ...]):
+    """Values and their places."""
+
+    names = ("values", "indices")
+    kind: str
+
+    def __getattr__(self, name: Any) -> Any:
+        if name in self.names:
+            return self[self.names.index(name)]
+        raise AttributeError(f"'torch.return_types' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return (
+            f"torch.return_types.{self.kind}(\n"
+            + ",\n".join([f"{n}={v!r}" for n, v in zip(self.names, self, strict=True)])
+            + ")"
+        )
+
+
+def named_results(kind: str, *values: Tensor) -> NamedResults:
+    got = NamedResults(values)
+    got.kind = kind
+    return got
+
+
+def place_of(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
+    def at(v: Any) -> int:
+        best = f(v)
+        return next(i for i, u in enumerate(v) if u == best or u != u)
+
+    return reduced("arg", x, dim, keepdim, at, int64)
+
+
+@method
+def argmax(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return place_of(x, dim, keepdim, top_of)
+
+
+@method
+def argmin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return place_of(x, dim, keepdim, low_of)
+
+
+def extreme_with_place(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Tensor:
+    if isinstance(dim, Tensor):
+        return pair(x, dim)
+    if dim is None:
+        return extreme(x, None, False, f, kind)
+    at = arg(x, dim, True)
+    values = gather(x, axis_of(dim, x.ndim), at) if x.ndim else x
+    if not keepdim and x.ndim:
+        at, values = at.squeeze(dim), values.squeeze(dim)
+    return named_results(kind, values, at)
+
+
+@method
+def max(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    return extreme_with_place(x, dim, keepdim, top_of, argmax, maximum, "max")
+
+
+@method
+def min(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    return extreme_with_place(x, dim, keepdim, low_of, argmin, minimum, "min")
+
+
+@method
+def median(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    if dim is None:
+        return reduced("median", x, None, False, lambda v: sorted(v)[(len(v) - 1) // 2], x.dtype)
+    at = reduced("median", x, dim, True, lambda v: sorted(range(len(v)), key=v.__getitem__)[(len(v) - 1) // 2], int64)
+    values = gather(x, dim, at)
+    return named_results("median", *((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))
+
+
+@method
+def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return reduced("all", x, dim, keepdim, lambda v: 1 if builtins.all(v) else 0, bool_)
+
+
+@method
+def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return reduced("any", x, dim, keepdim, lambda v: 1 if builtins.any(v) else 0, bool_)
+
+
+@method
+def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
+    return (x != 0).sum(dim)
+
+
+@method
+def nansum(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return nan_to_num(x).sum(dim, keepdim)
+
+
+@method
+def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    top = amax(x, dim, True).detach()
+    top = where(top.abs() == inf, zeros_like(top), top)
+    out = (x - top).exp().sum(dim, True).log() + top
+    return out if keepdim else out.reshape([n for i, n in enumerate(x.shape) if i not in axes_of(dim, x.ndim)])
+
+
+@method
+def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
+    if p in (2, "fro"):
+        return (x * x).sum(dim, keepdim).sqrt()
+    if p == inf:
+        return x.abs().amax(dim, keepdim)
+    return (x.abs() ** p).sum(dim, keepdim) ** (1 / p)
+
+
+@method
+def dist(a: Any, b: Any, p: Any = 2) -> Tensor:
+    return norm(a - b, p)
+
+
+def cdist(a: Any, b: Any, p: Any = 2.0) -> Tensor:
+    return norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, -1)
+
+
+def axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
+    """The axis moved to the end, and a way back."""
+    d = axis_of(dim, x.ndim)
+    order = [i for i in range(x.ndim) if i != d] + ([d] if x.ndim else [])
+    back = [order.index(i) for i in range(x.ndim)]
+    return x.permute(order), back
+
+
+def softmax_of_row(v: Any) -> list[float]:
+    top = top_of(v)
+    p = [exp_of(u - top) for u in v]
+    s = builtins.sum(p)
+    return [u / s for u in p]
+
+
+@method
+def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
+    if dtype is not None:
+        x = x.to(dtype)
+    if dim is None:
+        raise TypeError(
+            "softmax() received an invalid combination of arguments - got (Tensor), but expected (Tensor input, int dim)"
+        )
+    if x.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+    y, back = axis_last(x, dim)
+    n = y.shape[-1] if y.ndim else 1
+    m = y.numel() // n if n else 0
+    if has_kernel("softmax", m * n, x.dtype):
+        out = room(x.dtype, y.shape)
+        kernels.JS.softmax(y._buffer(), out._data, m, n)
+    else:
+        v, vals = y._numbers(), []
+        for i in range(m):
+            vals += softmax_of_row(v[i * n : (i + 1) * n])
+        out = made(vals, y.shape, x.dtype)
+    recorded(out, [y], lambda g: [out.detach() * (g - (g * out.detach()).sum(-1, True))])
+    return out.permute(back)
+
+
+@method
+def log_softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
+    x = x if dtype is None else x.to(dtype)
+    return x - logsumexp(x, dim, True)
+
+
+@method
+def cumsum(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
+    y, back = axis_last(x, dim)
+    n, v, vals = (y.shape[-1] if y.ndim else 1), y._numbers(), []
+    for i in range(y.numel() // n if n else 0):
+        s = 0
+        for u in v[i * n : (i + 1) * n]:
+            s += u
+            vals.append(s)
+    out = made(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64)
+    recorded(out, [y], lambda g: [g.flip(-1).cumsum(-1).flip(-1)])
+    return out.permute(back)
+
+
+@method
+def cumprod(x: Tensor, dim: Any) -> Tensor:
+    y, back = axis_last(x, dim)
+    n, v, vals = y.shape[-1], y._numbers(), []
+    for i in range(y.numel() // n if n else 0):
+        s = 1
+        for u in v[i * n : (i + 1) * n]:
+            s *= u
+            vals.append(s)
+    return made(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64).permute(back)
+
+
+@method
+def diff(x: Tensor, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    d = axis_of(dim, x.ndim)
+    x = cat([t for t in (prepend, x, append) if t is not None], d)
+    return x.narrow(d, 1, x.shape[d] - 1) - x.narrow(d, 0, x.shape[d] - 1)
+
+
+@method
+def trace(x: Tensor) -> Tensor:
+    return diagonal(x).sum()

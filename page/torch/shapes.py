@@ -1,0 +1,119 @@
+"""Sizes, strides and axes: where the numbers of a tensor stand in its storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+ALL = slice(None)
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape."""
+
+    def numel(self) -> int:
+        return product(self)
+
+    def __repr__(self) -> Any:
+        return "torch.Size([" + ", ".join([str(n) for n in self]) + "])"
+
+    def __getitem__(self, i: Any) -> Any:
+        got = tuple.__getitem__(self, i)
+        return Size(got) if isinstance(i, slice) else got
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple(self) + tuple(other))
+
+
+def product(ns: Iterable[int]) -> int:
+    """How many numbers a shape holds."""
+    p = 1
+    for n in ns:
+        p *= n
+    return p
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor."""
+    st, p = [0] * len(shape), 1
+    for i in range(len(shape) - 1, -1, -1):
+        st[i] = p
+        p *= shape[i] if shape[i] else 1
+    return tuple(st)
+
+
+def offsets_of(shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> list[int]:
+    """The places in the storage of a tensor's numbers, in order."""
+    offs = [offset]
+    for n, s in zip(shape, strides, strict=False):
+        steps: Iterable[int] = range(0, n * s, s) if s and n else [0] * n
+        offs = [o + j for o in offs for j in steps]
+    return offs
+
+
+def common_shape(*shapes: Sequence[int]) -> Size:
+    """The shape that all of these broadcast to.
+
+    Raises:
+        RuntimeError: two of them do not fit.
+    """
+    n = max([len(s) for s in shapes])
+    out = [1] * n
+    for s in shapes:
+        for i in range(len(s)):
+            j = n - len(s) + i
+            if s[i] != 1:
+                if out[j] not in (1, s[i]):
+                    raise RuntimeError(
+                        f"The size of tensor a ({out[j]}) must match the size of tensor b ({s[i]}) at non-singleton dimension {j}"
+                    )
+                out[j] = s[i]
+    return Size(out)
+
+
+def axis_of(d: Any, n: int) -> int:
+    """An axis counted from the front, of n axes; a number without axes takes 0 and -1."""
+    if hasattr(d, "item"):
+        d = d.item()
+    if isinstance(d, str) or not isinstance(d, int):
+        raise TypeError(f"argument 'dim' must be int, not {type(d).__name__}")
+    m = n or 1
+    if not -m <= d < m:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-m}, {m - 1}], but got {d})")
+    return d % m if m else 0
+
+
+def axes_of(dim: Any, n: int) -> list[int]:
+    """The axes that `dim` names; all of them where it names none."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return list(range(n))
+    dims = [axis_of(d, n) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"dim {dims[0]} appears multiple times in the list of dims")
+    return dims if n else []
+
+
+def sizes_of(args: Any) -> list[int]:
+    """Sizes handed over one by one, or as one tuple or list."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        args = args[0]
+    out = []
+    for a in args:
+        if hasattr(a, "item"):
+            a = a.item()
+        if not isinstance(a, int):
+            raise TypeError(f"'{type(a).__name__}' object cannot be interpreted as an integer")
+        out.append(a)
+    return out
+
+
+def inferred(shape: list[int], n: int) -> list[int]:
+    """A shape with its -1 worked out."""
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = product([s for s in shape if s != -1])
+    if -1 in shape and known and n % known == 0:
+        shape = [n // known if s == -1 else s for s in shape]
+    if product(shape) != n or -1 in shape:
+        raise RuntimeError(f"shape '[{', '.join([str(s) for s in shape])}]' is invalid for input of size {n}")
+    return shape

@@ -1,0 +1,63 @@
+"""Functions of statistics and information."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .arithmetic import where, xlogy
+from .creation import as_tensor, zeros_like
+from .dtypes import FLOATING, float32
+from .shapes import common_shape
+from .tensors import Tensor, made, result_type
+
+__all__ = ["entr", "expit", "gammaincc", "xlogy"]
+
+
+def entr(x: Tensor) -> Tensor:
+    return where(x == 0, zeros_like(x), -x * x.masked_fill(x == 0, 1.0).log())
+
+
+def expit(x: Tensor) -> Tensor:
+    return x.sigmoid()
+
+
+def upper_gamma(a: float, x: float) -> float:
+    """The upper incomplete gamma function, regularized: a series below a + 1, a continued fraction above (Lentz, 1976)."""
+    if x <= 0:
+        return 1.0
+    front = math.exp(-x + a * math.log(x) - math.lgamma(a))
+    return 1 - front * lower_series(a, x) if x < a + 1 else front * upper_fraction(a, x)
+
+
+def lower_series(a: float, x: float) -> float:
+    term = total = 1 / a
+    n = a
+    while term > total * 1e-16:
+        n += 1
+        term *= x / n
+        total += term
+    return total
+
+
+def upper_fraction(a: float, x: float) -> float:
+    b = x + 1 - a
+    c, d = 1e300, 1 / b
+    h = d
+    for i in range(1, 1000):
+        step = -i * (i - a)
+        b += 2
+        d = 1 / (step * d + b or 1e-300)
+        c = b + step / c or 1e-300
+        h *= d * c
+        if abs(d * c - 1) < 1e-16:
+            break
+    return h
+
+
+def gammaincc(a: Any, x: Any) -> Tensor:
+    a, x = as_tensor(a), as_tensor(x)
+    shape, kind = common_shape(a.shape, x.shape), result_type(a, x)
+    kind = kind if kind.kind == FLOATING else float32
+    pairs = zip(a.expand(shape)._numbers(), x.expand(shape)._numbers(), strict=True)
+    return made([upper_gamma(u, v) for u, v in pairs], shape, kind)

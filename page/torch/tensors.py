@@ -1,0 +1,400 @@
+"""The tensor itself: a storage, a shape, strides and an offset; and how one is made or seen otherwise.
+
+Operations stand in the other files, which add them to `Tensor` by `@method` and `@attribute`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import kernels
+from .dtypes import CPU, FLOATING, TYPE_NAMES, State, bfloat16, bool_, dtype, float16, float32, int64, strided, wider
+from .gradients import Node, node_of, recorded
+from .numbers import BIG, converted, packed
+from .shapes import Size, axis_of, offsets_of, product, row_major
+
+F = TypeVar("F", bound=Callable[..., Any])
+KEYWORDS = {"type_"}
+
+
+def method(function: F) -> F:
+    """Make a function a method of `Tensor` too."""
+    setattr(Tensor, function.__name__.rstrip("_") if function.__name__ in KEYWORDS else function.__name__, function)
+    return function
+
+
+def attribute(function: Callable[[Any], Any]) -> property:
+    """Make a function of a tensor an attribute of `Tensor`."""
+    made_of = property(function)
+    setattr(Tensor, function.__name__, made_of)
+    return made_of
+
+
+class Tensor:
+    """Numbers with a shape.
+
+    Attributes:
+        _data: the storage, which views share
+        _offset, _strides: where the first number is, and how far the next one along each axis
+        _node, _leaf: the step that made it, and the step that gathers its gradient
+        _base: the tensor that it is a view of, and how it is seen from there
+    """
+
+    _data: Any
+    _offset: int
+    _strides: tuple[int, ...]
+    shape: Size
+    dtype: dtype
+    _node: Any
+    _leaf: Any
+    _base: Any
+    grad: Any
+    requires_grad: bool
+    if TYPE_CHECKING:  # what `method` adds
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __pow__: Any
+        __floordiv__: Any
+        __matmul__: Any
+        __neg__: Any
+        __invert__: Any
+        __and__: Any
+        __or__: Any
+        __xor__: Any
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
+        __getitem__: Any
+        __setitem__: Any
+
+    __array_priority__ = 1000
+    layout = strided
+    is_sparse = is_cuda = is_quantized = is_nested = False
+    device = CPU
+
+    def __init__(self, data: Any = ()) -> None:
+        from .creation import tensor  # which makes tensors, and so knows this file
+
+        self.__dict__.update(tensor(data, dtype=float32).__dict__)
+
+    def is_contiguous(self) -> Any:
+        p = 1
+        for n, s in zip(reversed(self.shape), reversed(self._strides), strict=False):
+            if n != 1 and s != p:
+                return False
+            p *= n
+        return True
+
+    def _places(self) -> Any:
+        return offsets_of(self.shape, self._strides, self._offset)
+
+    def _numbers(self) -> Any:
+        """Its numbers in order, as a sequence."""
+        if self.is_contiguous():
+            return self._data[self._offset : self._offset + self.numel()]
+        s = self._data
+        return [s[o] for o in self._places()]
+
+    def _buffer(self) -> Any:
+        """Its numbers in order, as an array, which must not be written."""
+        n = self.numel()
+        if self.is_contiguous():
+            return (
+                self._data
+                if self._offset == 0 and len(self._data) == n
+                else self._data[self._offset : self._offset + n]
+            )
+        if kernels.JS and n > BIG and self.dtype.code in "fd":
+            out = array(self.dtype.code, bytes(n * self._data.itemsize))
+            kernels.JS.copy(self._data, self._offset, str(list(self.shape)), str(list(self._strides)), out)
+            return out
+        return array(self.dtype.code, self._numbers())
+
+    def tolist(self) -> Any:
+        v = list(self._numbers())
+        if self.dtype is bool_:
+            v = [x != 0 for x in v]
+        for n in reversed(self.shape[1:]):
+            v = [v[i : i + n] for i in range(0, len(v), n)] if n else [[] for _ in range(product(self.shape[:1]))]
+        return v if self.ndim else v[0]
+
+    def item(self) -> Any:
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        v = self._data[self._offset]
+        return v != 0 if self.dtype is bool_ else v
+
+    @property
+    def ndim(self) -> Any:
+        return len(self.shape)
+
+    def dim(self) -> Any:
+        return len(self.shape)
+
+    def numel(self) -> Any:
+        return product(self.shape)
+
+    nelement = numel
+
+    def size(self, d: Any = None) -> Any:
+        return self.shape if d is None else self.shape[axis_of(d, self.ndim)]
+
+    def stride(self, d: Any = None) -> Any:
+        return self._strides if d is None else self._strides[axis_of(d, self.ndim)]
+
+    def element_size(self) -> Any:
+        return self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> Any:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        return self.numel() * self.dtype.itemsize
+
+    def storage_offset(self) -> Any:
+        return self._offset
+
+    def data_ptr(self) -> Any:
+        return id(self._data) + self._offset * self.dtype.itemsize
+
+    def untyped_storage(self) -> Any:
+        return Storage(self)
+
+    def __len__(self) -> Any:
+        if not self.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self.select(0, i) for i in range(self.shape[0])])
+
+    def __bool__(self) -> Any:
+        if self.numel() != 1:
+            raise RuntimeError(
+                "Boolean value of Tensor with "
+                + ("no values" if self.numel() == 0 else "more than one value")
+                + " is ambiguous"
+            )
+        return self.item() != 0
+
+    def __float__(self) -> Any:
+        return float(self.item())
+
+    def __int__(self) -> Any:
+        return int(self.item())
+
+    def __index__(self) -> Any:
+        if self.dtype.kind == FLOATING or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __hash__(self) -> Any:
+        return id(self)
+
+    def __contains__(self, x: Any) -> Any:
+        return any((self == x)._numbers())
+
+    def __format__(self, spec: Any) -> Any:
+        return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec) if spec else repr(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        t = self.detach().clone()
+        t.__class__ = self.__class__
+        t.requires_grad = self.requires_grad
+        return t
+
+    @property
+    def is_leaf(self) -> Any:
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Any:
+        return self._node
+
+    def requires_grad_(self, on: Any = True) -> Any:
+        if on and self.dtype.kind < FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = on
+        return self
+
+    def retain_grad(self) -> Any:
+        self._retain = True
+
+    def detach_(self) -> Any:
+        self._node, self.requires_grad = None, False
+        return self
+
+    def is_floating_point(self) -> Any:
+        return self.dtype.kind == FLOATING
+
+    def is_complex(self) -> Any:
+        return False
+
+    def cpu(self) -> Any:
+        return self
+
+    def to_dense(self) -> Any:
+        return self
+
+    def __repr__(self) -> str:
+        from .printing import text_of  # which slices tensors, and so knows this file
+
+        return text_of(self)
+
+    def __getattr__(self, name: Any) -> Any:
+        if name == "real":
+            return self
+        raise AttributeError(
+            f"'{type(self).__name__}' object has no attribute '{name}' in the page's torch; if PyTorch has it, open this "
+            "notebook in Colab or JupyterLab"
+        )
+
+
+class Storage:
+    """What `untyped_storage` gives: enough to see whether two tensors share theirs."""
+
+    def __init__(self, t: Any) -> None:
+        self._data = t._data
+
+    def data_ptr(self) -> Any:
+        return id(self._data)
+
+    def nbytes(self) -> Any:
+        return len(self._data) * self._data.itemsize
+
+    size = nbytes
+
+
+def blank(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
+    """A tensor of these parts, without a history."""
+    t: Tensor = object.__new__(Tensor)
+    t._data, t._offset, t.shape, t._strides, t.dtype = data, offset, Size(shape), strides, kind
+    t._node, t.requires_grad, t.grad, t._base, t._leaf = None, False, None, None, None
+    return t
+
+
+def made(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
+    """A contiguous tensor of these values."""
+    ready = isinstance(values, array) and dt not in (float16, bfloat16)
+    return blank(dt, values if ready else packed(values, dt), 0, shape, row_major(shape))
+
+
+def viewed(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = None) -> Tensor:
+    """The same storage in another shape.
+
+    Of a view that shares gradients and writes with its base, `how` says how to see it, given the base.
+    """
+    v = blank(t.dtype, t._data, offset, shape, tuple(strides))
+    if how is not None:
+        root, fn = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
+        v._base = (root, fn)
+        if t.requires_grad and State.grad and t.dtype.kind == FLOATING:
+
+            def back(g: Any, t: Any = t, how: Any = how) -> Any:
+                return [scattered(t.shape, how(places_in(t.shape))._places(), g)]
+
+            recorded(v, [t], back)
+    return v
+
+
+def places_in(shape: Sequence[int]) -> Tensor:
+    """A tensor without numbers, whose offsets are the flat places in a contiguous tensor of this shape."""
+    return blank(int64, None, 0, shape, row_major(shape))
+
+
+def scattered(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
+    """Zeros, with the numbers of g added at these places."""
+    out = [0.0] * product(shape)
+    for p, v in zip(places, g._numbers(), strict=False):
+        out[p] += v
+    return made(out, shape, g.dtype)
+
+
+def summed_to(g: Tensor, shape: Sequence[int]) -> Tensor:
+    """A gradient of what was broadcast, summed over the axes that were."""
+    if tuple(g.shape) == tuple(shape):
+        return g
+    extra = g.ndim - len(shape)
+    dims = list(range(extra)) + [i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1]
+    if dims:
+        g = g.sum(dims, keepdim=True)
+    return g.reshape(shape)
+
+
+def result_type(*xs: Any) -> dtype:
+    """The kind of a result: tensors with axes before those without, and those before numbers."""
+    dims: dtype | None = None
+    zeros: dtype | None = None
+    nums: dtype | None = None
+    for x in xs:
+        if isinstance(x, Tensor):
+            if x.ndim:
+                dims = x.dtype if dims is None else wider(dims, x.dtype)
+            else:
+                zeros = x.dtype if zeros is None else wider(zeros, x.dtype)
+        else:
+            d = bool_ if isinstance(x, bool) else int64 if isinstance(x, int) else State.default
+            nums = d if nums is None else wider(nums, d)
+    found = [d for d in (dims, zeros, nums) if d is not None]
+    return max(found, key=lambda d: d.kind)
+
+
+def numbers_as(t: Any, dt: dtype) -> Any:
+    """Its numbers in order, as a sequence, as this dtype holds them."""
+    v = t._numbers()
+    return v if t.dtype is dt else converted(v, t.dtype, dt)
+
+
+def as_tensor_of(x: Any, dt: dtype) -> Tensor:
+    return x if isinstance(x, Tensor) else made([x], (), dt)
+
+
+def stretched(t: Tensor, shape: Sequence[int]) -> Tensor:
+    """Broadcast, without a history."""
+    st = [0] * (len(shape) - t.ndim) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
+    return viewed(t, shape, st, t._offset)
+
+
+def type_name(t: Any) -> str:
+    return f"torch.{TYPE_NAMES[t.dtype]}Tensor"
+
+
+def check_leaf(t: Any) -> None:
+    if t.requires_grad and t._node is None and State.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def as_it_was(t: Any) -> Tensor:
+    """The same tensor as it is now, with its history, for what will be written over it."""
+    o = made(t._buffer()[:], t.shape, t.dtype)
+    o._node, o.requires_grad = node_of(t), t.requires_grad
+    return o
+
+
+def record_write(t: Tensor, before: Tensor, places: list[int], value: Tensor, shape: Sequence[int]) -> None:
+    """Record that places of t became value; of a view, that its base changed there too."""
+
+    def back(g: Tensor) -> list[Any]:
+        flat = list(g._numbers())
+        written = made([flat[p] for p in places], shape, g.dtype)
+        gone = set(places)
+        kept = made([0.0 if i in gone else v for i, v in enumerate(flat)], t.shape, g.dtype)
+        return [kept, summed_to(written, value.shape).to(value.dtype) if value.dtype.kind == FLOATING else None]
+
+    t._node, t.requires_grad = Node([node_of(before), node_of(value)], back), True
+    if t._base is not None and t._base[0] is not t:
+        root, fn = t._base
+        record_write(root, as_it_was(root), fn(places_in(root.shape))._places(), t, t.shape)

@@ -1,0 +1,1 @@
+"""Nothing by itself: `torch.utils.flop_counter` is below."""

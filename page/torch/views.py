@@ -1,0 +1,352 @@
+"""The same numbers seen otherwise: in another order or shape, broadcast, or as another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .dtypes import FLOATING, bfloat16, bool_, float16, float32, float64, int16, int32, int64
+from .dtypes import dtype as Kind
+from .gradients import recorded
+from .numbers import converted
+from .shapes import Size, axes_of, axis_of, common_shape, inferred, product, row_major, sizes_of
+from .tensors import Tensor, attribute, made, method, stretched, type_name, viewed
+
+
+def permuted(x: Tensor, order: Any) -> Tensor:
+    return viewed(x, [x.shape[i] for i in order], [x._strides[i] for i in order], x._offset)
+
+
+def view_strides(t: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None:
+    """Strides that show a tensor in another shape without a copy, or None."""
+    if t.is_contiguous() or t.numel() == 0:
+        return row_major(shape)
+    old = [(n, s) for n, s in zip(t.shape, t._strides, strict=False) if n != 1]
+    strides, i = [0] * len(shape), len(shape) - 1
+    j = len(old) - 1
+    while j >= 0:
+        k, n = j, old[j][0]
+        while k > 0 and old[k - 1][1] == old[k][0] * old[k][1]:
+            k -= 1
+            n *= old[k][0]
+        step, left = old[j][1], n
+        while (i >= 0 and left > 1) or (i >= 0 and shape[i] == 1):
+            if shape[i] != 1 and left % shape[i]:
+                return None
+            strides[i] = step
+            step *= shape[i]
+            left //= shape[i]
+            i -= 1
+            if left == 1 and not (i >= 0 and shape[i] == 1):
+                break
+        if left != 1:
+            return None
+        j = k - 1
+    return tuple(strides)
+
+
+@method
+def permute(x: Tensor, *order: Any) -> Tensor:
+    order = sizes_of(order)
+    if len(order) != x.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {x.ndim} is not equal to len(dims) = {len(order)}"
+        )
+    order = [axis_of(d, x.ndim) for d in order]
+    if len(set(order)) < len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return x._as_view(lambda t: permuted(t, order))
+
+
+@method
+def transpose(x: Tensor, a: Any, b: Any) -> Tensor:
+    if not x.ndim:
+        return x
+    a, b = axis_of(a, x.ndim), axis_of(b, x.ndim)
+    order = list(range(x.ndim))
+    order[a], order[b] = b, a
+    return x._as_view(lambda t: permuted(t, order))
+
+
+@method
+def t(x: Tensor) -> Tensor:
+    if x.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
+    return x.transpose(0, 1) if x.ndim == 2 else x
+
+
+@attribute
+def T(x: Tensor) -> Tensor:
+    return x.permute(list(range(x.ndim))[::-1])
+
+
+@attribute
+def mT(x: Tensor) -> Tensor:
+    if x.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {x.ndim}-D tensor.")
+    return x.transpose(-2, -1)
+
+
+@method
+def view(x: Tensor, *shape: Any) -> Tensor:
+    if len(shape) == 1 and isinstance(shape[0], Kind):
+        return x.to(shape[0])
+    shape = inferred(sizes_of(shape), x.numel())
+    st = view_strides(x, shape)
+    if st is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return x._as_view(lambda t: viewed(t, shape, view_strides(t, shape), t._offset))
+
+
+@method
+def view_as(x: Tensor, other: Any) -> Tensor:
+    return x.view(other.shape)
+
+
+@method
+def reshape(x: Tensor, *shape: Any) -> Tensor:
+    shape = inferred(sizes_of(shape), x.numel())
+    if view_strides(x, shape) is not None:
+        return x._as_view(lambda t: viewed(t, shape, view_strides(t, shape), t._offset))
+    return x.contiguous().view(shape)
+
+
+@method
+def reshape_as(x: Tensor, other: Any) -> Tensor:
+    return x.reshape(other.shape)
+
+
+@method
+def flatten(x: Tensor, start_dim: Any = 0, end_dim: Any = -1) -> Tensor:
+    if not x.ndim:
+        return x.reshape(1)
+    a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
+    if a > b:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    return x.reshape([*list(x.shape[:a]), product(x.shape[a : b + 1]), *list(x.shape[b + 1 :])])
+
+
+@method
+def ravel(x: Tensor) -> Tensor:
+    return x.flatten()
+
+
+@method
+def unflatten(x: Tensor, d: Any, sizes: Any) -> Tensor:
+    d = axis_of(d, x.ndim)
+    sizes = list(sizes)
+    n, known = x.shape[d], product([s for s in sizes if s != -1])
+    if -1 in sizes and known and n % known == 0:
+        sizes = [n // known if s == -1 else s for s in sizes]
+    if product(sizes) != n or -1 in sizes:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {sizes} don't multiply up to the size of dim {d} ({n}) in the input tensor"
+        )
+    return x.reshape(list(x.shape[:d]) + sizes + list(x.shape[d + 1 :]))
+
+
+@method
+def unsqueeze(x: Tensor, d: Any) -> Tensor:
+    d = axis_of(d, x.ndim + 1)
+    return x._as_view(
+        lambda t: viewed(t, (*t.shape[:d], 1, *t.shape[d:]), (*t._strides[:d], 0, *t._strides[d:]), t._offset)
+    )
+
+
+@method
+def squeeze(x: Tensor, d: Any = None) -> Tensor:
+    drop = [i for i in axes_of(d, x.ndim) if x.ndim and x.shape[i] == 1]
+    keep = [i for i in range(x.ndim) if i not in drop]
+    return x._as_view(lambda t: viewed(t, [t.shape[i] for i in keep], [t._strides[i] for i in keep], t._offset))
+
+
+@method
+def expand(x: Tensor, *shape: Any) -> Tensor:
+    shape = sizes_of(shape)
+    if len(shape) < x.ndim:
+        raise RuntimeError(
+            f"expand({type_name(x)}{list(x.shape)}, size={shape}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+        )
+    k = len(shape) - x.ndim
+    full_shape = []
+    for i, n in enumerate(shape):
+        own = x.shape[i - k] if i >= k else 1
+        if n == -1:
+            n = own
+        if own not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension {i}.  Target sizes: {shape}.  Tensor sizes: {list(x.shape)}"
+            )
+        full_shape.append(n)
+    return x._as_view(lambda t: stretched(t, full_shape))
+
+
+@method
+def expand_as(x: Tensor, other: Any) -> Tensor:
+    return x.expand(other.shape)
+
+
+@method
+def unfold(x: Tensor, d: Any, size: Any, step: Any) -> Tensor:
+    d = axis_of(d, x.ndim)
+    n = (x.shape[d] - size) // step + 1
+    if n < 1:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {x.shape[d]} but size is {size}")
+    return x._as_view(
+        lambda t: viewed(
+            t,
+            [*list(t.shape[:d]), n, *list(t.shape[d + 1 :]), size],
+            [*list(t._strides[:d]), t._strides[d] * step, *list(t._strides[d + 1 :]), t._strides[d]],
+            t._offset,
+        )
+    )
+
+
+@method
+def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+    o = x._offset if storage_offset is None else storage_offset
+    return x._as_view(lambda t: viewed(t, size, stride, o))
+
+
+@method
+def _as_view(x: Tensor, how: Callable[[Tensor], Tensor]) -> Tensor:
+    """The view that `how` makes, of the base too."""
+    v = how(x)
+    return viewed(x, v.shape, v._strides, v._offset, how)
+
+
+@method
+def detach(x: Tensor) -> Tensor:
+    return viewed(x, x.shape, x._strides, x._offset)
+
+
+@attribute
+def data(x: Tensor) -> Tensor:
+    return x.detach()
+
+
+def become(x: Tensor, other: Tensor) -> None:
+    """What `x.data = other` does: take its place, and keep one's own gradient."""
+    x._data, x._offset, x.shape, x._strides, x.dtype = (
+        other._data,
+        other._offset,
+        other.shape,
+        other._strides,
+        other.dtype,
+    )
+
+
+Tensor.data = data.setter(become)  # type: ignore[attr-defined]
+
+
+@method
+def diagonal(x: Tensor, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Tensor:
+    a, b = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim)
+    n = max(0, min(x.shape[a] + min(0, offset), x.shape[b] - max(0, offset)))
+    keep = [i for i in range(x.ndim) if i not in (a, b)]
+
+    def how(t: Any) -> Any:
+        o = t._offset + (offset * t._strides[b] if offset > 0 else -offset * t._strides[a])
+        return viewed(
+            t, [t.shape[i] for i in keep] + [n], [t._strides[i] for i in keep] + [t._strides[a] + t._strides[b]], o
+        )
+
+    v = how(x)
+    return viewed(x, v.shape, v._strides, v._offset, how)
+
+
+@method
+def movedim(x: Tensor, a: Any, b: Any) -> Tensor:
+    order = [i for i in range(x.ndim) if i != axis_of(a, x.ndim)]
+    order.insert(axis_of(b, x.ndim), axis_of(a, x.ndim))
+    return x.permute(order)
+
+
+def broadcast_tensors(*ts: Any) -> Any:
+    shape = common_shape(*[t.shape for t in ts])
+    return tuple(t.expand(shape) for t in ts)
+
+
+@method
+def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
+    return x.expand(shape)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    return common_shape(*shapes)
+
+
+def meshgrid(*ts: Any, indexing: Any = "ij") -> Any:
+    ts = ts[0] if len(ts) == 1 else ts
+    n = len(ts)
+    shape = [t.numel() for t in ts]
+    got = [t.reshape([-1 if j == i else 1 for j in range(n)]).expand(shape) for i, t in enumerate(ts)]
+    return tuple(got) if indexing == "ij" else tuple(t.transpose(0, 1) for t in got)
+
+
+def atleast_1d(x: Tensor) -> Tensor:
+    return x if x.ndim else x.reshape(1)
+
+
+def atleast_2d(x: Tensor) -> Tensor:
+    return x if x.ndim > 1 else x.reshape(1, -1)
+
+
+@method
+def contiguous(x: Tensor) -> Tensor:
+    return x if x.is_contiguous() else x.clone()
+
+
+@method
+def clone(x: Tensor) -> Tensor:
+    out = made(x._buffer()[:], x.shape, x.dtype)
+    return recorded(out, [x], lambda g: [g])
+
+
+@method
+def to(x: Tensor, *args: Any, dtype: Kind | None = None, device: Any = None, copy: bool = False) -> Tensor:
+    dt = dtype
+    for a in args:
+        if isinstance(a, Kind):
+            dt = a
+        elif isinstance(a, Tensor):
+            dt = a.dtype
+    if dt is None or dt is x.dtype:
+        return x.clone() if copy else x
+    src = x.dtype
+    out = made(converted(x._numbers(), src, dt), x.shape, dt)
+    return recorded(out, [x], lambda g: [g.to(src)]) if src.kind == dt.kind == FLOATING else out
+
+
+@method
+def type_(x: Tensor, dtype: Kind | None = None) -> Any:
+    return x.to(dtype) if dtype is not None else type_name(x)
+
+
+@method
+def type_as(x: Tensor, other: Any) -> Tensor:
+    return x.to(other.dtype)
+
+
+@method
+def numpy(x: Tensor) -> Any:
+    if x.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    from numpy import ndarray  # the page's own
+
+    return ndarray(x)
+
+
+@method
+def __array__(x: Tensor, *a: Any) -> Any:
+    return x.numpy()
+
+
+for _name, _kind in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32),
+                     ("long", int64), ("short", int16), ("bool", bool_)):  # fmt: skip
+    setattr(Tensor, _name, lambda x, kind=_kind: x.to(kind))
+Tensor.swapaxes = Tensor.swapdims = transpose  # type: ignore[attr-defined]
+Tensor.mH = mT  # type: ignore[attr-defined]
+Tensor.moveaxis = movedim  # type: ignore[attr-defined]

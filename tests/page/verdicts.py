@@ -1,0 +1,46 @@
+"""Judge answers to questions, and print what came of each as JSON: run once with torch and once with the page's.
+
+`python tests/page/verdicts.py SEED MOST ID…`: the reference and at most MOST twins of each question.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+
+from qkv.observing import observe
+from qkv.questions import find
+from qkv.questions.base import Question
+from qkv.questions import judging
+from qkv.questions.judging import judge
+
+
+def verdict(question: Question, answer: object, seed: int) -> list[str | None]:
+    cases = question.fresh_cases(seed)
+    found = judge(question, cases, observe(answer, cases, question.gradients))
+    return [found.status, found.misconception, found.message]
+
+
+def verdicts(name: str, seed: int, most: int) -> dict[str, list[str | None]]:
+    question = find(name)
+    chosen = random.Random(f"{seed}{name}").sample(range(len(question.misconceptions)), min(most, len(question.misconceptions)))
+    found = {f"{name} reference": verdict(question, question.reference, seed)}
+    for i in chosen:
+        idea = question.misconceptions[i]
+        found[f"{name} {idea.slug}"] = verdict(question, question.twin(idea), seed + i)
+    return found
+
+
+if __name__ == "__main__":
+    import torch
+
+    judging.PATIENCE = 30.0  # two ideas at once are looked for however slow the machine
+    seed, most, *names = sys.argv[1:]
+    out: dict[str, list[str | None]] = {}
+    for name in names:
+        start = time.perf_counter()
+        out |= verdicts(name, int(seed), int(most))
+        print(f"{name} {time.perf_counter() - start:.1f} s", file=sys.stderr)
+    print(json.dumps({"torch": torch.__version__, "verdicts": out}))
