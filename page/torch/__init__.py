@@ -12,6 +12,7 @@ from math import e, inf, nan, pi
 from typing import Any, NoReturn
 
 from . import autograd, inplace, linalg, nn, optim, special, testing, utils
+from . import printing as _tensor_str
 from .arithmetic import (
     FUNCTIONS,
     add,
@@ -163,7 +164,6 @@ from .modes import (
     use_deterministic_algorithms,
 )
 from .ordering import argsort, bincount, searchsorted, sort, topk, unique
-from . import printing as _tensor_str
 from .printing import set_printoptions
 from .products import addmm, bmm, dot, einsum, inner, kron, matmul, mm, mv, outer, tensordot
 from .randomness import (
@@ -235,9 +235,7 @@ from .views import (
     t,
     transpose,
     unflatten,
-    unfold,
     unsqueeze,
-    view,
 )
 from .views import transpose as swapaxes
 from .views import transpose as swapdims

@@ -169,6 +169,11 @@ def sub(a: Any, b: Any, alpha: Any = 1) -> Tensor:
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
+    if any(isinstance(x, bool) or (isinstance(x, Tensor) and x.dtype is bool_) for x in (a, b)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
     return of_two("sub", a, b, lambda x, y: x - y, lambda g, a, b, y: (g, -g))
 
 
@@ -238,7 +243,7 @@ lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
 gt, ge = comparison("gt", operator.gt), comparison("ge", operator.ge)
 
 
-def bitwise(name: str, f: Callable[[int, int], int]) -> Callable[[Any, Any], Tensor]:
+def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
     def combine(a: Any, b: Any) -> Any:
         for x in (a, b):
             if isinstance(x, float) or (isinstance(x, Tensor) and x.dtype.kind == FLOATING):
@@ -246,13 +251,16 @@ def bitwise(name: str, f: Callable[[int, int], int]) -> Callable[[Any, Any], Ten
                 raise NotImplementedError(f"\"bitwise_{name}_cpu\" not implemented for '{kind}'")
         return of_two(name, a, b, f)
 
-    setattr(Tensor, f"bitwise_{name}", combine)
+    setattr(Tensor, f"bitwise_{full_name or name}", combine)
     return combine
 
 
 bitwise_and, bitwise_or = bitwise("and", operator.and_), bitwise("or", operator.or_)
 bitwise_xor = bitwise("xor", operator.xor)
-bitwise_left_shift, bitwise_right_shift = bitwise("lshift", operator.lshift), bitwise("rshift", operator.rshift)
+bitwise_left_shift, bitwise_right_shift = (
+    bitwise("lshift", operator.lshift, "left_shift"),
+    bitwise("rshift", operator.rshift, "right_shift"),
+)
 
 
 @method
@@ -515,9 +523,17 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
 
 for _name, _f in OPERATORS.items():
     add_operator(_name, _f)
-for _name, _f in (("add", add), ("sub", sub), ("mul", mul), ("div", div), ("pow", pow), ("clamp", clamp),
-                  ("remainder", remainder), ("floor_divide", floor_divide), ("logical_not", logical_not),
-                  ("nan_to_num", nan_to_num)):  # fmt: skip
-    setattr(Tensor, f"{_name}_", lambda x, *a, f=_f, **k: x._write(f(as_it_was(x), *a, **k)))
-for _name, _f in (("neg", neg), ("pos", lambda x: x), ("invert", bitwise_not), ("abs", FUNCTIONS["abs"]), ("round", lambda x, n=None: x.round())):  # fmt: skip
-    setattr(Tensor, f"__{_name}__", _f)
+IN_PLACE: tuple[Callable[..., Tensor], ...] = (
+    *(add, sub, mul, div, pow, clamp, remainder, floor_divide, logical_not, nan_to_num),
+)
+for _write in IN_PLACE:
+    setattr(Tensor, f"{_write.__name__}_", lambda x, *a, f=_write, **k: x._write(f(as_it_was(x), *a, **k)))
+UNARY: dict[str, Callable[..., Tensor]] = {
+    "neg": neg,
+    "pos": lambda x: x,
+    "invert": bitwise_not,
+    "abs": FUNCTIONS["abs"],
+    "round": lambda x, n=None: x.round(),
+}
+for _name, _unary in UNARY.items():
+    setattr(Tensor, f"__{_name}__", _unary)

@@ -18,10 +18,9 @@ def spread_out(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
     Raises:
         ValueError: they are not as long as one another.
     """
+    data = getattr(data, "_tensor", data)
     if isinstance(data, Tensor):
         data = data.tolist()
-    if hasattr(data, "__array_list__"):
-        data = data.__array_list__()
     if isinstance(data, (list, tuple, range)):
         if depth == len(shape):
             shape.append(len(data))
@@ -40,6 +39,7 @@ def spread_out(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
 
 
 def tensor(data: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    data = getattr(data, "_tensor", data)  # of an array of the page's numpy
     if isinstance(data, Tensor):
         return data.detach().clone().to(dtype or data.dtype).requires_grad_(requires_grad)
     shape: list[int] = []
@@ -54,6 +54,7 @@ def tensor(data: Any, dtype: Kind | None = None, device: Any = None, requires_gr
 
 
 def as_tensor(data: Any, dtype: Kind | None = None, device: Any = None) -> Tensor:
+    data = getattr(data, "_tensor", data)
     return data.to(dtype or data.dtype) if isinstance(data, Tensor) else tensor(data, dtype)
 
 

@@ -98,7 +98,7 @@ class Selection:
         elif isinstance(key, Tensor) or hasattr(key, "__index__"):
             self.take_number(key.__index__())
         else:
-            raise TypeError(
+            raise IndexError(
                 f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(key).__name__})"
             )
 
@@ -140,6 +140,8 @@ def axes_taken(key: Any) -> int:
 
 def as_key(key: Any) -> Any:
     """A list as a tensor; an empty one is of whole numbers."""
+    if isinstance(key, str):
+        raise TypeError("new(): invalid data type 'str'")
     if isinstance(key, (list, range)):
         return tensor(key, dtype=int64) if not len(key) else tensor(key)
     return getattr(key, "_tensor", key)

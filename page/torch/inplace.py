@@ -10,7 +10,6 @@ from .dtypes import TYPE_NAMES, State
 from .gradients import node_of
 from .joining import tril, triu
 from .numbers import packed
-from .reductions import softmax
 from .shapes import ALL, axis_of, common_shape, offsets_of
 from .tensors import Tensor, as_it_was, as_tensor_of, check_leaf, method, numbers_as, places_in, record_write
 
@@ -31,12 +30,12 @@ def _write(x: Tensor, value: Any) -> Tensor:
     else:
         for o, v in zip(x._places(), numbers, strict=True):
             x._data[o] = v
-    if State.grad and value.requires_grad:
+    if State.grad and (value.requires_grad or x.requires_grad):
         value = value.to(x.dtype)
         if x._base is not None:
             root, fn = x._base
             record_write(root, as_it_was(root), fn(places_in(root.shape))._places(), value, x.shape)
-        x._node, x.requires_grad = node_of(value), True
+        x._node, x.requires_grad = node_of(value), value.requires_grad
     return x
 
 
@@ -128,5 +127,5 @@ def addr_(x: Tensor, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     return x._write(as_it_was(x) * beta + a[:, None] * b * alpha)
 
 
-for _name, _f in (("tril", tril), ("triu", triu), ("softmax", softmax)):
+for _name, _f in (("tril", tril), ("triu", triu)):
     setattr(Tensor, f"{_name}_", lambda x, *a, f=_f, **k: x._write(f(as_it_was(x), *a, **k)))

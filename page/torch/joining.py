@@ -18,13 +18,15 @@ def cat(tensors: Iterable[Tensor], dim: Any = 0, axis: Any = None) -> Tensor:
     ts = list(tensors)
     dim = axis if axis is not None else dim
     if not ts:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(ts):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
         if t.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    real = [t for t in ts if tuple(t.shape) != (0,)] or ts
+    real = [t for t in ts if tuple(t.shape) != (0,)]
+    if not real:
+        return ts[0].clone()
     d = axis_of(dim, real[0].ndim)
     dt = ts[0].dtype
     for t in ts:
@@ -161,14 +163,14 @@ def repeat_interleave(x: Tensor, repeats: Any, dim: Any = None) -> Tensor:
 
 
 @method
-def tile(x: Tensor, *reps: Any) -> Tensor:
-    reps = sizes_of(reps)
+def tile(x: Tensor, *sizes: Any) -> Tensor:
+    reps = sizes_of(sizes)
     return x.repeat([1] * (x.ndim - len(reps)) + reps)
 
 
 @method
-def repeat(self, *reps: Any) -> Tensor:
-    reps = sizes_of(reps)
+def repeat(self: Tensor, *sizes: Any) -> Tensor:
+    reps = sizes_of(sizes)
     if len(reps) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     x = self.reshape([1] * (len(reps) - self.ndim) + list(self.shape))

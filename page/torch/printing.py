@@ -56,7 +56,9 @@ class Formatter:
             return
         low, high = min(map(abs, usual)), max(map(abs, usual))
         scientific = (
-            (high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4) if PRINT_OPTS.sci_mode is None else PRINT_OPTS.sci_mode
+            (high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4)
+            if PRINT_OPTS.sci_mode is None
+            else PRINT_OPTS.sci_mode
         )
         if scientific:
             self.spec, self.point = f".{PRINT_OPTS.precision}e", ""

@@ -223,7 +223,9 @@ def normal(mean: Any, std: Any, size: Any = None, generator: Generator | None = 
 @method
 def bernoulli(p: Any, generator: Generator | None = None) -> Tensor:
     g = generator or default_generator
-    return made([1 if g.double() < v else 0 for v in p._numbers()], p.shape, p.dtype)
+    numbers = p._numbers()
+    drawn = g.uniform(len(numbers), p.dtype)
+    return made([1 if u < v else 0 for u, v in zip(drawn, numbers, strict=True)], p.shape, p.dtype)
 
 
 @method

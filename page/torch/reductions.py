@@ -192,7 +192,7 @@ def argmin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return place_of(x, dim, keepdim, low_of)
 
 
-def extreme_with_place(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Tensor:
+def extreme_with_place(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Any:
     if isinstance(dim, Tensor):
         return pair(x, dim)
     if dim is None:
@@ -235,7 +235,7 @@ def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 @method
 def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
-    return (x != 0).sum(dim)
+    return sum(x.ne(0), dim)
 
 
 @method
@@ -245,6 +245,8 @@ def nansum(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 @method
 def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    if not x.numel():
+        return x.exp().sum(dim, keepdim).log()
     top = amax(x, dim, True).detach()
     top = where(top.abs() == inf, zeros_like(top), top)
     out = (x - top).exp().sum(dim, True).log() + top

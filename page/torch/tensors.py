@@ -191,10 +191,15 @@ class Tensor:
         return self.item() != 0
 
     def __float__(self) -> Any:
-        return float(self.item())
+        return float(self._only())
 
     def __int__(self) -> Any:
-        return int(self.item())
+        return int(self._only())
+
+    def _only(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
 
     def __index__(self) -> Any:
         if self.dtype.kind == FLOATING or self.numel() != 1:

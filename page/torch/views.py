@@ -46,8 +46,8 @@ def view_strides(t: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None:
 
 
 @method
-def permute(x: Tensor, *order: Any) -> Tensor:
-    order = sizes_of(order)
+def permute(x: Tensor, *axes: Any) -> Tensor:
+    order = sizes_of(axes)
     if len(order) != x.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {x.ndim} is not equal to len(dims) = {len(order)}"
@@ -88,10 +88,10 @@ def mT(x: Tensor) -> Tensor:
 
 
 @method
-def view(x: Tensor, *shape: Any) -> Tensor:
-    if len(shape) == 1 and isinstance(shape[0], Kind):
-        return x.to(shape[0])
-    shape = inferred(sizes_of(shape), x.numel())
+def view(x: Tensor, *sizes: Any) -> Tensor:
+    if len(sizes) == 1 and isinstance(sizes[0], Kind):
+        return x.to(sizes[0])
+    shape = inferred(sizes_of(sizes), x.numel())
     st = view_strides(x, shape)
     if st is None:
         raise RuntimeError(
@@ -106,8 +106,8 @@ def view_as(x: Tensor, other: Any) -> Tensor:
 
 
 @method
-def reshape(x: Tensor, *shape: Any) -> Tensor:
-    shape = inferred(sizes_of(shape), x.numel())
+def reshape(x: Tensor, *sizes: Any) -> Tensor:
+    shape = inferred(sizes_of(sizes), x.numel())
     if view_strides(x, shape) is not None:
         return x._as_view(lambda t: viewed(t, shape, view_strides(t, shape), t._offset))
     return x.contiguous().view(shape)
@@ -163,8 +163,8 @@ def squeeze(x: Tensor, d: Any = None) -> Tensor:
 
 
 @method
-def expand(x: Tensor, *shape: Any) -> Tensor:
-    shape = sizes_of(shape)
+def expand(x: Tensor, *sizes: Any) -> Tensor:
+    shape = sizes_of(sizes)
     if len(shape) < x.ndim:
         raise RuntimeError(
             f"expand({type_name(x)}{list(x.shape)}, size={shape}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"

@@ -11,9 +11,8 @@ import sys
 import time
 
 from qkv.observing import observe
-from qkv.questions import find
+from qkv.questions import find, judging
 from qkv.questions.base import Question
-from qkv.questions import judging
 from qkv.questions.judging import judge
 
 
@@ -25,7 +24,9 @@ def verdict(question: Question, answer: object, seed: int) -> list[str | None]:
 
 def verdicts(name: str, seed: int, most: int) -> dict[str, list[str | None]]:
     question = find(name)
-    chosen = random.Random(f"{seed}{name}").sample(range(len(question.misconceptions)), min(most, len(question.misconceptions)))
+    chosen = random.Random(f"{seed}{name}").sample(
+        range(len(question.misconceptions)), min(most, len(question.misconceptions))
+    )
     found = {f"{name} reference": verdict(question, question.reference, seed)}
     for i in chosen:
         idea = question.misconceptions[i]

@@ -134,7 +134,7 @@ class MultiheadAttention(Module):
         attn_mask: Any = None,
         average_attn_weights: Any = True,
         is_causal: Any = False,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor | None]:
         ws, bs = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
         xs = [query, key, value] if self.batch_first else [x.transpose(0, 1) for x in (query, key, value)]
         q, k, v = [
@@ -149,4 +149,5 @@ class MultiheadAttention(Module):
         weights = scores.softmax(-1)
         out = self.out_proj((weights @ v).transpose(1, 2).flatten(-2))
         out = out if self.batch_first else out.transpose(0, 1)
-        return out, (weights.mean(1) if average_attn_weights else weights) if need_weights else None
+        shown = weights.mean(1) if average_attn_weights else weights
+        return out, shown if need_weights else None

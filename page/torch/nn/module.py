@@ -15,6 +15,7 @@ class Module:
     """Layers within layers: what has parameters, buffers and modules of its own, and `forward`."""
 
     training = True
+    _bufs: dict[str, Any]
 
     def __init__(self, *a: Any, **k: Any) -> None:
         object.__setattr__(self, "_ready", True)

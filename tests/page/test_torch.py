@@ -1,0 +1,472 @@
+"""The page's torch gives what torch gives: numbers, kinds, shapes, error classes, text and random streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from page import torch as page_torch
+from tests.page.both import differences
+
+X = "x = torch.arange(24.).reshape(2, 3, 4) / 7 - 1.3\n"
+
+CREATION = """
+torch.tensor([[1, 2], [3, 4]])
+torch.tensor([1, 2.5])
+torch.tensor([True, False])
+torch.tensor([])
+torch.tensor([[1, 2], [3]])
+torch.tensor("no")
+torch.tensor(None)
+torch.zeros(2, 3)
+torch.ones((2, 3), dtype=torch.int64)
+torch.full((2, 2), 7)
+torch.full((2, 2), 0.5)
+torch.eye(3)
+torch.arange(5)
+torch.arange(1, 2, 0.25)
+torch.arange(5, 0, -2)
+torch.arange(3, 1)
+torch.linspace(0, 1, 5)
+torch.logspace(0, 2, 3)
+torch.hann_window(5)
+torch.zeros(-1)
+torch.zeros(2).new_full((3,), 4)
+torch.tensor([1, 2, 3], dtype=torch.bfloat16) / 3
+torch.tensor([1e5, -1e5]).half()
+torch.tensor([3.7, -3.7]).long()
+torch.tensor([300]).to(torch.uint8)
+torch.finfo(torch.float32).eps
+torch.iinfo(torch.int8).min
+"""
+
+ARITHMETIC = """
+x + 1
+x * x.mT.mT
+x + torch.arange(4)
+x + torch.arange(3)
+x + torch.zeros(3)
+1 / (x - x)
+x // 0.3
+x % 0.3
+x ** 2
+x ** -0.5
+2 ** torch.arange(3)
+torch.arange(3) ** -1
+torch.arange(5) // 2
+torch.arange(5) // 0
+torch.arange(5) / 2
+torch.arange(5) - True
+torch.tensor([True]) - torch.tensor([True])
+-torch.tensor([True])
+~torch.tensor([True, False])
+~torch.tensor([1.0])
+torch.tensor([True]) & torch.tensor([False])
+torch.tensor([1.0]) & torch.tensor([1.0])
+x > 0
+x == None
+x + "a"
+torch.where(x > 0, x, 0.0)
+torch.where(x, x, 0.0)
+torch.maximum(x, -x)
+x.clamp(-0.5, 0.5)
+x.clamp(min=0)
+x.masked_fill(x > 0, -math.inf)
+x.masked_fill(x, 0.0)
+x.exp()
+x.log()
+x.sqrt()
+x.sigmoid()
+x.tanh()
+x.abs().rsqrt()
+x.sign()
+x.round()
+x.round(decimals=1)
+x.floor()
+torch.arange(3).exp()
+torch.arange(3).sqrt()
+torch.arange(3).abs()
+torch.tensor([-1.0, math.nan, math.inf]).relu()
+torch.tensor([math.nan, math.inf, -math.inf]).nan_to_num()
+torch.tensor([math.nan, 1.0]).isnan()
+torch.allclose(x, x + 1e-9)
+torch.equal(x, x.clone())
+torch.isclose(x, x + 1e-6)
+torch.result_type(torch.ones(2, dtype=torch.int64), 1.5)
+torch.ones(2, dtype=torch.float64) + torch.ones(2)
+torch.ones(2, dtype=torch.int64) + torch.ones((), dtype=torch.float64)
+torch.ones(2) + torch.ones((), dtype=torch.float64)
+torch.lerp(x, -x, 0.25)
+torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 2.0]))
+"""
+
+VIEWS = """
+x.permute(2, 0, 1)
+x.permute(0, 1)
+x.permute(0, 0, 1)
+x.transpose(0, 5)
+x.mT.stride()
+x.transpose(0, 2).is_contiguous()
+x.transpose(0, 2).view(24)
+x.transpose(0, 2).reshape(24)
+x.view(6, -1)
+x.view(5, -1)
+x.view(-1, -1)
+x.view(2, 3, 2, 2).transpose(1, 2)
+x.flatten(1)
+x.flatten(2, 1)
+x.unflatten(-1, (2, 2))
+x.unflatten(-1, (3, -1))
+x.unsqueeze(-1).squeeze()
+x[:, :1].squeeze(1)
+x[:, :1].expand(2, 5, 4)
+x.expand(2, 5, 4)
+x.expand(3)
+x[None, :, None].shape
+x.unfold(2, 2, 1)
+x.as_strided((2, 2), (4, 1), 3)
+x.diagonal(1, 1, 2)
+x.movedim(0, -1)
+torch.broadcast_tensors(torch.ones(3, 1), torch.ones(2))
+torch.broadcast_shapes((2, 1), (3,))
+torch.meshgrid(torch.arange(2), torch.arange(3), indexing="ij")
+x.T.shape if False else x[0].T
+torch.ones(3).mT
+x.contiguous().data_ptr() == x.data_ptr()
+x[0].data_ptr() == x.data_ptr()
+x.shape, x.size(1), x.ndim, x.numel(), len(x)
+len(torch.tensor(1.0))
+float(x)
+bool(x)
+x.tolist()
+x.item()
+[row.sum().item() for row in x]
+"""
+
+INDEXING = """
+x[0]
+x[-1, 1:]
+x[..., -1]
+x[:, [0, 2]]
+x[[0, 1], [1, 2]]
+x[[0, 1], :, [1, 2]]
+x[x > 0]
+x[:, x[0, :, 0] > -1]
+x[torch.tensor([[0, 1], [1, 0]])]
+x[True]
+x[5]
+x[0, 0, 0, 0]
+x[[0, 9]]
+x[torch.tensor([True, False, True])]
+x[::2, ::-1]
+x[1.0]
+x["a"]
+x[[]]
+x.select(1, 2)
+x.narrow(1, 1, 2)
+x.narrow(1, 2, 5)
+x.gather(2, torch.tensor([[[0, 1]], [[2, 3]]]))
+x.gather(2, torch.tensor([[[9]]]))
+x.take_along_dim(x.argsort(-1), -1)
+x.index_select(1, torch.tensor([2, 0]))
+(x > 0).nonzero()
+x.masked_select(x > 0)
+torch.where(x > 0)
+x.unbind(1)
+"""
+
+WRITING = """
+x[0] = 1.0; x
+x[:, 1] += 2; x
+x[x > 0] = 0.0; x
+x[:, [0, 2]] = torch.ones(2, 4); x
+x[0] = torch.ones(2); x
+x[0] = torch.ones(2, 3, 4); x
+x[[0]] = torch.ones(5); x
+y = x.view(6, 4); y[0] = 9.0; x
+y = x.mT; y.zero_(); x
+y = x[0].clone(); y.fill_(1.0); x
+x.add_(1).mul_(2); x
+x += torch.ones(3, 1); x
+x += torch.ones(5, 2, 3, 4); x
+x.masked_fill_(x > 0, -1.0); x
+x.copy_(torch.ones(4)); x
+x.copy_(torch.ones(5)); x
+x[0].fill_diagonal_(7); x
+x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), 5.0); x
+x.index_add_(0, torch.tensor([1, 1]), torch.ones(2, 3, 4)); x
+x.requires_grad_(); x.add_(1)
+torch.arange(3).mul_(0.5)
+x[0].tril_(); x
+"""
+
+REDUCTIONS = """
+x.sum()
+x.sum(-1)
+x.sum((0, 2), keepdim=True)
+x.sum((0, 0))
+x.sum(7)
+torch.arange(4).sum()
+torch.tensor([True, True]).sum()
+x.mean(1)
+torch.arange(4).mean()
+x.var(-1)
+x.var(-1, unbiased=False)
+x.std()
+x.prod(-1)
+x.max()
+x.max(-1)
+x.min(1).indices
+x.amax((0, 1))
+x.argmax()
+x.argmax(-1)
+torch.tensor([1.0, math.nan]).max()
+torch.ones(0).max()
+x.median(-1)
+(x > 0).any(-1)
+(x > 9).all()
+x.logsumexp(-1)
+torch.full((2,), -math.inf).logsumexp(0)
+x.norm()
+x.norm(dim=-1)
+x.norm(1, -1)
+torch.cdist(x, x)
+x.softmax(-1)
+x.softmax(0)
+x.softmax(3)
+torch.full((2,), -math.inf).softmax(0)
+torch.arange(3).softmax(0)
+x.log_softmax(-1)
+x.cumsum(1)
+x.cumprod(-1)
+x.diff(dim=1)
+x[0, :, :3].trace()
+x.count_nonzero()
+x.sort(-1, descending=True)
+x.topk(2)
+x.topk(9)
+torch.tensor([3, 1, 3, 2]).unique(return_counts=True)
+torch.tensor([3, 1, 3]).bincount()
+torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 0.0]))
+"""
+
+PRODUCTS = """
+x @ x.mT
+x @ x
+x[0] @ x[0, 0]
+x[0, 0] @ x[0, 0]
+x[0, 0] @ x[0, 1, :3]
+x @ x[0].mT
+x[0].mT @ x
+torch.arange(4) @ torch.arange(4)
+x @ torch.arange(4)
+torch.tensor(1.0) @ x
+x[0].mm(x[0].mT)
+x.mm(x)
+x.bmm(x.mT)
+x[0, 0].dot(x[0, 1])
+torch.outer(x[0, 0], x[0, 1])
+torch.einsum("bij,bkj->bik", x, x)
+torch.einsum("...ij,...kj->...ik", x, x)
+torch.einsum("bij->ji", x)
+torch.einsum("ii", x[0, :, :3])
+torch.einsum("ij,jk", x[0], x[0])
+torch.einsum("ij->k", x[0])
+torch.tensordot(x, x, dims=([2], [2]))
+torch.kron(torch.eye(2), torch.ones(2, 2))
+torch.linalg.solve(torch.tensor([[2.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0]))
+torch.linalg.norm(x[0])
+torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+"""
+
+JOINING = """
+torch.cat([x, x], 1)
+torch.cat([x, x[:, :2]], 0)
+torch.cat([])
+torch.cat([x, torch.ones(2)])
+torch.cat([torch.ones(2), torch.ones(1, dtype=torch.float64)])
+torch.stack([x, -x], -1)
+torch.stack([x, x[0]])
+x.split(2, 1)
+x.split([1, 3], -1)
+x.split([1, 1], -1)
+x.chunk(2, -1)
+x.flip(0)
+x.flip((1, 2))
+x.roll(1, -1)
+x.repeat(2, 1, 1)
+x.repeat(2)
+x.repeat_interleave(2, 1)
+x.tril()
+x.triu(1)
+torch.ones(3).tril()
+torch.diag(torch.arange(3.0))
+torch.diag(x[0])
+torch.block_diag(x[0], x[1])
+torch.tril_indices(3, 3)
+"""
+
+LAYERS = """
+nn.Linear(4, 2)(x)
+nn.Linear(4, 2, bias=False)(x)
+nn.Linear(3, 2)(x)
+nn.Embedding(5, 3)(torch.tensor([[1, 4]]))
+nn.LayerNorm(4)(x)
+nn.Dropout(0.5).eval()(x)
+nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1))(x)
+[name for name, p in nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 1)).named_parameters()]
+list(nn.Linear(2, 3).state_dict())
+sum(p.numel() for p in nn.Linear(2, 3).parameters())
+nn.Linear(2, 3).load_state_dict({"weight": torch.ones(1)})
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)
+nn.Linear(2, 3)
+nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+nn.Module()(1)
+F.one_hot(torch.tensor([0, 2]))
+F.one_hot(torch.tensor([0.0]))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]))
+F.gelu(x)
+F.silu(x)
+F.layer_norm(x, (4,))
+F.normalize(x, dim=-1)
+F.pad(x, (1, 2))
+F.pad(x, (0, 0, 1, 0), value=-1.0)
+F.mse_loss(x, -x)
+F.cosine_similarity(x, -x, dim=-1)
+F.scaled_dot_product_attention(x, x, x)
+F.scaled_dot_product_attention(x, x, x, is_causal=True)
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3, dtype=torch.bool))
+F.embedding(torch.tensor([1]), x[0])
+nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(3)], batch_first=True)
+"""
+
+RANDOM = """
+torch.rand(3)
+torch.rand(40)
+torch.rand(3, dtype=torch.float64)
+torch.randn(3)
+torch.randn(5), torch.randn(3)
+torch.randn(16)
+torch.randn(37)
+torch.randn(4, 5, dtype=torch.float64)
+torch.randint(0, 10, (7,))
+torch.randint(5, (2, 3))
+torch.randperm(9)
+torch.randn(3, generator=torch.Generator().manual_seed(5))
+torch.rand(2), torch.randn(2), torch.randint(9, (2,)), torch.rand(1)
+torch.bernoulli(torch.full((6,), 0.4))
+torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 2)
+torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 8, replacement=True)
+torch.multinomial(torch.tensor([0.1, -0.2]), 1)
+torch.multinomial(torch.tensor([0.1, 0.2]), 3)
+torch.empty(3).uniform_(-1, 1)
+torch.empty(3).normal_(2, 3)
+torch.normal(0.0, 1.0, (3,))
+nn.Linear(3, 2).weight
+"""
+
+GRADIENTS = """
+x.requires_grad_(); (x ** 2).sum().backward(); x.grad
+x.requires_grad_(); x.softmax(-1)[..., 0].sum().backward(); x.grad
+x.requires_grad_(); (x @ x.mT).sum().backward(); x.grad
+x.requires_grad_(); x.max(-1).values.sum().backward(); x.grad
+x.requires_grad_(); x.amax(-1).sum().backward(); x.grad
+x.requires_grad_(); (x[:, [0, 0]] * 3).sum().backward(); x.grad
+x.requires_grad_(); x.view(6, 4).mT.reshape(-1)[::3].sum().backward(); x.grad
+x.requires_grad_(); torch.cat([x, 2 * x], 1).exp().sum().backward(); x.grad
+x.requires_grad_(); (x.sum(0, keepdim=True) / x.std()).sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; y[0] = 0.0; y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; y.mul_(x); y.sum().backward(); x.grad
+x.requires_grad_(); y = x.clone(); y[0].zero_(); y.sum().backward(); x.grad
+x.requires_grad_(); torch.where(x > 0, x, 2 * x).sum().backward(); x.grad
+x.requires_grad_(); x.masked_fill(x > 0, 0.0).sum().backward(); x.grad
+x.requires_grad_(); F.layer_norm(x, (4,)).pow(3).sum().backward(); x.grad
+x.requires_grad_(); F.cross_entropy(x[0], torch.tensor([0, 1, 2])).backward(); x.grad
+x.requires_grad_(); torch.einsum("bij,bkj->", x, x).backward(); x.grad
+x.requires_grad_(); x.logsumexp(-1).sum().backward(); x.grad
+x.requires_grad_(); x.cumsum(-1).prod(-1).sum().backward(); x.grad
+x.requires_grad_(); x.sum(-1).backward(); x.grad
+x.backward()
+x.requires_grad_(); torch.autograd.grad((x ** 3).sum(), x)
+x.requires_grad_(); torch.autograd.grad(x[0].sum(), x, allow_unused=True)
+torch.arange(3).requires_grad_()
+x.requires_grad_(); x.detach().requires_grad, (x * 2).requires_grad, (x * 2).is_leaf
+x.requires_grad_(); x.numpy()
+torch.autograd.functional.jacobian(lambda v: v ** 2, torch.tensor([1.0, 2.0]))
+"""
+
+PRINTED = """
+str(x)
+str(x * 1e6)
+str(x.long())
+str(x > 0)
+str(torch.arange(400.0).view(20, 20) * 1.37)
+str(torch.randn(1200))
+str(torch.randn(60))
+str(torch.tensor([1e-8, 1.0]))
+str(torch.tensor([math.nan, 1.0, math.inf]))
+str(torch.tensor([1.0, 2.0]))
+str(torch.tensor(3))
+str(torch.tensor(2.5, dtype=torch.float64))
+str(torch.zeros(0))
+str(torch.zeros(2, 0))
+str(torch.ones(2, dtype=torch.int32))
+str(torch.ones(2, requires_grad=True))
+str(nn.Parameter(torch.ones(2)))
+str(x.shape), repr(x.dtype), repr(x.device)
+str(x.max(-1))
+f"{x[0, 0, 0]:.3f} {x[0, 0]}"
+"""
+
+OPTIMIZERS = [
+    f"""
+layer = nn.Linear(3, 2)
+chosen = torch.optim.{name}
+for _ in range(4):
+    chosen.zero_grad()
+    (layer(torch.ones(5, 3)) ** 2).sum().backward()
+    chosen.step()
+list(layer.parameters())
+"""
+    for name in (
+        "SGD(layer.parameters(), lr=0.1)",
+        "SGD(layer.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)",
+        "Adam(layer.parameters(), lr=0.1)",
+        "AdamW(layer.parameters(), lr=0.1, weight_decay=0.1)",
+    )
+]
+
+EVERY = {name: text for name, text in globals().items() if name.isupper() and isinstance(text, str) and name != "X"}
+
+
+def programs(text: str) -> list[str]:
+    return [X + line.replace("; ", "\n") for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_programs_give_the_same(name: str):
+    found = differences(programs(EVERY[name]))
+    assert not found, "\n".join(found)
+
+
+def test_optimizers_take_the_same_steps():
+    assert not differences(OPTIMIZERS, 1e-5)
+
+
+def test_what_is_missing_says_so():
+    with pytest.raises(AttributeError, match=r"`torch\.fft` is not in the page's torch; open this notebook in Colab"):
+        _ = page_torch.fft
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'svd' in the page's torch"):
+        _ = page_torch.ones(2).svd
+
+
+def test_every_name_is_one_of_torch():
+    """A program that runs here runs there: no public name is our own."""
+    files = {file.stem for file in Path(page_torch.__file__).parent.glob("*.py")} | {"annotations"}
+    helpers = {"Any", "NoReturn", "FUNCTIONS"}
+    ours = {name for name in vars(page_torch) if not name.startswith("_")} - files - helpers
+    assert [name for name in sorted(ours) if not hasattr(torch, name)] == []
+    methods = {name for name in vars(page_torch.Tensor) if not name.startswith("_")}
+    assert [name for name in sorted(methods) if not hasattr(torch.Tensor, name)] == []
