@@ -11,9 +11,10 @@ import sys
 import time
 
 from qkv.observing import observe
-from qkv.questions import find, judging
-from qkv.questions.base import Question
-from qkv.questions.judging import judge
+from qkv.questions import find
+from qkv.questions.engine import matching
+from qkv.questions.engine.judging import judge
+from qkv.questions.engine.question import Question
 
 
 def verdict(question: Question, answer: object, seed: int) -> list[str | None]:
@@ -37,7 +38,7 @@ def verdicts(name: str, seed: int, most: int) -> dict[str, list[str | None]]:
 if __name__ == "__main__":
     import torch
 
-    judging.PATIENCE = 30.0  # two ideas at once are looked for however slow the machine
+    matching.PATIENCE = 30.0  # two ideas at once are looked for however slow the machine
     seed, most, *names = sys.argv[1:]
     out: dict[str, list[str | None]] = {}
     for name in names:

@@ -40,7 +40,7 @@ class Module:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_backward_hooks'")
         return self.forward(*a, **k)
 
-    def forward(self, *a: Any, **k: Any) -> Tensor:
+    def forward(self, *a: Any, **k: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def register_buffer(self, name: Any, value: Any, persistent: Any = True) -> None:
