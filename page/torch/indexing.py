@@ -114,19 +114,19 @@ class Selection:
             raise IndexError(
                 f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
             ) from None
-        inner = [0] * product(over)
-        for axis, pick in self.picks:
-            size, stride = self.shape[axis], self.strides[axis]
-            for j, v in enumerate(stretched(pick, over)._numbers()):
-                if not -size <= v < size:
-                    raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
-                inner[j] += v % size * stride
         at = [axis for axis, _ in self.picks]
         first = at[0] if at == list(range(at[0], at[0] + len(at))) else 0
         before = [i for i in range(len(self.shape)) if i not in at and i < first]
         after = [i for i in range(len(self.shape)) if i not in at and i >= first]
         left = offsets_of([self.shape[i] for i in before], [self.strides[i] for i in before], self.offset)
         right = offsets_of([self.shape[i] for i in after], [self.strides[i] for i in after])
+        inner = [0] * product(over)
+        for axis, pick in self.picks:
+            size, stride = self.shape[axis], self.strides[axis]
+            for j, v in enumerate(stretched(pick, over)._numbers()):
+                if not -size <= v < size and left and right:  # where nothing is picked, torch does not look
+                    raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
+                inner[j] += v % size * stride
         shape = [self.shape[i] for i in before] + list(over) + [self.shape[i] for i in after]
         return shape, [p + q + r for p in left for q in inner for r in right]
 

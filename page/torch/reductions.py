@@ -126,11 +126,18 @@ def low_of(v: Any) -> Any:
     return best
 
 
+def check_some(x: Tensor, dim: Any, name: str) -> None:
+    """Refuse an extreme of no numbers."""
+    if all_zero := [d for d in axes_of(dim, x.ndim) if x.ndim and x.shape[d] == 0]:
+        if dim is None:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
+        raise IndexError(f"{name}(): Expected reduction dim {all_zero[0]} to have non-zero size.")
+
+
 def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
-    if x.numel() == 0:
-        raise (IndexError if dim is not None else RuntimeError)(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
-        )
+    check_some(x, dim, name)
 
     def vjp(g: Tensor, y: Tensor) -> Tensor:
         at = x.detach() == y
@@ -175,6 +182,8 @@ def named_results(kind: str, *values: Tensor) -> NamedResults:
 
 
 def place_of(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
+    check_some(x, dim, "argmax" if f is top_of else "argmin")
+
     def at(v: Any) -> int:
         best = f(v)
         return next(i for i, u in enumerate(v) if u == best or u != u)
