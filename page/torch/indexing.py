@@ -124,7 +124,8 @@ class Selection:
         for axis, pick in self.picks:
             size, stride = self.shape[axis], self.strides[axis]
             for j, v in enumerate(stretched(pick, over)._numbers()):
-                if not -size <= v < size and left and right:  # where nothing is picked, torch does not look
+                # Where nothing is picked, torch looks at no index, unless the axis itself is empty.
+                if not size or (not -size <= v < size and left and right):
                     raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
                 inner[j] += v % size * stride
         shape = [self.shape[i] for i in before] + list(over) + [self.shape[i] for i in after]
