@@ -1,0 +1,104 @@
+"""Pack what Python in the page is made of: `python -m page.pack FOLDER`.
+
+Pyodide's core, the standard library without what no answer uses, the page's torch and the checking code, as files
+that `page/runtime/worker.js` loads from beside itself; the script of the page, its style, and the notebooks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "page"
+PYODIDE = ROOT / "node_modules" / "pyodide"
+SIGN = "qkv-cell-"  # the class of a cell that the page knows, before what it is
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
+# What the checks and answers never import: networks, archives, mail, documentation, tests, processes.
+LEFT_OUT = re.compile(
+    r"(test|unittest|idlelib|tkinter|turtledemo|lib2to3|ensurepip|venv|email|xml|xmlrpc|wsgiref|http|dbm|sqlite3|curses|"
+    r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl)/|"
+    r"(pdb|doctest|pydoc|mailbox|ipaddress|pickletools|tarfile|_pydatetime|_pydecimal|_pyio|smtplib|ftplib|imaplib|poplib|"
+    r"turtle|cProfile|profile|pstats|optparse|webbrowser|socketserver|telnetlib|nntplib|antigravity|this|trace|py_compile|"
+    r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"
+    r"|sched)\.py$"
+)
+COURSE = ("*.py", "*.css", "questions/**/*.py", "questions/**/*.toml")
+NOT_PRACTICE = {"figures.py", "release.py", "cli.py", "examples.py", "book.mplstyle"}
+
+
+# ── which cell is what ────────────────────────────────────────────────────────────────────────────
+def kinds(cells: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
+    """The place of each code cell that the page knows, what it is, and the question that it belongs to."""
+    question = ""
+    for place, cell in enumerate(cells):
+        name = str(cell.get("id", ""))
+        if found := re.fullmatch(r"(?:question|try|check)-(\d+)-(\d+)", name):
+            question = f"{found[1]}-{found[2]}"
+        if cell["cell_type"] != "code":
+            continue
+        if name == "imports":
+            yield place, "imports", ""
+        elif cell["metadata"].get("nbgrader", {}).get("solution"):
+            yield place, "answer", question
+        elif name.startswith(("try-", "check-")):
+            yield place, name.partition("-")[0], question
+
+
+# ── what the browser loads ────────────────────────────────────────────────────────────────────────
+def zipped(target: Path, files: dict[str, bytes]) -> None:
+    """An archive whose bytes depend on these files alone."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def library() -> dict[str, bytes]:
+    """Python's standard library, without what nothing here imports."""
+    with zipfile.ZipFile(PYODIDE / "python_stdlib.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not LEFT_OUT.match(name)}
+
+
+def course() -> dict[str, bytes]:
+    """The page's torch and numpy, what answers the page, and the course's own checking code."""
+    package = ROOT / "src" / "qkv"
+    own = {path for pattern in COURSE for path in package.glob(pattern) if path.name not in NOT_PRACTICE}
+    files = {f"qkv/{path.relative_to(package).as_posix()}": path for path in own}
+    for folder in ("torch", "numpy"):
+        files |= {path.relative_to(PAGE).as_posix(): path for path in (PAGE / folder).rglob("*.py")}
+    files["notebook.py"] = PAGE / "runtime" / "notebook.py"
+    return {name: path.read_bytes() for name, path in files.items()}
+
+
+def pack(folder: Path) -> None:
+    """Write the page's script and style into a folder, and what Python needs into `python/` below it."""
+    target = folder / "python"
+    (target / "notebooks").mkdir(parents=True, exist_ok=True)
+    for name in ("page.js", "page.css"):
+        shutil.copyfile(PAGE / "runtime" / name, folder / f"python-{name}")
+    for name in CORE:
+        shutil.copyfile(PYODIDE / name, target / name)
+    for name in ("worker.js", "kernels.js"):
+        shutil.copyfile(PAGE / "runtime" / name, target / name)
+    zipped(target / "python_stdlib.zip", library())
+    zipped(target / "course.zip", course())
+    for notebook in (ROOT / "exercises").glob("*.ipynb"):
+        shutil.copyfile(notebook, target / "notebooks" / notebook.name)
+    lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
+    sizes = {name: (target / name).stat().st_size for name in HEAVY}
+    (target / "sizes.json").write_text(json.dumps(sizes | {"lock": lock}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m page.pack FOLDER")
+    if not PYODIDE.exists():
+        sys.exit("Pyodide is missing. Get it with: npm install --no-save")
+    pack(Path(sys.argv[1]))
