@@ -23,7 +23,9 @@ from qkv.questions import find, questions_of
 from qkv.questions.engine.judging import Status, Verdict, judge
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe
+from qkv.timing import TimeUp, at_most
 
+SECONDS = 20  # for one answer, which takes less than one where it ends
 REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # what an answer may name: nothing there is an answer
 
 
@@ -73,6 +75,8 @@ def check(question: str, answer: Any) -> Report:
     Raises:
         KeyError: there is no such question; the message names those there are.
     """
+    if not isinstance(question, str):
+        raise KeyError(f'use quotes: check("{question}", …). An id is a text, such as "3.1".')
     asked = find(question)
     with _without_displays():
         verdict, printed = _verdict(asked, answer)
@@ -109,7 +113,12 @@ def _verdict(question: Question, answer: Any) -> tuple[Verdict, str]:
     unfit = _unfit(answer, wants_class=cases[0].script[0].act == "make")
     if unfit:
         return unfit, ""
-    seen = observe(answer, cases, question.gradients)
+    try:
+        with at_most(SECONDS):
+            seen = observe(answer, cases, question.gradients)
+    except TimeUp:
+        text = f"It took more than {SECONDS} seconds and was stopped. Is there a loop that does not end?"
+        return Verdict("error", text), ""
     return judge(question, cases, seen), seen[0].printed
 
 

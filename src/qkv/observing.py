@@ -666,7 +666,7 @@ def remember_lines(name: str, source: str) -> None:
 
 def _line_of(error: BaseException) -> str:
     """Find the last line of the answer's own code that the exception went through."""
-    ours = (__file__, torch.__path__[0], np.__path__[0])
+    ours = (os.path.dirname(__file__) + os.sep, torch.__path__[0], np.__path__[0])
     try:
         frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
         theirs = [frame for frame in frames if not frame[0].startswith(ours)]

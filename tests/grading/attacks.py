@@ -98,7 +98,7 @@ FORGED_FRAME = """
 import os, json, struct
 def frame(number):
     text = json.dumps(["dict", ["id", number], ["kind", "callable"], ["passed", True], ["points", 99.0],
-                       ["earlier", 0], ["status", "passed"]]).encode()
+                       ["status", "passed"]]).encode()
     body = struct.pack(">I", len(text)) + text
     return struct.pack(">Q", len(body)) + body
 for number in range(1, 40):
@@ -148,7 +148,7 @@ DO_OBSERVE = """
 import gc
 for thing in gc.get_objects():
     if type(thing).__name__ == "Session":
-        type(thing).do_observe = lambda self, asked: {"kind": "callable", "earlier": 0, "status": "passed", "points": 9.0}
+        type(thing).do_observe = lambda self, asked: {"kind": "callable", "status": "passed", "points": 9.0}
 """
 
 THREAD_WRITER = """
@@ -310,9 +310,9 @@ ATTACKS: dict[str, Attack] = {
     "traces that raised nothing": forges(RAISED_TRACES),
     "traces of other types": forges(WRONG_TYPES),
     "a session that says passed": forges(DO_OBSERVE),
-    "definitions without end": forges(
+    "a session that says it was stopped": forges(
         "import gc\nfor thing in gc.get_objects():\n    if type(thing).__name__ == 'Session':\n"
-        "        type(thing).do_observe = lambda self, asked: {'kind': 'callable', 'earlier': 10**9, 'stopped': True}"
+        "        type(thing).do_observe = lambda self, asked: {'kind': 'callable', 'stopped': True}"
     ),
     "threads that write on every descriptor": forges(THREAD_WRITER),
     "the course's package": forges("from qkv.attention import *"),

@@ -23,7 +23,7 @@ from qkv.grading import groups, runner, sandbox, session
 from qkv.grading.results import Answer
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
-from tests.grading.attacks import ATTACKS, ATTENTION, FULL, RIGHT, WRONG
+from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,16 +89,17 @@ def test_a_seed_gives_the_same_result_again(grader):
     assert repr(other_seed.cases_of(runner.questions_of(3)["3.1"])[0].steps) != repr(first_cases[0].steps)
 
 
-def test_the_last_definition_that_works_counts(grader):
-    stub = "def scaled_scores(q, k):\n    raise NotImplementedError"
-    wrong, broken = WRONG[1], "def scaled_scores(q, k):\n    return undefined_name"
-    right = [*RIGHT[:1], *RIGHT[2:3], ATTENTION, RIGHT[4], RIGHT[1]]
-    assert points(grader, *right, stub) == FULL
-    assert points(grader, *right, broken) == FULL
-    assert points(grader, *right, "def scaled_scores(q, k:") == FULL
-    assert points(grader, *right, "scaled_scores = None") == FULL
-    assert points(grader, *right, wrong)["3.1"] == 0.0
-    assert points(grader, *right, wrong, RIGHT[1]) == FULL
+def test_what_the_last_check_was_handed_counts_as_it_was_then(grader):
+    others = [*RIGHT[:1], "scale = math.sqrt", *RIGHT[2:3], RIGHT[4]]
+    mine = "def mine(q, k):\n    return q @ k.mT / scale(q.shape[-1])"
+    check = 'check("3.1", mine)'
+    assert points(grader, *others, mine, check)["3.1"] == 3, "under whatever name"
+    later = ["def mine(q, k):\n    return q", "scale = abs", "del scale", "scaled_scores = None"]
+    assert points(grader, *others, mine, check, *later)["3.1"] == 3, "as it was when it was checked"
+    assert points(grader, *others, mine, check, *later[:1], check)["3.1"] == 0, "the last check that ran counts"
+    assert points(grader, *others, mine, check, *later[:1], f"1 / 0\n{check}")["3.1"] == 3, "one that did not run, not"
+    assert points(grader, *others, RIGHT[1])["3.1"] == 3, "without a check it is the name in the exercise"
+    assert points(grader, *others, RIGHT[1], WRONG[1])["3.1"] == 0
 
 
 def test_names_bound_before_a_cell_raised_stay(grader):

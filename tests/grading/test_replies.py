@@ -37,7 +37,7 @@ def cases_of(question: str) -> list:
 def reply_of(question: str, answer: object) -> bytes:
     """What a session replies that tells the truth about this answer."""
     first, again = trace(answer, cases_of(question), QUESTIONS[question].gradients)
-    return reply(kind="callable", earlier=0, first=first, again=again)
+    return reply(kind="callable", first=first, again=again)
 
 
 def reply(**fields: object) -> bytes:
@@ -103,7 +103,7 @@ def test_whatever_an_honest_session_saw_can_be_read(question, answer):
 
 @pytest.mark.parametrize("seen", [None, "list", 3, 2.5, torch.ones(2), [1, (2, "x")]], ids=repr)
 def test_an_object_in_place_of_a_function_is_described(seen):
-    assert "Was it called?" in verdict("3.1", reply(kind="object", earlier=0, seen=seen)).message
+    assert "Was it called?" in verdict("3.1", reply(kind="object", seen=seen)).message
 
 
 def test_a_cell_and_a_greeting_have_their_own_replies():
@@ -177,14 +177,12 @@ def test_a_trace_has_all_its_fields_once(field):
 
 def seen_as(value: object) -> bytes:
     """A reply about an object, a tensor of two numbers, that is written as something else."""
-    frame = reply(kind="object", earlier=0, seen=torch.ones(2))
+    frame = reply(kind="object", seen=torch.ones(2))
     return changed(frame, lambda tree: tree[4].__setitem__(1, value))
 
 
 def nested(depth: int) -> bytes:
-    text = (
-        b'["dict",["id",7],["kind","object"],["earlier",0],["seen",' + b'["list",' * depth + b"1" + b"]" * depth + b"]]"
-    )
+    text = b'["dict",["id",7],["kind","object"],["seen",' + b'["list",' * depth + b"1" + b"]" * depth + b"]]"
     return len(text).to_bytes(4, "big") + text
 
 
@@ -197,22 +195,20 @@ def nested(depth: int) -> bytes:
         nested(5),
         nested(100),
         nested(90_000),
-        reply(kind="object", earlier=0, seen=[0] * 65),
-        reply(kind="object", earlier=0, seen=["x"] * 150_000),
-        reply(kind="object", earlier=0, seen=2**257),
-        reply(kind="object", earlier=0, seen="x" * 301),
-        reply(kind="object", earlier=0, seen={"a": torch.ones(2)}),
-        reply(kind="object", earlier=0, seen=torch.zeros(2_000_001)),
-        reply(kind="object", earlier=-1, seen=1),
-        reply(kind="object", earlier=10**9, seen=1),
-        reply(kind="object", earlier=torch.ones(10**6), seen=1),
-        reply(kind="missing", earlier=1),
-        reply(kind="callable", earlier=0),
-        reply(kind="callable", earlier=0, stopped=1),
-        reply(kind="callable", earlier=0, stopped=True, points=9.0),
-        reply(kind="callable", earlier=0, first=torch.ones(2_000_000), again=torch.ones(2)),
-        reply(kind="callable", earlier=0, first=[], again=[]),
-        reply(kind=["passed"], earlier=0),
+        reply(kind="object", seen=[0] * 65),
+        reply(kind="object", seen=["x"] * 150_000),
+        reply(kind="object", seen=2**257),
+        reply(kind="object", seen="x" * 301),
+        reply(kind="object", seen={"a": torch.ones(2)}),
+        reply(kind="object", seen=torch.zeros(2_000_001)),
+        reply(kind="object", seen=1, earlier=0),
+        reply(kind="missing", seen=1),
+        reply(kind="callable"),
+        reply(kind="callable", stopped=1),
+        reply(kind="callable", stopped=True, points=9.0),
+        reply(kind="callable", first=torch.ones(2_000_000), again=torch.ones(2)),
+        reply(kind="callable", first=[], again=[]),
+        reply(kind=["passed"]),
         seen_as(["tensor", "float32", 3]),
         seen_as(["tensor", "float32", 1]),
         seen_as(["tensor", "object", 1]),
@@ -221,7 +217,7 @@ def nested(depth: int) -> bytes:
         seen_as(["tensor", "float32", *[2**62] * 9]),
         seen_as(["same", 0]),
         seen_as(["Provided", "x", "x=1", ["tuple"]]),
-        reply(kind="object", earlier=0, seen=torch.ones(1, dtype=torch.bool))[:-1] + b"\7",
+        reply(kind="object", seen=torch.ones(1, dtype=torch.bool))[:-1] + b"\7",
     ],
 )  # fmt: skip
 def test_what_is_no_reply_is_refused(frame):

@@ -1,37 +1,36 @@
 """A learner grades a notebook of their own: its cells in a fresh process, its answers through the same checks.
 
-    python -m qkv.grading.own NOTEBOOK    what the fresh process runs: prints feedback, and a last line of JSON
+    python -m qkv.grading.own NOTEBOOK SKIPPED    what the fresh process runs: prints feedback, and lines of JSON
 
-Nothing protects this process from the notebook, so its result is worth what its owner's word is: it is not for credit.
+The cells run as they do in the sandbox (`sandboxed.cells`), beside the real package. Nothing protects this process from
+the notebook, so its result is worth what its owner's word is: it is not for credit.
 """
 
 from __future__ import annotations
 
-import _thread
 import contextlib
-import io
 import json
+import os
 import re
-import signal
 import subprocess
 import sys
 import threading
-import traceback
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import qkv
 from qkv import checking
 from qkv.grading import submissions
-from qkv.grading.submissions import UnreadableError
-from qkv.observing import remember_lines
+from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, questions_of
+from qkv.timing import TimeUp, at_most
 
-CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']\s*,\s*([A-Za-z_]\w*)\s*,?\s*\)(?:\.points)?""")
+CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 MARK = "QKV-RESULT "
-SHOWN = 300  # characters of an error that a cell raised
-SECONDS = 20  # for one answer's check, which takes less than one where the answer ends
+PATIENCE = 5  # seconds past its time after which what cannot be interrupted is ended with its process
+TRIES = 6  # of a notebook: one more for each cell or answer that had to be ended
 
 
 @dataclass(frozen=True)
@@ -46,23 +45,67 @@ class Result:
         return self.points == self.max_points
 
 
+@dataclass
+class Said:
+    """What a fresh process said before it ended."""
+
+    feedback: str = ""
+    doing: str = ""
+    result: dict[str, Any] = field(default_factory=dict)
+
+
 def grade(notebook: Path, timeout: float) -> Result:
-    """Grade a notebook in a fresh Python that shows its feedback here.
+    """Grade a notebook in a fresh Python, and show its feedback here.
+
+    A cell or an answer that ends the process, or that cannot be interrupted, is left out of the next try.
 
     Raises:
         UnreadableError: the file is no notebook, has no check of this course, or took longer than `timeout` seconds.
     """
     code_cells(notebook)  # say what is wrong with the file before a process is started for it
-    command = [sys.executable, "-m", __name__, str(notebook.resolve())]
+    skipped: dict[str, str] = {}
+    for _ in range(TRIES):
+        said = _try(notebook, timeout, skipped)
+        if said.result:
+            print(said.feedback, end="")
+            return Result(**said.result)
+        if not said.doing or said.doing in skipped:
+            break
+    raise UnreadableError(f"Python stopped while it ran ({'; '.join(skipped.values()) or 'before its first cell'}).")
+
+
+def _try(notebook: Path, timeout: float, skipped: dict[str, str]) -> Said:
+    """Run a fresh process; where it did not reach its end, add what it was doing to what is skipped."""
+    command = [sys.executable, "-m", __name__, str(notebook.resolve()), json.dumps(skipped)]
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        raise UnreadableError(f"it ran for more than {timeout:g} seconds. Is there a loop that does not end?") from None
-    feedback, mark, result = done.stdout.rpartition(MARK)
-    if not mark:
-        raise UnreadableError(f"Python stopped while it ran (exit status {done.returncode}).")
-    print(feedback, end="")
-    return Result(**json.loads(result))
+        done = subprocess.run(command, timeout=timeout, check=False, env=_environment(), **options)
+        output, how = done.stdout, f"Python stopped (exit status {done.returncode})"
+    except subprocess.TimeoutExpired as expired:
+        output, how = expired.stdout or b"", f"it ran for more than {timeout:g} seconds"
+    said = _said(output.decode(errors="replace"))
+    if not said.result and said.doing:
+        skipped[said.doing] = how
+    return said
+
+
+def _environment() -> dict[str, str]:
+    """This process's, with absolute paths to packages: the notebook's own folder is where the fresh one runs."""
+    paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+
+
+def _said(output: str) -> Said:
+    said = Said()
+    for line in output.splitlines(keepends=True):
+        before, mark, text = line.rpartition(MARK)
+        said.feedback += before if mark else line
+        if mark:
+            with contextlib.suppress(ValueError):
+                told = json.loads(text)
+                said.doing = told.get("doing", said.doing)
+                said.result = told.get("result", {})
+    return said
 
 
 def code_cells(notebook: Path) -> list[str]:
@@ -75,80 +118,100 @@ def code_cells(notebook: Path) -> list[str]:
         sources = submissions.code_cells(notebook.read_bytes())
     except OSError as error:
         raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
-    if not answers(sources):
+    if not any(map(CHECK.search, sources)):
         raise UnreadableError('it has no check of this course, such as check("3.1", scaled_scores).')
     return sources
-
-
-def answers(sources: list[str]) -> dict[str, str]:
-    """The name of the answer to each question that a notebook checks."""
-    return {question: name for source in sources for question, name in CHECK.findall(source)}
 
 
 # ── in the fresh process ──────────────────────────────────────────────────────────────────────────
 
 
-def run_cells(sources: list[str]) -> dict[str, Any]:
-    """Run a notebook's cells in one namespace; a cell that fails is reported, and the others go on."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for number, source in enumerate(sources, 1):
-        with silence():
-            error = run_cell(number, source, names)
-        if error:
-            print(f"Code cell {number} raised {error}\n")
-    return names
+def main(path: str, skipped: dict[str, str]) -> None:
+    """Run the notebook, check its answers, print the feedback and the result."""
+    from qkv.grading.sandboxed import cells  # it needs IPython
+
+    sources = code_cells(Path(path))
+    shell = cells.make_shell()
+    notebook = cells.Notebook(shell)
+    with _handing_over_to(notebook):
+        for number, source in enumerate(sources, 1):
+            raised = _run(notebook, source, number, skipped)
+            if raised:
+                print(f"Code cell {number} {raised}\n", flush=True)
+    cells.Shell.clear_instance()  # from here on feedback is printed
+    named = {question for source in sources for question in CHECK.findall(source)}
+    touched = {int(question.partition(".")[0]) for question in named} & set(chapters())
+    questions = [q for chapter in sorted(touched or {chapter_of("", sources)}) for q in questions_of(chapter).values()]
+    points = {question.id: _checked(notebook, question.id, question.name, skipped) for question in questions}
+    for chapter in sorted(touched):
+        checking.progress(chapter)
+    _tell(result={"points": points, "max_points": {q.id: float(q.points) for q in questions}})
 
 
-def run_cell(number: int, source: str, names: dict[str, Any]) -> str:
-    """Run one cell; lines that only IPython understands are left out. Gives what it raised, in one line."""
-    python = "\n".join("pass" if line.lstrip()[:1] in ("%", "!") else line for line in source.splitlines())
-    try:
-        name = f"<cell {number}>"
-        remember_lines(name, python)
-        exec(compile(CHECK.sub("None", python), name, "exec"), names)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # sys.exit() in a cell ends the cell, not the grading
-        return traceback.format_exception_only(error)[-1].strip()[:SHOWN]
-    return ""
+def _run(notebook: Any, source: str, number: int, skipped: dict[str, str]) -> str:
+    """Run one cell; say what went wrong with it."""
+    doing = f"code cell {number}"
+    if doing in skipped or not source.strip():
+        return f"was left out: {skipped[doing]}" if doing in skipped else ""
+    with _watched(doing), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        try:
+            with at_most(checking.SECONDS), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+                raised = notebook.run(source, number)
+                return f"raised {raised}" if raised else ""
+        except TimeUp:
+            return f"was stopped after {checking.SECONDS} seconds. Is there a loop that does not end?"
+
+
+def _checked(notebook: Any, question: str, name: str, skipped: dict[str, str]) -> float:
+    """Check one answer and give its points."""
+    if question in skipped:
+        print(f"{question} was not checked: {skipped[question]}. Is there a loop that does not end?\n")
+        return 0.0
+    with _watched(question), notebook.answer(question, name) as answer:
+        return checking.check(question, answer).points
 
 
 @contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Keep what cells print out of the feedback."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield
+def _handing_over_to(notebook: Any) -> Iterator[None]:
+    """While cells run, a check keeps what it is handed; answers are checked when all have run."""
+    from qkv.grading.sandboxed.cells import SILENT
 
+    real = {name: vars(checking)[name] for name in ("check", "progress")}
 
-def checked(question: str, answer: Any) -> float:
-    """Check one answer and give its points: none when it does not end, and the others go on."""
-    timer = threading.Timer(SECONDS, _thread.interrupt_main)
-    timer.daemon = True
-    timer.start()
+    def check(question: Any, answer: Any = None) -> Any:
+        notebook.hand_over(question, answer)
+        return SILENT
+
+    for names in (vars(qkv), vars(checking), notebook.shell.user_ns):
+        names.update(check=check, progress=SILENT)
     try:
-        return checking.check(question, answer).points
-    except KeyboardInterrupt:
-        if timer.is_alive():  # it was the learner
-            raise
-        print(f"{question} took more than {SECONDS} seconds and was stopped. Is there a loop that does not end?\n")
-        return 0.0
+        yield
     finally:
-        timer.cancel()
+        for module in (qkv, checking):
+            vars(module).update(real)
 
 
-def main(notebook: str) -> None:
-    """Run the notebook, check its answers, print the feedback and the result."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # `checked` needs it, and background jobs ignore it
-    sources = code_cells(Path(notebook))
-    names = run_cells(sources)
-    named = answers(sources)
-    touched = {int(question.partition(".")[0]) for question in named} & set(chapters())
-    questions = [question for chapter in sorted(touched) for question in questions_of(chapter).values()]
-    points = {q.id: checked(q.id, names.get(named.get(q.id, ""))) for q in questions}
-    for chapter in sorted(touched):
-        checking.progress(chapter)
-    print(MARK + json.dumps({"points": points, "max_points": {q.id: float(q.points) for q in questions}}))
+@contextlib.contextmanager
+def _watched(doing: str) -> Iterator[None]:
+    """Say what is being done, and end this process where that goes on although it was interrupted."""
+    _tell(doing=doing)
+    watch = threading.Timer(checking.SECONDS + PATIENCE, os._exit, (3,))
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+def _tell(**what: Any) -> None:
+    print(MARK + json.dumps(what), flush=True, file=sys.__stdout__)
+
+
+def start(arguments: Sequence[str]) -> None:
+    with contextlib.suppress(KeyboardInterrupt):  # the process that started this one says so
+        main(arguments[0], json.loads(arguments[1]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    start(sys.argv[1:])

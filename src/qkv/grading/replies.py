@@ -19,7 +19,6 @@ from qkv import observing
 from qkv.grading.sandboxed import wire
 from qkv.observing import Case, OtherValue, Raised, Seeded, Step, Trace, Where
 
-MAX_DEFINITIONS = 2_000  # of one name: no notebook has more cells
 MAX_BASES = 64  # classes that an exception's type has above it
 MAX_NAME = 1_000  # characters of a parameter's name
 MAX_SECONDS = 1e6
@@ -34,18 +33,16 @@ class ReplyError(Exception):
 
 @dataclass(frozen=True)
 class Observed:
-    """What a session says of one definition of an answer.
+    """What a session says of an answer.
 
     Attributes:
-        kind: "missing", when the name has no such definition; "object", when it is neither function nor class;
+        kind: "missing", when there is no answer; "object", when it is neither function nor class;
             "stopped", when it took too long; "traced" otherwise
-        earlier: how many definitions the name had before this one
         seen: the object
         first, again: the traces of both runs, for each case
     """
 
     kind: Literal["missing", "object", "stopped", "traced"]
-    earlier: int = 0
     seen: Any = None
     first: Sequence[Trace] = ()
     again: Sequence[Trace] = ()
@@ -66,19 +63,18 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool) -> Observed:
     """Read what an answer did in these cases."""
     kind = reply.field("kind")
     if kind == "missing":
-        _, earlier = reply.fields("kind", "earlier")
-        return Observed("missing", whole(earlier, 0))
+        reply.fields("kind")
+        return Observed("missing")
     if kind == "object":
-        _, earlier, seen = reply.fields("kind", "earlier", "seen")
-        return Observed("object", whole(earlier, MAX_DEFINITIONS), reply.plain(seen))
+        _, seen = reply.fields("kind", "seen")
+        return Observed("object", reply.plain(seen))
     must(kind == "callable", "a kind")
     if reply.field("stopped") is True:
-        _, earlier, _ = reply.fields("kind", "earlier", "stopped")
-        return Observed("stopped", whole(earlier, MAX_DEFINITIONS))
-    _, earlier, first, again = reply.fields("kind", "earlier", "first", "again")
+        reply.fields("kind", "stopped")
+        return Observed("stopped")
+    _, first, again = reply.fields("kind", "first", "again")
     return Observed(
         "traced",
-        whole(earlier, MAX_DEFINITIONS),
         first=[_trace(reply, one, case, False) for one, case in same_length(items(first, "list"), cases)],
         again=[_trace(reply, one, case, gradients) for one, case in same_length(items(again, "list"), cases)],
     )

@@ -1,7 +1,7 @@
 """Start a worker that strangers' code cannot leave: bubblewrap, as an unprivileged user.
 
 Inside there is no network, nothing that can be written but scratch space, and of the file system only Python, its
-packages and the three files that the worker is made of. The course's own package, its solutions and the home folder
+packages and the four files that the worker is made of. The course's own package, its solutions and the home folder
 are not there.
 """
 
@@ -26,7 +26,8 @@ from qkv import observing
 from qkv.grading import groups, sandboxed
 
 HERE = Path(sandboxed.__file__).parent
-FILES = {"worker.py": HERE / "worker.py", "wire.py": HERE / "wire.py", "observing.py": Path(observing.__file__)}
+FILES = {name: HERE / name for name in ("worker.py", "wire.py", "cells.py")}
+FILES["observing.py"] = Path(observing.__file__)
 INSIDE = Path("/course")
 NOBODY = 65534
 START_SECONDS = 60.0

@@ -31,7 +31,6 @@ LONGEST = 8  # times the limit of one question: what a whole notebook may take
 BEGINNINGS = 3  # of a session, each in a fresh worker
 START_SECONDS = 20.0
 SEND_SECONDS = 20.0  # in which a session has to read what it is asked
-MAX_DEFINITIONS = 5  # of one name that are tried, from the last one back
 
 
 T = TypeVar("T")
@@ -190,7 +189,7 @@ class _Attempt:
         for _ in range(BEGINNINGS):
             try:
                 session = _Session(self.grader)
-                session.ask(START_SECONDS, replies.greeting, do="greet")
+                session.ask(START_SECONDS, replies.greeting, do="greet", version=qkv.__version__)
                 return session
             except CrashError as crash:
                 why = str(crash)
@@ -199,16 +198,13 @@ class _Attempt:
 
     def load(self, session: _Session) -> bool:
         """Run the cells; False when one of them ended the session. It is left out the next time."""
-        names = [question.name for question in self.questions]
         for number, source in enumerate(self.sources, 1):
             if self.is_over():
                 return False
             if number in self.skipped or not source.strip():
                 continue
             try:
-                self.errors[number] = self.ask(
-                    session, replies.cell_error, do="cell", source=source, number=number, names=names
-                )
+                self.errors[number] = self.ask(session, replies.cell_error, do="cell", source=source, number=number)
             except CrashError as crash:
                 self.skipped.add(number)
                 self.errors[number] = str(crash)
@@ -236,23 +232,15 @@ class _Attempt:
             raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
 
     def verdict(self, session: _Session, question: Question) -> Verdict:
-        """Judge the last definition that works: an earlier one where the last is a stub or raises."""
-        found = verdict = self.judged(session, question, 0)
-        for back in range(1, MAX_DEFINITIONS):
-            if verdict[0].status in ("passed", "failed") or not verdict[1]:
-                break
-            verdict = self.judged(session, question, back)
-        return verdict[0] if verdict[0].status in ("passed", "failed") else found[0]
-
-    def judged(self, session: _Session, question: Question, back: int) -> tuple[Verdict, bool]:
-        """The verdict on one definition, and whether there are earlier ones."""
+        """Judge what the last check of this question was handed."""
         cases = self.grader.cases_of(question)
         wants_class = cases[0].script[0].act == "make"
         seen = self.ask(
-            session, lambda reply: replies.observed(reply, cases, question.gradients), do="observe", name=question.name,
-            back=back, wants_class=wants_class, cases=cases, gradients=question.gradients,
+            session, lambda reply: replies.observed(reply, cases, question.gradients), do="observe",
+            question=question.id, name=question.name, wants_class=wants_class, cases=cases,
+            gradients=question.gradients,
         )  # fmt: skip
-        return self.verdict_on(question, cases, seen), seen.earlier > 0
+        return self.verdict_on(question, cases, seen)
 
     def verdict_on(self, question: Question, cases: list[Case], observed: replies.Observed) -> Verdict:
         if observed.kind == "missing":
@@ -270,9 +258,12 @@ class _Attempt:
             raise FaultError(f"question {question.id} could not be judged: {type(error).__name__}: {error}") from error
 
     def missing(self, question: Question) -> str:
+        """Say that there is no answer, and which cell that might have made it failed: best one that names it."""
         text = f"No `{question.name}` is defined in this notebook."
-        failed = [f"code cell {number} raised {error}" for number, error in self.errors.items() if error]
-        return f"{text} Its {failed[0]}." if failed else text
+        failed = [number for number, error in self.errors.items() if error]
+        naming = [number for number in failed if question.name in self.sources[number - 1]]
+        number = next(iter([*naming, *failed]), None)
+        return text if number is None else f"{text} Its code cell {number} raised {self.errors[number]}."
 
 
 class _Session:

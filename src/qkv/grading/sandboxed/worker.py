@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import importlib
 import importlib.abc
 import importlib.machinery
 import json
@@ -26,13 +27,13 @@ import sys
 import tempfile
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import cells
 import observing
 import torch
 import wire
-from IPython.core.inputtransformer2 import TransformerManager
 
 CHANNEL = 100  # the descriptor of the socket to the grader, in a session
 MB = 2**20
@@ -97,8 +98,10 @@ def telling() -> Iterator[None]:
 
 
 def warm_up() -> None:
-    """Do once, before forking, what torch otherwise does at the first call in every session."""
-    run_cell("import math, torch\nprint(torch.arange(6.0).view(2, 3), torch.zeros(2).bool())", "<0>", {})
+    """Do once, before forking, what torch and IPython otherwise do at the first call in every session."""
+    first = cells.Notebook(cells.make_shell())
+    first.run("import math, torch\nprint(torch.arange(6.0).view(2, 3), torch.zeros(2).bool())\nawait no_such_name", 1)
+    first.end()
     cases = [observing.Case(observing.call(torch.ones(2, 3, dtype=kind))) for kind in (torch.float32, torch.float64)]
     for answer in (
         lambda x: (x @ x.mT / 2).masked_fill(x @ x.mT > 1, -1e9).softmax(-1),
@@ -272,15 +275,11 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 class Session:
-    """One notebook: its names, and every definition that an answer's name has had."""
+    """One notebook, and what its checks were handed."""
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
-        self.main = types.ModuleType("__main__")
-        self.definitions: dict[str, list[Any]] = {}
-        sys.modules["__main__"] = self.main
-        install_stand_in()
-        vars(self.main).update(get_ipython=lambda: Shell(vars(self.main)), display=lambda *_, **__: None)
+        self.notebook = cells.Notebook(cells.make_shell())
 
     def serve(self) -> None:
         """Do what the grader asks, until it hangs up."""
@@ -294,128 +293,110 @@ class Session:
 
     def do_greet(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer before a line of the notebook has run: whoever cannot is not the learner's fault."""
+        install_stand_in(self.notebook.hand_over, asked.get("version", ""))
+        qkv = importlib.import_module("qkv")
+        self.notebook.shell.user_ns.update(check=qkv.check, progress=qkv.progress)
         return {}
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a cell; note what the answers' names are bound to afterwards."""
-        error = ""
+        """Run a cell."""
         try:
             with at_most(asked["seconds"]):
-                run_cell(asked["source"], f"<cell {asked['number']}>", vars(self.main))
+                return {"error": self.notebook.run(asked["source"], asked["number"])}
         except TimeUp:
-            error = f"it was stopped after {asked['seconds']:g} seconds"
-        except BaseException as raised:  # sys.exit() in a cell ends the cell
-            error = one_line(raised)
-        for name in asked["names"]:
-            made = self.definitions.setdefault(name, [])
-            value = vars(self.main).get(name)
-            if value is not None and not any(value is one for one in made):
-                made.append(value)
-        return {"error": error}
+            return {"error": f"it was stopped after {asked['seconds']:g} seconds"}
+        except KeyboardInterrupt:  # the cell's own
+            return {"error": "KeyboardInterrupt"}
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run the answer's latest definition, or an earlier one, on cases."""
-        made = self.definitions.get(asked["name"], [])
-        if asked["back"] >= len(made):
-            return {"kind": "missing", "earlier": 0}
-        answer = made[-1 - asked["back"]]
-        found = {"kind": "callable", "earlier": len(made) - 1 - asked["back"]}
-        if not callable(answer) or (asked["wants_class"] and isinstance(answer, torch.nn.Module)):
-            seen = observing.bounded(type(answer).__name__, 60) if callable(answer) else observing.record(answer)
-            return {**found, "kind": "object", "seen": seen}
-        try:
-            with at_most(asked["seconds"]):
-                first, again = observing.trace(answer, asked["cases"], asked["gradients"])
-        except TimeUp:
-            return {**found, "stopped": True}
+        """Run the answer to a question on cases."""
+        found = {"kind": "callable"}
+        with self.notebook.answer(asked["question"], asked["name"]) as answer, refusing_the_reference():
+            if answer is None or answer is Ellipsis:
+                return {"kind": "missing"}
+            if not callable(answer) or (asked["wants_class"] and isinstance(answer, torch.nn.Module)):
+                seen = observing.bounded(type(answer).__name__, 60) if callable(answer) else observing.record(answer)
+                return {**found, "kind": "object", "seen": seen}
+            try:
+                with at_most(asked["seconds"]):
+                    first, again = observing.trace(answer, asked["cases"], asked["gradients"])
+            except TimeUp:
+                return {**found, "stopped": True}
         return {**found, "first": first, "again": again}
-
-
-def one_line(error: BaseException) -> str:
-    return observing.bounded("".join(traceback.format_exception_only(error)[-1:]).strip())
-
-
-# ── notebooks ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def run_cell(source: str, name: str, names: dict[str, Any]) -> None:
-    """Run a cell as IPython would: its magics and shell lines become calls of the stand-in below."""
-    source = TransformerManager().transform_cell(source)
-    observing.remember_lines(name, source)
-    exec(compile(source, name, "exec", dont_inherit=True), names)
-
-
-class Shell:
-    """In place of IPython: a magic that wraps code runs that code, any other does nothing, and no shell is there."""
-
-    WRAPPERS = ("time", "timeit", "capture", "prun")
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names = names
-
-    def run_line_magic(self, name: str, line: str, *_: object, **__: object) -> None:
-        if name in self.WRAPPERS:
-            run_cell(line, f"<%{name}>", self.names)
-
-    def run_cell_magic(self, name: str, line: str, cell: str) -> None:
-        if name in self.WRAPPERS:
-            run_cell(cell, f"<%%{name}>", self.names)
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_, **__: None
 
 
 # ── the course's package, as far as an exercise may see it ────────────────────────────────────────
 
 
-class Silent:
-    """Takes every call and every attribute, and says nothing: `check` while a notebook is graded."""
+class Reference(cells.Silent):
+    """Stands for a part of the reference: a cell may compare with it, an answer may not use it."""
 
-    points, max_points, passed, status, message, misconception = 0.0, 0.0, False, "not attempted", "", None
+    refused = False
 
-    def __call__(self, *_: object, **__: object) -> Silent:
-        return self
+    def __init__(self, name: str, *_: object, **__: object) -> None:
+        self.name = name
 
-    def __getattr__(self, name: str) -> Silent:
+    def __call__(self, *_: object, **__: object) -> cells.Silent:
+        if Reference.refused:
+            raise ImportError(f"your answer uses `{self.name}`, which holds the solution")
+        return cells.SILENT
+
+    def __getattr__(self, name: str) -> cells.Silent:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self
+        return Reference(f"{self.name}.{name}")
 
-    def __repr__(self) -> str:
-        return "(silent while this is graded)"
+
+@contextlib.contextmanager
+def refusing_the_reference() -> Iterator[None]:
+    """While an answer runs, the reference raises."""
+    Reference.refused = True
+    try:
+        yield
+    finally:
+        Reference.refused = False
 
 
 class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `qkv`: what shows things is silent, and the rest is not there."""
+    """Finds `qkv`: what shows things is silent, `check` keeps what it is handed, and the reference is a name."""
 
     SHOWN = ("checking", "feedback", "figures", "widgets")
 
+    def __init__(self, check: Callable[..., None], version: str) -> None:
+        self.check = check
+        self.version = version
+
     def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
-        package, _, part = name.partition(".")
-        if package != "qkv":
+        if name.partition(".")[0] != "qkv":
             return None
-        if part and part.partition(".")[0] not in self.SHOWN:
-            raise ImportError(f"`{name}` is not there while answers are graded: they may use torch and your own code")
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: Any) -> None:
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        silent = Silent()
+        place = module.__name__
+        shown = place == "qkv" or place.split(".")[1] in self.SHOWN
 
-        def anything(name: str) -> Silent:
+        def part(name: str) -> cells.Silent:
             if name.startswith("__"):
                 raise AttributeError(name)
-            return silent
+            silent = name in (*self.SHOWN, "progress") if place == "qkv" else shown
+            return cells.SILENT if silent else Reference(f"{place}.{name}")
 
-        vars(module)["__getattr__"] = anything
+        def check(*given: Any, **named: Any) -> cells.Silent:
+            self.check(*given, **named)
+            return cells.SILENT
+
+        vars(module).update(__getattr__=part, __version__=self.version)
+        if place in ("qkv", "qkv.checking"):
+            vars(module)["check"] = check
 
 
-def install_stand_in() -> None:
+def install_stand_in(check: Callable[..., None], version: str) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "qkv"]:
         del sys.modules[name]
-    sys.meta_path.insert(0, StandIn())
+    sys.meta_path.insert(0, StandIn(check, version))
 
 
 if __name__ == "__main__":
