@@ -178,7 +178,7 @@ def test_a_trace_has_all_its_fields_once(field):
 def seen_as(value: object) -> bytes:
     """A reply about an object, a tensor of two numbers, that is written as something else."""
     frame = reply(kind="object", seen=torch.ones(2))
-    return changed(frame, lambda tree: tree[4].__setitem__(1, value))
+    return changed(frame, lambda tree: tree[3].__setitem__(1, value))
 
 
 def nested(depth: int) -> bytes:
