@@ -99,7 +99,8 @@ def test_a_seeded_release_is_the_same_each_time_and_hides_the_answers(tmp_path):
     release(ROOT / "solutions", tmp_path / "two", seed=4)
     for path in sorted((tmp_path / "one").iterdir()):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
-        assert path.read_bytes() != (ROOT / "exercises" / path.name).read_bytes()
+        drawn = any(question.startswith(f"{int(path.name[:2])}.") for question in EXAMPLES)
+        assert (path.read_bytes() != (ROOT / "exercises" / path.name).read_bytes()) == drawn
         assert "BEGIN SOLUTION" not in path.read_text()
 
 
