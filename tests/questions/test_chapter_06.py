@@ -257,29 +257,27 @@ def rope_over_itself(x, positions, base=10000.0):
 
 SAID = {
     "stub": ("6.3", stub, "not attempted", None, ["NotImplementedError"]),
-    "float64": ("6.1", lambda n, d: encoding(n, d).double(), "failed", "float64-kept", ["float64"]),
+    "float64": ("6.1", lambda n, d: encoding(n, d).double(), "failed", "wrong-dtype", ["float64"]),
     "a 1 % other base": (
         "6.1", lambda n, d: encoding_of_base(n, d, 10100.0), "failed", None, ["of your encoding"],
     ),
-    "a base of 10,001": (
-        "6.1", lambda n, d: encoding_of_base(n, d, 10001.0), "failed", "another-base", ["base 10,001"],
-    ),
+    "a base of 1,000": ("6.1", lambda n, d: encoding_of_base(n, d, 1000.0), "failed", "another-base", ["another base"]),
     "two at once": (
         "6.1",
         QUESTIONS["6.1"].variant(
             lay=lambda sines, cosines: torch.cat([sines, cosines], -1),
-            times=lambda n, d: torch.arange(1, n + 1, dtype=torch.float64),
+            times=lambda n: torch.arange(1, n + 1, dtype=torch.float64),
         ),
         "failed", "concatenated", ["Two things at once", "position 1"],
     ),
     "no base": ("6.3", lambda x, positions: rope(x, positions), "error", None, ["base", "another base"]),
     "writes": ("6.3", rope_over_itself, "failed", "inputs-changed", ["writes into", "x has"]),
     "detached": (
-        "6.3", lambda x, p, base=1e4: rope(x.detach(), p, base), "failed", "gradient-cut-at-rows", ["reaches x"],
+        "6.3", lambda x, p, base=1e4: rope(x.detach(), p, base), "failed", "gradient-cut", ["reaches x"],
     ),
     "through numpy": (
         "6.3", lambda x, p, base=1e4: torch.from_numpy(rope(x, p, base).detach().numpy()),
-        "failed", "gradient-cut-at-rows", [],
+        "failed", "gradient-cut", [],
     ),
     "in float32": ("6.3", lambda x, p, base=1e4: rope(x.float(), p, base).to(x.dtype), "failed", None, []),
     "an array": ("6.4", lambda h, n: alibi_by_numpy(h, n).numpy(), "failed", None, ["NumPy array"]),

@@ -1,0 +1,171 @@
+"""6.2: a shift is a rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.positions import shift_matrix, sinusoidal_encoding
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.frequencies import (
+    FAR,
+    GROWING,
+    OTHER_BASE,
+    SPEEDS,
+    WIDE,
+    WIDTHS,
+    Speeds,
+    right_speeds,
+)
+
+Block = Callable[[Tensor, Tensor], tuple[Tensor, ...]]  # of cosines and sines (d/2,): four entries, row by row
+Place = Callable[[Tensor], Tensor]  # of blocks (d/2, 2, 2): the matrix
+
+
+def draw_shifts(draw: Draw) -> list[Case]:
+    def case(name: str, k: int, tolerance: float | None = None, d_model: int | None = None) -> Case:
+        d = draw.choose([width for width in WIDTHS if width != k]) if d_model is None else d_model
+        return Case(call(k, d), name, {"k": k, "d_model": d}, tolerance=tolerance)
+
+    return [
+        case("plain", draw.whole(2, 5), d_model=6),
+        case("plain", draw.choose((7, 9, 11))),
+        case("k = 1", 1),
+        case("k = 0", 0),
+        case("one pair", draw.whole(3, 9), d_model=2),
+        case("k is as large as d_model", 10, d_model=10),
+        case("many features", draw.whole(12, 19), d_model=draw.choose((32, 48))),
+        case("a long way", draw.whole(900, 1000), FAR, WIDE),
+    ]
+
+
+def along_the_diagonal(blocks: Tensor) -> Tensor:
+    return torch.block_diag(*blocks)
+
+
+def in_halves(blocks: Tensor) -> Tensor:
+    return torch.cat([torch.cat([torch.diag(blocks[:, i, j]) for j in (0, 1)], dim=1) for i in (0, 1)])
+
+
+def first_then(rest: Callable[[int], Tensor]) -> Place:
+    """Lay out the first block alone, and this for all others."""
+    return lambda blocks: torch.block_diag(blocks[0], rest(2 * len(blocks) - 2).to(blocks.dtype))
+
+
+def shift_variant(
+    speeds: Speeds = right_speeds,
+    steps: Callable[[int, int], float] = lambda k, d: k,
+    block: Block = lambda cos, sin: (cos, sin, -sin, cos),
+    place: Place = along_the_diagonal,
+) -> Callable[..., Tensor]:
+    """Give an answer that turns by other angles, in other blocks, or lays them out in another way."""
+
+    def variant(k: int, d_model: int) -> Tensor:
+        angles = steps(k, d_model) * speeds(d_model, 10000.0)
+        entries = torch.stack(block(angles.cos(), angles.sin()), dim=-1)
+        return place(entries.unflatten(-1, (2, 2))).float()
+
+    return variant
+
+
+def by_rows(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Give a shift whose rows, in place of its pairs, have a frequency each."""
+
+    def variant(k: int, d_model: int) -> Tensor:
+        j = torch.arange(d_model, dtype=torch.float64)
+        angles = k * 10000.0 ** (-exponent(j) / d_model)
+        sines = torch.diag(torch.where(j % 2 == 0, angles.sin(), -angles.sin()))
+        return (torch.diag(angles.cos()) + sines.unflatten(1, (-1, 2)).flip(-1).flatten(1)).float()
+
+    return variant
+
+
+def from_the_first(k: int, d_model: int) -> Tensor:
+    codes = sinusoidal_encoding(k + 1, d_model)
+    return torch.outer(codes[k], codes[0]) * 2 / d_model
+
+
+def blocks_of(slug: str, *blocks: Block) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"block": block} for block in blocks))
+
+
+def placed(slug: str, *places: Place) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"place": place} for place in places))
+
+
+def stepping(slug: str, *steps: Callable[[int, int], float]) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"steps": step} for step in steps))
+
+
+QUESTION = Question(
+    id="6.2",
+    points=4,
+    inputs=("k", "d_model"),
+    outputs=("matrix (d_model, d_model)",),
+    draw=draw_shifts,
+    reference=shift_matrix,
+    variant=shift_variant,
+    any_float=True,
+    misconceptions=(
+        blocks_of("shifted-backwards", lambda cos, sin: (cos, -sin, sin, cos)),
+        blocks_of("both-signs-plus", lambda cos, sin: (cos, sin, sin, cos)),
+        blocks_of("both-signs-minus", lambda cos, sin: (cos, -sin, -sin, cos)),
+        blocks_of(
+            "mirrored",
+            lambda cos, sin: (cos, sin, sin, -cos),
+            lambda cos, sin: (-cos, sin, sin, cos),
+            lambda cos, sin: (sin, cos, cos, -sin),
+        ),
+        blocks_of(
+            "sin-and-cos-swapped",
+            lambda cos, sin: (sin, cos, -cos, sin),
+            lambda cos, sin: (sin, -cos, cos, sin),
+            lambda cos, sin: (sin, cos, cos, sin),
+        ),
+        blocks_of(
+            "sign-of-a-cosine",
+            lambda cos, sin: (-cos, sin, -sin, cos),
+            lambda cos, sin: (cos, sin, -sin, -cos),
+        ),
+        blocks_of(
+            "row-reversed",
+            lambda cos, sin: (cos, sin, cos, -sin),
+            lambda cos, sin: (sin, cos, -sin, cos),
+        ),
+        blocks_of(
+            "diagonal-only",
+            lambda cos, sin: (cos, 0 * cos, 0 * cos, cos),
+            lambda cos, sin: (sin, 0 * cos, 0 * cos, cos),
+        ),
+        placed("in-halves", in_halves),
+        placed("first-pair-only", first_then(torch.eye), first_then(lambda n: torch.zeros(n, n))),
+        placed("blocks-not-laid-out", lambda blocks: blocks, lambda blocks: blocks.flatten(0, 1)),
+        *SPEEDS,
+        GROWING,
+        OTHER_BASE,
+        Misconception("frequency-of-its-own-row", twins=(by_rows(lambda j: j), by_rows(lambda j: 2 * j))),
+        stepping("one-step-only", lambda k, d: 1),
+        stepping("k-off-by-one", lambda k, d: k + 1, lambda k, d: k - 1),
+        stepping("step-as-a-fraction", lambda k, d: k / d),
+        Misconception(
+            "features-shifted",
+            twins=(
+                lambda k, d_model: torch.eye(d_model).roll(k, dims=0),
+                lambda k, d_model: torch.eye(d_model).roll(k, dims=1),
+                lambda k, d_model: torch.ones(d_model, d_model).triu(k).tril(k),
+                lambda k, d_model: torch.ones(d_model, d_model).triu(-k).tril(-k),
+            ),
+        ),
+        Misconception("from-position-0-only", twin=from_the_first),
+        Misconception(
+            "codes-for-a-matrix",
+            twins=(
+                lambda k, d_model: sinusoidal_encoding(d_model, d_model),
+                lambda k, d_model: sinusoidal_encoding(d_model + k, d_model)[k:],
+            ),
+        ),
+        Misconception("nothing-moves", twin=lambda k, d_model: torch.eye(d_model)),
+    ),
+)

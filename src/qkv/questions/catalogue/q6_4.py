@@ -1,0 +1,168 @@
+"""6.4: ALiBi."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.positions import alibi_bias
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+
+Slopes = Callable[[int], Tensor]  # of the number of heads: one slope a head
+Distance = Callable[[Tensor, Tensor], Tensor]  # of the places of queries (n, 1) and keys (1, n)
+
+
+def draw_heads(draw: Draw) -> list[Case]:
+    def case(name: str, **fixed: int) -> Case:
+        sizes = draw.sizes("n_heads", "n", **fixed)
+        return Case(call(sizes["n_heads"], sizes["n"]), name, sizes)
+
+    same = draw.choose((3, 5, 7))
+    return [
+        case("plain", n_heads=draw.choose((3, 5, 6))),
+        case("plain", n_heads=draw.choose((2, 4))),
+        case("many heads", n_heads=draw.choose((12, 20, 25))),
+        case("8 heads", n_heads=8),
+        case("one head", n_heads=1),
+        case("as many heads as tokens", n_heads=same, n=same),
+        case("n = 1", n_heads=draw.whole(3, 7), n=1),
+        case("a longer text", n_heads=draw.whole(3, 7), n=draw.whole(40, 60)),
+    ]
+
+
+def numbered(n_heads: int) -> Tensor:
+    return torch.arange(1, n_heads + 1, dtype=torch.float64)
+
+
+def right_slopes(n_heads: int) -> Tensor:
+    return 2.0 ** (-8 * numbered(n_heads) / n_heads)
+
+
+def published_slopes(n_heads: int) -> Tensor:
+    """The recipe of ALiBi's own code: a power of two is filled first, and then every second slope of the next."""
+    power = 2 ** math.floor(math.log2(n_heads))
+    return torch.cat([right_slopes(power), right_slopes(2 * power)[0::2]])[:n_heads]
+
+
+def alibi_variant(
+    slopes: Slopes = right_slopes,
+    distance: Distance = lambda i, j: (i - j).abs(),
+    sign: float = -1.0,
+    after: Callable[[Tensor], Any] = lambda bias: bias,
+    axis: int = -3,
+) -> Callable[..., Any]:
+    """Give an answer that has other slopes, distances or signs, or goes on in another way."""
+
+    def variant(n_heads: int, n: int) -> Any:
+        places = torch.arange(n, dtype=torch.float64)
+        apart = distance(places[:, None], places[None, :]).expand(n, n)
+        along = slopes(n_heads)[(..., *[None] * (-1 - axis))]  # at another axis it runs only where H is n
+        return after((sign * along * apart).expand(len(along) if axis == -3 else n_heads, n, n).float())
+
+    return variant
+
+
+def added(sign: float) -> Callable[..., Tensor]:
+    """Give an answer that adds distances with this sign to the slopes."""
+
+    def variant(n_heads: int, n: int) -> Tensor:
+        slopes = right_slopes(n_heads).float()[:, None, None]
+        return alibi_variant(slopes=torch.ones, sign=sign)(1, n) - slopes
+
+    return variant
+
+
+def below_the_diagonal(bias: Tensor) -> Tensor:
+    return bias.masked_fill(~torch.ones_like(bias, dtype=torch.bool).tril(), -torch.inf)
+
+
+def sloped(slug: str, *slopes: Slopes) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"slopes": way} for way in slopes))
+
+
+def exponent(slug: str, *ways: Callable[[Tensor, int], Tensor]) -> Misconception:
+    """The mistake to give head h = 1 … H the slope 2^(−e), with another e."""
+    return sloped(slug, *(lambda n_heads, way=way: 2.0 ** -way(numbered(n_heads), n_heads) for way in ways))
+
+
+def apart(slug: str, *ways: Distance) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"distance": way} for way in ways))
+
+
+def changed(slug: str, after: Callable[[Tensor], Any]) -> Misconception:
+    return Misconception(slug, knobs={"after": after})
+
+
+QUESTION = Question(
+    id="6.4",
+    points=2,
+    inputs=("n_heads", "n"),
+    outputs=("bias (H, n, n)",),
+    draw=draw_heads,
+    reference=alibi_bias,
+    variant=alibi_variant,
+    any_float=True,
+    misconceptions=(
+        Misconception("positive-alibi", knobs={"sign": 1.0}),
+        apart("distance-signed", lambda i, j: i - j, lambda i, j: j - i),
+        apart("one-side-only", lambda i, j: (i - j).clamp(min=0), lambda i, j: (j - i).clamp(min=0)),
+        apart("position-for-distance", lambda i, j: i, lambda i, j: j),
+        apart("distance-not-linear", lambda i, j: (i - j) ** 2, lambda i, j: (i - j).abs().sqrt()),
+        apart("distance-counted-from-one", lambda i, j: (i - j).abs() + 1),
+        apart("distance-as-a-fraction", lambda i, j: (i - j).abs() / len(i)),
+        exponent("heads-numbered-from-zero", lambda h, n_heads: 8 * (h - 1) / n_heads),
+        exponent("number-of-heads-ignored", lambda h, n_heads: h),
+        exponent("eight-forgotten", lambda h, n_heads: h / n_heads),
+        exponent("fraction-turned-round", lambda h, n_heads: 8 * n_heads / h, lambda h, n_heads: 8 / h),
+        exponent(
+            "exponent-rounded",
+            lambda h, n_heads: (8 * h / n_heads).floor(),
+            lambda h, n_heads: h * (8 // n_heads),
+        ),
+        exponent("sign-of-the-exponent", lambda h, n_heads: -8 * h / n_heads),
+        sloped(
+            "power-left-out",
+            lambda n_heads: -8 * numbered(n_heads) / n_heads,
+            lambda n_heads: 8 * numbered(n_heads) / n_heads,
+            lambda n_heads: -16 * numbered(n_heads) / n_heads,
+        ),
+        sloped(
+            "one-head-too-many",
+            lambda n_heads: torch.cat([torch.ones(1), right_slopes(n_heads)]),
+            lambda n_heads: 2.0 ** (-8 * numbered(n_heads + 1) / n_heads),
+        ),
+        sloped(
+            "one-head-too-few",
+            lambda n_heads: right_slopes(n_heads)[:-1],
+            lambda n_heads: right_slopes(n_heads)[1:],
+        ),
+        sloped(
+            "slopes-in-a-line",
+            lambda n_heads: numbered(n_heads) / n_heads,
+            lambda n_heads: 1 / numbered(n_heads),
+        ),
+        sloped("published-slopes", published_slopes),
+        sloped("first-slope-fixed", lambda n_heads: torch.logspace(-1, -8, n_heads, base=2.0, dtype=torch.float64)),
+        sloped("e-for-two", lambda n_heads: (-8 * numbered(n_heads) / n_heads).exp()),
+        sloped("slopes-reversed", lambda n_heads: right_slopes(n_heads).flip(0)),
+        sloped("heads-alike", lambda n_heads: right_slopes(n_heads)[:1].expand(n_heads), torch.ones),
+        Misconception("added-for-multiplied", twins=(added(1.0), added(-1.0))),
+        Misconception(
+            "slope-forgotten",
+            twins=tuple(alibi_variant(slopes=torch.ones, sign=sign, after=lambda bias: bias[0]) for sign in (1, -1)),
+        ),
+        Misconception("slope-along-another-axis", twins=(alibi_variant(axis=-1), alibi_variant(axis=-2))),
+        Misconception("slopes-returned", twin=lambda n_heads, n: right_slopes(n_heads).float()),
+        changed("masked-though-not-asked", below_the_diagonal),
+        changed("heads-last", lambda bias: bias.movedim(0, -1)),
+        changed("heads-in-the-middle", lambda bias: bias.movedim(0, 1)),
+        changed("batch-axis-added", lambda bias: bias.unsqueeze(0)),
+        changed("one-head-only", lambda bias: bias[0]),
+        changed("softmax-already-applied", lambda bias: bias.softmax(dim=-1)),
+        changed("factor-for-bias", torch.exp),
+    ),
+)
