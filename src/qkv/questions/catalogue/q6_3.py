@@ -258,7 +258,12 @@ QUESTION = Question(
         GROWING,
         Misconception(
             "width-of-another-axis",
-            twins=tuple(rope_variant(width=lambda x, axis=axis: x.shape[axis]) for axis in (1, 0, -2)),
+            knob_sets=(
+                {"width": lambda x: x.shape[0]},
+                {"width": lambda x: x.shape[1]},
+                {"width": lambda x: x.shape[-2]},
+            ),
+            alone=True,
         ),
         Misconception("another-base", twins=tuple(with_default_base(base) for base in OTHER_BASES)),
         mistaken("chosen", "base-ignored", lambda base: 10000.0),
