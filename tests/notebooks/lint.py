@@ -42,7 +42,6 @@ LETTERS = "ABCD"
 FIRST_EDITION = {
     "chapters/01_sequence_inputs",
     "chapters/02_qkv_projection",
-    "chapters/03_scaling",
     "chapters/04_softmax_temperature",
     "chapters/05_multi_head",
     "chapters/06_positional_encoding",
@@ -113,12 +112,14 @@ def predict_calls(cell: NotebookNode) -> list[ast.Call]:
 
 def options(call: ast.Call) -> list[ast.expr]:
     """What a prediction offers to choose from: Predict(question, [(option, reason), …], answer="B")."""
-    return call.args[1].elts if len(call.args) > 1 and isinstance(call.args[1], ast.List) else []
+    if ast.unparse(call.func) != "Predict" or len(call.args) < 2 or not isinstance(call.args[1], ast.List):
+        return []
+    return call.args[1].elts
 
 
 def is_choice(call: ast.Call) -> bool:
     """Whether a prediction is one option of several, and not a number, a curve or a drawing."""
-    return ast.unparse(call.func) == "Predict" and bool(options(call))
+    return bool(options(call))
 
 
 def prose(cell: NotebookNode) -> str:
