@@ -1,0 +1,77 @@
+"""Untidy notebooks of honest learners get in the sandbox what their own kernel gives them, and alone as well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from qkv.grading import own
+from qkv.grading.session import Grader, Settings
+from qkv.grading.submissions import Work, code_cells
+from tests.grading.untidy import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, stored
+
+REPORTS = (
+    "import json\nfrom qkv import checking\n"
+    "print(json.dumps({question: report.points for question, report in checking._reports.items()}))"
+)
+SAMPLE = ("timeit in a loop", "a task over two cells")  # a fresh Python for each: the rest is in the sweep
+
+
+@pytest.fixture(scope="module")
+def grader(needs_sandbox):
+    grader = Grader(Settings(seed=5))
+    yield grader
+    grader.stop()
+
+
+def in_the_class(grader: Grader, cells: list[str]) -> dict[str, float]:
+    result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(cells)))
+    assert result.graded, result.reason
+    return {answer.id: answer.points for answer in result.questions}
+
+
+def alone(folder: Path, data: bytes) -> dict[str, float]:
+    (folder / "mine.ipynb").write_bytes(data)
+    return own.grade(folder / "mine.ipynb", 120).points
+
+
+def in_the_kernel(folder: Path, cells: list[str]) -> dict[str, float]:
+    """What the learner sees: the last report of each question, in a kernel of its own."""
+    notebook = nbformat.from_dict(stored([cell for cell in cells if "input(" not in cell] + [REPORTS], lines=False))
+    client = NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": str(folder)}})
+    client.execute()
+    return json.loads(notebook.cells[-1].outputs[0]["text"])
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_an_honest_notebook_has_full_marks_in_the_class(grader, name):
+    assert in_the_class(grader, NOTEBOOKS[name]) == POINTS
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_notebook_is_read_however_it_is_stored(grader, name):
+    assert in_the_class(grader, code_cells(FILES[name])) == POINTS
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow][name in SAMPLE :]) for name in NOTEBOOKS])
+def test_an_honest_notebook_has_full_marks_alone_and_in_the_kernel(tmp_path, name):
+    assert alone(tmp_path, json.dumps(stored(NOTEBOOKS[name])).encode()) == POINTS
+    if name not in ("exit",):  # it ends the kernel
+        assert in_the_kernel(tmp_path, NOTEBOOKS[name]) == POINTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_a_notebook_is_read_alone_however_it_is_stored(tmp_path, name):
+    assert alone(tmp_path, FILES[name]) == POINTS
+
+
+def test_what_is_wrong_in_the_kernel_is_wrong_in_the_class(grader):
+    """What an answer refers to when it is checked counts, not what was there before, and not what comes later."""
+    late = CHECKED[0].replace("math.sqrt", "scale")
+    assert in_the_class(grader, [FIRST, late, CHECKED[1], "scale = math.sqrt"])["3.1"] == 0
+    assert in_the_class(grader, [FIRST, CHECKED[0], "del scaled_scores", CHECKED[1]])["3.1"] == 0

@@ -1,0 +1,189 @@
+"""Untidy notebooks of honest learners: each is right, and deserves full marks, whatever else is in it.
+
+Each is a list of code cells. `CHECKED` are four right answers, each with its check after it. `FILES` are ways in which
+the same notebook is stored.
+"""
+
+from __future__ import annotations
+
+import json
+
+FIRST = "import math\n\nimport torch\n\nfrom qkv import check, progress"
+SCORES = "def scaled_scores(q, k):\n    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])"
+VARIANCE = "def score_variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k"
+ATTENTION = "def attention(q, k, v):\n    weights = scaled_scores(q, k).softmax(-1)\n    return weights @ v, weights"
+JACOBIAN = "def softmax_jacobian(p):\n    return torch.diag(p) - p[:, None] * p"
+NAMES = {"3.1": "scaled_scores", "3.2": "score_variance", "3.3": "attention", "3.4": "softmax_jacobian"}
+CHECKS = {question: f'check("{question}", {name}).points' for question, name in NAMES.items()}
+CHECKED = [SCORES, CHECKS["3.1"], VARIANCE, CHECKS["3.2"], ATTENTION, CHECKS["3.3"], JACOBIAN, CHECKS["3.4"]]
+POINTS = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0}
+
+
+def with_scores(*cells: str, check: str = CHECKS["3.1"]) -> list[str]:
+    """The notebook with another answer to 3.1."""
+    return [FIRST, *cells, check, *CHECKED[2:]]
+
+
+def with_other_scores(*cells: str) -> list[str]:
+    """The notebook with an answer to 3.1, and its check, under another name; later answers use the usual one."""
+    return [FIRST, *cells, SCORES, *CHECKED[2:]]
+
+
+def before(*cells: str) -> list[str]:
+    return [*cells, FIRST, *CHECKED]
+
+
+def around(*cells: str) -> list[str]:
+    """The notebook with these cells between its imports and its answers, and again at its end."""
+    return [FIRST, *cells, *CHECKED, *cells]
+
+
+def in_the_answer(line: str) -> list[str]:
+    """The notebook with these lines at the end of the cell of an answer, whose check is in the same cell."""
+    return with_scores(f"{SCORES}\n{line}\n{CHECKS['3.1']}", check="pass")
+
+
+TRY = "q, k = torch.ones(2, 3), torch.ones(4, 3)"
+NOTEBOOKS: dict[str, list[str]] = {
+    "tidy": [FIRST, *CHECKED],
+    "everything in one cell": ["\n".join([FIRST, *CHECKED])],
+    # magics
+    "timeit in a loop": in_the_answer(f"{TRY}\nfor n in (2, 3):\n    %timeit scaled_scores(q, k)"),
+    "timeit with options": in_the_answer(f"{TRY}\n%timeit -n 100 -r 3 scaled_scores(q, k)"),
+    "timeit that gives its result": in_the_answer(f"{TRY}\nt = %timeit -o -q scaled_scores(q, k)\nt.best"),
+    "a cell that is timed again and again": around("%%timeit -n 1000 -r 3\nsum(range(9))"),
+    "an answer in a timed cell": with_scores(f"%%time\n{SCORES}"),
+    "time before a call": in_the_answer(f"{TRY}\n%time scaled_scores(q, k)"),
+    "time keeps the name": with_scores(f"{SCORES}\n%time root = math.sqrt(4)\nassert root == 2"),
+    "an answer in a captured cell": with_scores(f"%%capture out\nprint(1)\n{SCORES}", "out.stdout"),
+    "matplotlib inline": before("%matplotlib inline\n%config InlineBackend.figure_format = 'retina'"),
+    "autoreload": before("%load_ext autoreload\n%autoreload 2"),
+    "an unknown magic of Colab": before("%tensorflow_version 2.x"),
+    "a magic in a function": in_the_answer("def timed():\n    %time pass\ntimed()"),
+    "a magic under if": in_the_answer("if True:\n    %time math.sqrt(2)"),
+    "profiled": in_the_answer(f"{TRY}\n%prun -q scaled_scores(q, k)"),
+    "who is there": around("%who\n%whos\n%lsmagic"),
+    "cd to where nothing is": around("%cd /content/drive/MyDrive"),
+    "pwd and ls": around("here = %pwd\n%ls"),
+    "env": around("%env OMP_NUM_THREADS=1\nhome = %env HOME"),
+    "html": around("%%html\n<b>hello</b>"),
+    "bash": around("%%bash\necho hello"),
+    "writefile then import": with_scores(
+        "%%writefile my_scores_of_chapter_3.py\nimport math\n\n"
+        "def scores(q, k):\n    return q @ k.mT / math.sqrt(q.shape[-1])",
+        "import os, sys\nsys.path.insert(0, os.getcwd())\nfrom my_scores_of_chapter_3 import scores as scaled_scores\n"
+        "os.remove('my_scores_of_chapter_3.py')",
+    ),
+    # the system's shell
+    "pip": before("!pip install -q torch", "%pip install torch", "!python -m pip install torch"),
+    "output of a command": around("lines = !echo one; echo two\nassert lines == ['one', 'two'], lines\nlines.n"),
+    "a command with a value": around("x = 7\nshown = !echo {x} $x\nassert shown[0] == '7 7'"),
+    "a command that is not there": around("!nosuchcommand --version"),
+    "a command under if": around("if True:\n    !echo hello"),
+    # IPython
+    "questions": around("math.sqrt?", "?math", "math.sqrt??"),
+    "get_ipython": around("get_ipython().run_line_magic('time', '1 + 1')\nget_ipython().system('echo hello')"),
+    "get_ipython guarded": before("if 'google.colab' in str(get_ipython()):\n    import google.colab"),
+    "display": around(
+        "from IPython.display import display, HTML, clear_output\ndisplay(HTML('<b>x</b>'), 3)\nclear_output()"
+    ),
+    "display without an import": around("display(3)"),
+    "the last value": around("6 * 7", "assert _ == 42\nassert Out"),
+    "await": around("import asyncio\nawait asyncio.sleep(0)"),
+    "a task over two cells": [
+        FIRST,
+        "import asyncio\nasync def two():\n    return 2\ntask = asyncio.create_task(two())",
+        "assert await task == 2",
+        *CHECKED,
+    ],
+    "exit": [FIRST, *CHECKED, "exit()"],
+    "sys.exit": around("import sys\nif len(sys.argv) < 0:\n    sys.exit(1)"),
+    "input": around("n = int(input('How many? '))"),
+    # Colab
+    "a form": before('#@title Imports { display-mode: "form" }\nn = 3 #@param {type:"slider", min:1, max:9}'),
+    "a guarded import of Colab": before(
+        "try:\n    from google.colab import drive\n    drive.mount('/content/drive')\nexcept ImportError:\n    pass"
+    ),
+    "an export of Colab": before(
+        '# -*- coding: utf-8 -*-\n"""03_scaling.ipynb\n\nAutomatically generated by Colab.\n"""'
+    ),
+    # Visual Studio Code
+    "cells of VS Code": before("# %%\nimport math", "# %% [markdown]\n# A heading"),
+    # Python
+    "from __future__ for later cells": with_scores(
+        "from __future__ import annotations", SCORES.replace("(q, k)", "(q: NoSuch, k: NoSuch)", 1)
+    ),
+    "tabs": with_scores(SCORES.replace("    ", "\t")),
+    "CRLF": with_scores(SCORES.replace("\n", "\r\n")),
+    "empty lines and spaces": with_scores(f"\n\n  \n{SCORES}   \n\n\n"),
+    "an indented cell": with_scores("\n".join(f"    {line}" for line in SCORES.splitlines())),
+    "a decorator": with_scores(
+        f"import functools\ndef noted(f):\n    @functools.wraps(f)\n"
+        f"    def g(*a):\n        return f(*a)\n    return g\n@noted\n{SCORES}"
+    ),
+    "a helper in another cell": with_scores(
+        "def root(x):\n    return math.sqrt(x.shape[-1])", SCORES.replace("math.sqrt(q.shape[-1])", "root(q)")
+    ),
+    "a dataclass and an alias": around(
+        "from dataclasses import dataclass\nTensor = torch.Tensor\nVector = list[float]\n"
+        "@dataclass\nclass Size:\n    d_k: int = 4\nSize()"
+    ),
+    "a lambda": with_scores("scaled_scores = lambda q, k: q @ k.mT / math.sqrt(q.shape[-1])"),
+    "under another name": with_other_scores(SCORES.replace("scaled_scores", "mine"), 'check("3.1", mine)'),
+    "handed over as a lambda": with_other_scores('check("3.1", lambda q, k: q @ k.mT / q.shape[-1] ** 0.5)'),
+    "over several lines": with_scores(SCORES, check='check(\n    "3.1",\n    scaled_scores,\n)'),
+    "a method": with_other_scores(
+        "class Mine:\n    def scores(self, q, k):\n        return q @ k.mT / math.sqrt(q.shape[-1])",
+        'check("3.1", Mine().scores)',
+    ),
+    "a name used for something else later": [
+        FIRST,
+        "scale = math.sqrt",
+        SCORES.replace("math.sqrt", "scale"),
+        CHECKS["3.1"],
+        "scale = 3",
+        *CHECKED[2:4],
+        SCORES,
+        *CHECKED[4:],
+    ],
+    "a cell that fails after the answer": with_scores(f"{SCORES}\nscaled_scores(1, 2)"),
+    "a cell that fails before": around("1 / 0", "undefined_name", "def f(:"),
+    "an assert on a check": [
+        *with_scores(SCORES, check='assert check("3.1", scaled_scores).passed'),
+        "assert progress(3).points == 12",
+    ],
+    "compared with the reference": [FIRST + "\nfrom qkv.attention import scaled_scores as reference", *CHECKED],
+    "the package's version": around("import qkv\nprint(qkv.__version__)"),
+    "seeds and defaults": before("import torch\ntorch.manual_seed(0)\ntorch.set_printoptions(precision=3)"),
+    "warnings": before("import warnings\nwarnings.filterwarnings('error')"),
+}
+
+
+def stored(cells: list[str], minor: int = 5, lines: bool = True) -> dict[str, object]:
+    """A notebook's JSON, as format 4."""
+    made = []
+    for i, cell in enumerate(cells):
+        source = cell.splitlines(keepends=True) if lines else cell
+        about = {"id": f"cell-{i}"} if minor >= 5 else {}
+        made.append(
+            {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": source, **about}
+        )
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    return {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": minor}
+
+
+def _format_3(cells: list[str]) -> dict[str, object]:
+    made = [{"cell_type": "code", "input": cell, "language": "python", "outputs": []} for cell in cells]
+    return {"worksheets": [{"cells": made}], "metadata": {}, "nbformat": 3, "nbformat_minor": 0}
+
+
+_TIDY = NOTEBOOKS["tidy"]
+FILES: dict[str, bytes] = {
+    "format 4.5": json.dumps(stored(_TIDY)).encode(),
+    "format 4.0": json.dumps(stored(_TIDY, minor=0)).encode(),
+    "format 4, whole texts": json.dumps(stored(_TIDY, lines=False)).encode(),
+    "format 3": json.dumps(_format_3(_TIDY)).encode(),
+    "a byte-order mark": json.dumps(stored(_TIDY)).encode("utf-8-sig"),
+    "UTF-16": json.dumps(stored(_TIDY)).encode("utf-16"),
+    "CRLF in the file": json.dumps(stored(_TIDY), indent=1).replace("\n", "\r\n").encode(),
+}
