@@ -19,8 +19,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import qkv
 from qkv.cli import main
-from qkv.grading import groups, runner, sandbox, session
+from qkv.grading import groups, replies, runner, sandbox, session
 from qkv.grading.results import Answer
+from qkv.grading.sandboxed import wire
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
@@ -190,6 +191,78 @@ def test_a_worker_is_held_to_its_limits_by_the_kernel_too(grader):
     folders = other.group.folders
     other.stop()
     assert not any(folder.exists() for folder in folders)
+
+
+# ── bounds ────────────────────────────────────────────────────────────────────────────────────────
+
+CLOSES_THE_CHANNEL = "import os, time\nos.close(100)\ntime.sleep(600)"
+
+
+@pytest.mark.parametrize("cell", [CLOSES_THE_CHANNEL, "import os\nos._exit(0)"], ids=["closes", "exits"])
+def test_a_notebook_whose_cells_stop_python_is_given_up(grader, monkeypatch, cell):
+    begun = []
+    real = session._Attempt.begun
+    monkeypatch.setattr(session._Attempt, "begun", lambda self: begun.append(self.trusted) or real(self))
+    result = grader.grade(Work("ann", "03_scaling", "", 3, (*RIGHT[:1], *[cell] * 400, *RIGHT[1:])))
+    assert (result.status, result.score) == ("graded", 0.0)
+    assert "Python was stopped 5 times" in result.questions[0].message
+    assert begun.count(False) == session.CRASHES
+
+
+def test_nobody_waits_for_a_session_that_does_not_read(grader, monkeypatch):
+    """What a session is asked may be larger than what the system keeps for it."""
+    monkeypatch.setattr(session, "SEND_SECONDS", 0.5)
+    opened = session._Session(grader)
+    asleep = {"do": "cell", "id": 0, "source": "import time\ntime.sleep(600)", "number": 1, "names": [], "seconds": 600}
+    wire.send(opened.channel, asleep, 5)
+    with pytest.raises(session.CrashError):
+        opened.ask(600, replies.cell_error, do="cell", source="#" * 3_000_000, number=2, names=[])
+    opened.close()
+
+
+def test_time_is_the_submissions_own_processor_time(grader):
+    """An answer that waits has four times its seconds by the clock; one that works has them once."""
+    waits = "import time\ndef scaled_scores(q, k):\n    time.sleep(.2)\n    return q @ k.mT / math.sqrt(q.shape[-1])"
+    brief = Grader(Settings(seed=3, timeout=1.0))
+    cases = len(brief.cases_of(runner.questions_of(3)["3.1"]))
+    assert 1 < 2 * cases * 0.2 < 4, "longer than its seconds, and shorter than four times that"
+    assert points(brief, *RIGHT[:1], waits)["3.1"] == 3.0
+    brief.stop()
+
+
+def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
+    """As beside a notebook that starts sixty busy processes: the clock ran out, and it had not had its time."""
+    monkeypatch.setattr(sandbox.Worker, "waited", lambda self: 60.0)
+    sleeps = (*RIGHT[:1], "import time\ntime.sleep(600)", *RIGHT[1:])
+    brief = Grader(Settings(seed=3, timeout=0.5))
+    with pytest.raises(session.StarvedError):
+        brief.grade(Work("ann", "03_scaling", "", 3, sleeps))
+    assert brief.grade(Work("ann", "03_scaling", "", 3, sleeps), alone=True).score == 12.0
+    brief.stop()
+
+
+def bomb(path: Path) -> Path:
+    """A notebook of 50 MB that takes gigabytes once it is read: lists in lists."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b'{"cells": [' + b"[[],[]]," * 6_000_000 + b"[]]}")
+    return path
+
+
+def test_what_takes_too_much_to_read_is_no_notebook_and_ends_nothing(tmp_path, monkeypatch):
+    from qkv.grading.submissions import Submission, UnreadableError
+
+    monkeypatch.setattr(runner, "READ_SECONDS", 30)
+    files = {"bomb": bomb(tmp_path / "03_bomb.ipynb"), "right": hand_in(tmp_path / "03_scaling.ipynb", RIGHT)}
+    os.mkfifo(tmp_path / "03_pipe.ipynb")
+    (tmp_path / "03_folder.ipynb").mkdir()
+    before = resident(os.getpid())
+    with runner._Reader() as reader:
+        for name in ("bomb", "pipe", "folder", "long"):
+            path = files.get(name, tmp_path / (f"03_{name}.ipynb" if name != "long" else f"{'x' * 300}.ipynb"))
+            with pytest.raises(UnreadableError):
+                reader.read(Submission("ann", "03_scaling", path))
+        assert reader.read(Submission("ann", "03_scaling", files["right"])).sources == tuple(RIGHT)
+    assert resident(os.getpid()) < before + 100
 
 
 # ── a class ───────────────────────────────────────────────────────────────────────────────────────

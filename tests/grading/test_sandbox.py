@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbgrader
 import pytest
 
-from qkv.grading import groups, sandbox
+from qkv.grading import groups, replies, sandbox
 from qkv.grading.sandboxed import wire
 
 SHOWN = """
@@ -34,11 +37,9 @@ def ask(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     channel = worker.open_session(256)
 
     def ask(*codes: str) -> list:
-        import json
-
         source = SHOWN.replace("CODES", repr(list(codes)))
         wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "names": [], "seconds": 10})
-        said = wire.receive(channel, 20)["error"]
+        said = replies.read(wire.receive_frame(channel, 20), 1, replies.cell_error)
         return json.loads(said.removeprefix("Exception: ").rpartition(" in line ")[0])
 
     yield ask
@@ -71,6 +72,118 @@ def test_a_session_can_write_to_scratch_space_alone(ask):
     assert ask("open('x', 'w').write('x')", "open('x').read()") == [1, "x"]
 
 
+def test_memory_that_no_process_is_seen_to_hold_is_refused(ask):
+    taken = ("os.memfd_create('x')", "__import__('mmap').mmap(-1, 4096)")
+    assert set(ask(*taken, "os.eventfd(0) and 1 / 0")) <= {"PermissionError", "ZeroDivisionError"}
+    calls = ("shmget(1, 4096, 0o1600)", "msgget(1, 0o1600)", "semget(1, 1, 0o1600)")
+    assert ask(*(f"__import__('ctypes').CDLL(None).{call}" for call in calls)) == [-1, -1, -1]
+
+
+def test_what_answers_need_is_not_refused(ask):
+    assert ask("os.system('true')", "__import__('subprocess').check_output(['echo', 'x'], text=True)") == [0, "x\n"]
+    assert ask(
+        "__import__('multiprocessing').Lock().acquire()", "__import__('asyncio').run(__import__('asyncio').sleep(0))"
+    )
+
+
+def test_keys_of_the_host_are_not_there(needs_sandbox):
+    """A key in the session's keyring of whoever starts the grader, as a Kerberos ticket or a disk's key may be."""
+    if sandbox.os.uname().machine != "x86_64":
+        pytest.skip("the numbers of these system calls are those of x86_64")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(250, 1, None) < 0:  # join a session keyring of our own
+        pytest.skip("this system has no keys")
+    assert libc.syscall(248, b"user", b"qkv-test", b"secret", 6, -3) > 0
+    seek = "__import__('ctypes').CDLL(None).syscall(249, b'user', b'qkv-test', None, 0)"
+    assert libc.syscall(249, b"user", b"qkv-test", None, 0) > 0, "the key is there, outside"
+    worker = sandbox.start()
+    channel = worker.open_session(256)
+    source = SHOWN.replace("CODES", repr([seek]))
+    wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "names": [], "seconds": 10})
+    assert replies.read(wire.receive_frame(channel, 20), 1, replies.cell_error).startswith("Exception: [-1]")
+    worker.close_session(channel)
+    worker.stop()
+
+
+def test_a_session_has_no_device_but_three_and_cannot_set_their_times(ask):
+    assert sorted(ask("sorted(os.listdir('/dev'))")[0]) == ["null", "random", "shm", "urandom"]
+    before = os.stat(os.devnull).st_mtime_ns
+    assert ask("os.utime('/dev/null')", "open('/dev/null', 'w').write('x')") == ["OSError", 1]
+    assert os.stat(os.devnull).st_mtime_ns == before
+
+
+def test_each_session_has_a_network_of_its_own(needs_sandbox):
+    worker = sandbox.start()
+    seen = []
+    for _ in range(2):
+        channel = worker.open_session(256)
+        wire.send(channel, {"do": "greet", "id": 1}, 10)
+        wire.receive_frame(channel, 10)
+        children = sandbox._descendants(worker.process.pid)
+        seen.append(os.readlink(f"/proc/{children[-1]}/ns/net"))
+        worker.close_session(channel)
+        worker.end_of_session()
+    seen += [os.readlink(f"/proc/{worker.process.pid}/ns/net"), os.readlink("/proc/self/ns/net")]
+    worker.stop()
+    assert len(set(seen[:2])) == 2
+    assert not set(seen[:2]) & set(seen[2:])
+
+
+def test_every_copy_of_the_course_is_hidden_and_no_other_package(tmp_path):
+    packages = tmp_path / "python" / "lib" / "python3.11" / "site-packages"
+    for name in ("qkv", "qkv-0.1.0.dist-info", "qkvlike", "torch/qkv"):
+        (packages / name).mkdir(parents=True)
+    for name in ("course/solutions", "other/solutions", "course/src/qkv"):
+        (tmp_path / "python" / name).mkdir(parents=True)
+    (tmp_path / "python" / "course" / "solutions" / "03_scaling.ipynb").write_text("{}")
+    (packages / "qkv-0.2.egg").write_text("a zipped one")
+    found = [str(Path(place).relative_to(tmp_path / "python")) for place in sandbox.hidden([str(tmp_path / "python")])]
+    site = "lib/python3.11/site-packages"
+    assert found == ["course/solutions", "course/src/qkv", f"{site}/qkv", f"{site}/qkv-0.1.0.dist-info",
+                     f"{site}/qkv-0.2.egg"]  # fmt: skip
+
+
+def test_groups_of_a_grader_that_was_killed_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(groups, "ROOT", tmp_path)
+    groups.remove_abandoned.cache_clear()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (f"memory/qkv-{gone.pid}-0", f"memory/qkv-{os.getpid()}-0", "memory/user.slice"):
+        (tmp_path / name).mkdir(parents=True)
+    groups.remove_abandoned()
+    groups.remove_abandoned.cache_clear()
+    assert sorted(path.name for path in (tmp_path / "memory").iterdir()) == [f"qkv-{os.getpid()}-0", "user.slice"]
+
+
+BUSY = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        while True:
+            pass
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("grouped", [True, False], ids=["control groups", "none"])
+def test_processor_time_is_counted_over_all_processes(needs_sandbox, monkeypatch, grouped):
+    if not grouped:
+        monkeypatch.setattr(groups, "make", lambda memory, processes: groups.Group())
+    worker = sandbox.start()
+    channel = worker.open_session(256)
+    wire.send(channel, {"do": "cell", "id": 1, "source": BUSY, "number": 1, "names": [], "seconds": 60})
+    before = worker.used()
+    until = time.monotonic() + 60
+    while worker.used() < before + 1 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert worker.used() > before + 1
+    priorities = {os.getpriority(os.PRIO_PROCESS, pid) for pid in sandbox._descendants(worker.process.pid)}
+    assert 19 in priorities, "what a session starts goes last"
+    assert worker.waited() > 0
+    worker.close_session(channel)
+    worker.stop()
+
+
 HOARD_TOGETHER = """
 import os, time
 for _ in range(6):
@@ -87,7 +200,7 @@ def test_memory_is_counted_over_all_processes_even_without_control_groups(needs_
     channel = worker.open_session(256)
     wire.send(channel, {"do": "cell", "id": 1, "source": HOARD_TOGETHER, "number": 1, "names": [], "seconds": 20})
     with pytest.raises(wire.EndedError):
-        wire.receive(channel, 15)
+        wire.receive_frame(channel, 15)
     assert worker.end_of_session() == "memory: more than 256 MB"
     channel.close()
     worker.stop()

@@ -40,6 +40,9 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _run_in(out: Path, submissions: list[Any], asked: argparse.Namespace) -> int:
+    if not asked.unsafe_no_sandbox and not asked.scheduler:
+        for weakness in sandbox.weaknesses():
+            print(f"Note: {weakness}", file=sys.stderr)
     seed = earlier_seed(out) if asked.seed is None else asked.seed
     settings = Settings(
         seed=secrets.randbelow(2**31) if seed is None else seed,

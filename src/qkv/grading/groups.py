@@ -11,6 +11,7 @@ import itertools
 import os
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
@@ -26,6 +27,15 @@ class Group:
     """Folders of the control groups that a worker is to enter; none where there can be none."""
 
     folders: list[Path] = field(default_factory=list)
+    meter: Path | None = None  # counts the processor time of all that was ever in the group
+
+    def used(self) -> float:
+        """Seconds of processor time that the group's processes have used, those that have ended included."""
+        assert self.meter is not None
+        text = self.meter.read_text()
+        if self.meter.name == "cpu.stat":
+            return int(dict(line.split() for line in text.splitlines())["usage_usec"]) / 1e6
+        return int(text) / 1e9
 
     def entering(self, command: list[str]) -> list[str]:
         """The command that enters the groups and then becomes this one."""
@@ -48,25 +58,48 @@ class Group:
 
 
 def make(memory: int, processes: int) -> Group:
-    """Make groups that hold a worker to this many MB and processes beyond its own."""
+    """Make groups that hold a worker to this many MB and processes beyond its own.
+
+    Each group has the same share of the processors, however many processes are in it.
+    """
+    remove_abandoned()
     name = f"qkv-{os.getpid()}-{next(_numbers)}"
     total, count = str((memory + OWN_MB) * MB), str(processes + OWN_PROCESSES)
     group = Group()
     if (ROOT / "cgroup.controllers").exists():
-        _add(group, ROOT / name, {"memory.max": total, "pids.max": count})
+        _add(group, ROOT / name, {"memory.max": total, "pids.max": count, "cpu.weight": "100"}, "cpu.stat")
     else:
         _add(group, ROOT / "memory" / name, {"memory.limit_in_bytes": total})
         _add(group, ROOT / "pids" / name, {"pids.max": count})
+        _add(group, ROOT / "cpu" / name, {"cpu.shares": "1024"})
+        _add(group, ROOT / "cpuacct" / name, {}, "cpuacct.usage")
     return group
 
 
-def _add(group: Group, folder: Path, limits: dict[str, str]) -> None:
+def _add(group: Group, folder: Path, limits: dict[str, str], meter: str = "") -> None:
+    """Make a folder, unless another controller has made it already, and set its limits; none where that fails."""
+    made = folder.resolve() not in group.folders
     try:
-        folder.mkdir()
+        if made:
+            folder.mkdir()
         for file, limit in limits.items():
             (folder / file).write_text(limit)
     except OSError:  # no right to, or no such controller here
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+        if made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         return
-    group.folders.append(folder)
+    if made:
+        group.folders.append(folder.resolve())
+    if meter and (folder / meter).exists():
+        group.meter = folder / meter
+
+
+@cache
+def remove_abandoned() -> None:
+    """Remove the groups of graders that were killed before they could."""
+    for folder in [*ROOT.glob("qkv-*-*"), *ROOT.glob("*/qkv-*-*")]:
+        maker = folder.name.split("-")[1]
+        if maker.isdecimal() and not Path(f"/proc/{maker}").exists():
+            with contextlib.suppress(OSError):
+                folder.rmdir()

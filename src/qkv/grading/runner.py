@@ -6,28 +6,34 @@ and version, is kept, so that a batch that was cut off goes on where it stood.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
 import qkv
 from qkv.grading.results import Result
-from qkv.grading.session import FaultError, Grader, Settings, result, solution
+from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution
 from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
 AHEAD = 4  # submissions for each job that are read before their turn, so that memory does not grow with the batch
 TRIES = 2  # of a submission whose grading process ended
+READ_MB = 1024  # beyond what Python and torch have, for reading one notebook
+READ_SECONDS = 60
+MAX_CODE = 2_000_000  # characters of code in a notebook
 PR_SET_PDEATHSIG = 1
 
 _graders: dict[Settings, Grader] = {}  # of this process
@@ -45,9 +51,13 @@ def grader_of(settings: Settings) -> Grader:
     return _graders[settings]
 
 
-def grade_one(work: Work, settings: Settings) -> Result:
-    """Grade a submission in this process."""
-    return grader_of(settings).grade(work)
+def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
+    """Grade a submission in this process.
+
+    Raises:
+        StarvedError: others took the processors that it needed; never where it is graded alone.
+    """
+    return grader_of(settings).grade(work, alone)
 
 
 def prepare(settings: Settings) -> None:
@@ -62,7 +72,7 @@ def rehearse(chapter: int, settings: Settings) -> str:
         work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution(chapter)))
     except FaultError as fault:
         return str(fault)
-    graded = grade_one(work, settings)
+    graded = grade_one(work, settings, alone=True)
     if not graded.graded:
         return graded.reason
     lost = [f"{answer.id}: {answer.message}" for answer in graded.questions if answer.points != answer.max_points]
@@ -89,7 +99,7 @@ def grade_all(
         """Read submissions; what needs no grading is done at once."""
         for i, submission in enumerate(submissions):
             try:
-                work = read(submission)
+                work = reader.read(submission)
             except UnreadableError as why:
                 settle(i, unreadable(submission, settings, str(why)))
                 continue
@@ -107,7 +117,7 @@ def grade_all(
         on_graded(graded, False)
 
     pool = _Cluster(scheduler, settings) if scheduler else _Local(jobs, settings)
-    with pool:
+    with pool, _Reader() as reader:
         for i, graded in pool.results(_rehearsed(to_do(), pool)):
             settle(i, graded)
     results = [done[i] for i in sorted(done)]
@@ -143,6 +153,57 @@ def ended(work: Work, settings: Settings, why: str) -> Result:
     return result(work, settings, questions, [], why)
 
 
+class _Reader:
+    """Reads notebooks in a process of its own, which is held to limits: a file may be made to take much to read."""
+
+    def __init__(self) -> None:
+        self.executor = self.fresh()
+
+    def fresh(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, mp_context=context, initializer=limit_reading, initargs=(os.getpid(),))
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def read(self, submission: Submission) -> Work:
+        """Read a submission.
+
+        Raises:
+            UnreadableError: it is no notebook of this course, or takes too much to read.
+        """
+        try:
+            return self.executor.submit(read_bounded, submission).result(READ_SECONDS)
+        except (BrokenProcessPool, MemoryError):
+            why = f"it takes more than {READ_MB} MB to read."
+        except TimeoutError:
+            why = f"it takes more than {READ_SECONDS} seconds to read."
+        for process in self.executor._processes.values():
+            process.kill()
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self.fresh()
+        raise UnreadableError(why)
+
+
+def read_bounded(submission: Submission) -> Work:
+    """Read a submission whose code is not longer than anybody writes."""
+    work = read(submission)
+    if sum(map(len, work.sources)) > MAX_CODE:
+        raise UnreadableError(f"it has more than {MAX_CODE // 10**6} million characters of code.")
+    return work
+
+
+def limit_reading(parent: int) -> None:
+    """Hold this process to its memory."""
+    end_with(parent)
+    with contextlib.suppress(OSError, ValueError):
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + READ_MB * 2**20,) * 2)
+
+
 class _Local:
     """A pool of processes on this machine."""
 
@@ -172,18 +233,24 @@ class _Local:
         running: dict[Future[Result], tuple[int, Work]] = {}
         source = iter(works)
         again: list[tuple[int, Work]] = []
+        starved: list[tuple[int, Work]] = []
         while True:
             while len(running) < AHEAD * self.jobs:
                 following = again.pop() if again else next(source, None)
                 if following is None:
                     break
                 running[self.executor.submit(grade_one, following[1], self.settings)] = following
-            if not running:
+            if not running and not starved:
                 return
+            if not running:  # nothing else is graded any more
+                following = starved.pop()
+                running[self.executor.submit(grade_one, following[1], self.settings, alone=True)] = following
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 i, work = running.pop(future)
                 try:
                     yield i, future.result()
+                except StarvedError:
+                    starved.append((i, work))
                 except BrokenProcessPool:
                     again += [(i, work), *running.values()]
                     running.clear()
@@ -218,6 +285,7 @@ class _Cluster:
 
         source = iter(works)
         running: dict[Any, tuple[int, Work]] = {}
+        starved: list[tuple[int, Work]] = []
         with self.client.as_current():
             completed = as_completed([])
         while True:
@@ -228,11 +296,19 @@ class _Cluster:
                 future = self.client.submit(grade_one, following[1], self.settings, pure=False)
                 running[future.key] = following
                 completed.add(future)
-            if not running:
+            if not running and not starved:
                 return
+            if not running:  # nothing else is graded any more
+                following = starved.pop()
+                future = self.client.submit(grade_one, following[1], self.settings, alone=True, pure=False)
+                running[future.key] = following
+                completed.add(future)
             future = next(completed)
             i, work = running.pop(future.key)
             error = future.exception() if future.status == "error" else None
+            if isinstance(error, StarvedError):
+                starved.append((i, work))
+                continue
             yield i, future.result() if error is None else ended(work, self.settings, f"on the cluster: {error}")
 
 

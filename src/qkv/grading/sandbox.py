@@ -8,6 +8,7 @@ are not there.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import shutil
@@ -24,18 +25,24 @@ from pathlib import Path
 import qkv
 from qkv import observing
 from qkv.grading import groups, sandboxed
+from qkv.grading.sandboxed import wire
 
 HERE = Path(sandboxed.__file__).parent
 FILES = {name: HERE / name for name in ("worker.py", "wire.py", "cells.py")}
 FILES["observing.py"] = Path(observing.__file__)
 INSIDE = Path("/course")
 NOBODY = 65534
+FILTERED = ("x86_64", "aarch64")  # machines whose system calls the worker can refuse
 START_SECONDS = 60.0
 FORBIDDEN = "bubblewrap does not start here"
 PROCESSES = 64  # of a worker, its sessions included; a session's own limit is the worker's
 PATIENCE = 0.5  # seconds that a session has to end by itself
 STOP_SECONDS = 5.0
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
+PACKAGES = ("site-packages", "dist-packages")
+NO_PYTHON_BELOW = ("share", "include", "doc", "locale", "node_modules", "perl5", "gcc", "firmware", "modules", "torch")
+DEPTH = 7  # of folders that are searched for copies of the course
 # Rights that root keeps while it starts bubblewrap as nobody, through mounts that nobody could not reach.
 STAGE = "/run/qkv-stage"
 
@@ -103,12 +110,56 @@ class Worker:
         said: dict[str, object] = json.loads(line)
         return said
 
+    def used(self) -> float:
+        """Seconds of processor time that the worker and its sessions have used, as far as this system tells."""
+        if self.group.meter is not None:
+            return self.group.used()
+        return sum(map(_processor_seconds, _descendants(self.process.pid)))
+
+    def waited(self) -> float:
+        """The longest that one of its processes was ready to run and had no processor, in seconds."""
+        return max(map(_waited_seconds, _descendants(self.process.pid)), default=0.0)
+
     def stop(self) -> None:
         self.control.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.group.remove()
+
+
+def _descendants(pid: int) -> list[int]:
+    """A process and all below it."""
+    found, new = [], [pid]
+    while new:
+        found += new
+        new = [child for parent in new for child in _children(parent)]
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [
+            int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
+        ]
+    except OSError:  # it is gone, or this is not Linux
+        return []
+
+
+def _processor_seconds(pid: int) -> float:
+    """Processor time of a process, and of its children that it has waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _waited_seconds(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def start(safe: bool = True, memory: int = 1024) -> Worker:
@@ -147,10 +198,40 @@ def why_not() -> str:
     if shutil.which("bwrap") is None:
         return "bubblewrap is missing. On Debian or Ubuntu: sudo apt-get install bubblewrap"
     try:
-        start().stop()
+        worker = start()
     except UnavailableError as error:
         return f"{FORBIDDEN}: {error}"
+    try:
+        with worker.open_session(64) as channel:
+            wire.send(channel, {"do": "greet", "id": 0}, START_SECONDS)
+            wire.receive_frame(channel, START_SECONDS)
+    except (OSError, wire.EndedError):
+        return f"{FORBIDDEN}: a session does not begin. It needs namespaces of its own, and seccomp."
+    finally:
+        worker.stop()
     return ""
+
+
+def weaknesses() -> list[str]:
+    """Say what this system does not let us hold, where there is a sandbox."""
+    group = groups.make(1024, PROCESSES)
+    group.remove()
+    said = []
+    if not any("memory" in str(folder) or (folder / "memory.max").exists() for folder in group.folders):
+        said.append(
+            "Memory is counted 20 times a second, and what waits in pipes and sockets is not: there are no control "
+            "groups for memory here (they need root, or a folder that is delegated)."
+        )
+    if group.meter is None:
+        said.append(
+            "A notebook that starts many processes slows its neighbours down: there are no control groups for "
+            "processors here. Who loses time by that is graded again, alone."
+        )
+    if os.uname().machine not in FILTERED:
+        said.append(
+            f"Memory in shared segments is not counted: there is no filter of system calls for {os.uname().machine}."
+        )
+    return said
 
 
 # ── the command ───────────────────────────────────────────────────────────────────────────────────
@@ -195,12 +276,21 @@ def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
         options += link_or_bind(Path(place))
     for source, folder in folders.items():
         options += ["--ro-bind", source, folder]
-    for place in hidden(folders.values()):
-        options += ["--tmpfs", place, "--remount-ro", place]
+    for place in hidden([*SYSTEM, *folders.values()]):
+        covered = ["--tmpfs", place, "--remount-ro", place]
+        options += covered if os.path.isdir(place) else ["--ro-bind", os.devnull, place]
     for name, path in FILES.items():
         options += ["--ro-bind", str(files / name if files else path), str(INSIDE / name)]
-    options += ["--proc", "/proc", "--dev", "/dev", "--dir", scratch(folders.values())]
-    return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
+    options += ["--proc", "/proc", *devices(), "--dir", scratch(folders.values())]
+    return [*options, "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+def devices() -> list[str]:
+    """The devices that Python needs. They are the host's own, and each session sees them read-only."""
+    options = ["--tmpfs", "/dev", "--dir", "/dev/shm"]
+    for device in DEVICES:
+        options += ["--dev-bind", device, device]
+    return [*options, "--remount-ro", "/dev"]
 
 
 def environment(scratch: str) -> dict[str, str]:
@@ -229,10 +319,46 @@ def needed_folders() -> list[str]:
     return [path for path in wanted if not under(path, [other for other in wanted if other != path])]
 
 
+@cache
+def _copies(folders: tuple[str, ...]) -> list[str]:
+    """Every copy of the course below these folders: the package, its metadata, and a repository's solutions."""
+    found: list[str] = []
+    to_search = [(folder, 0) for folder in folders]
+    while to_search:
+        folder, depth = to_search.pop()
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if _is_of_the_course(entry.name, entry.path):
+                    found.append(entry.path)
+                elif is_folder and depth < DEPTH and _may_hold_packages(entry.name, folder):
+                    to_search.append((entry.path, depth + 1))
+    return sorted(found)
+
+
+def _is_of_the_course(name: str, path: str) -> bool:
+    """Say whether a file or folder holds answers: qkv, qkv-0.1.0.dist-info, or solutions in a repository."""
+    if name == "solutions":
+        return any(glob.iglob(f"{glob.escape(path)}/[0-9][0-9]_*.ipynb"))
+    return (name == "qkv" and os.path.isdir(path)) or name.startswith(("qkv-", "__editable__.qkv"))
+
+
+def _may_hold_packages(name: str, parent: str) -> bool:
+    """Say whether a copy of the course may lie below a folder: not inside another package, nor in the library."""
+    if os.path.basename(parent).startswith("python3"):
+        return name in PACKAGES
+    return name not in NO_PYTHON_BELOW and os.path.basename(parent) not in PACKAGES
+
+
 def hidden(folders: Iterable[str]) -> list[str]:
-    """The course's own files, as far as a folder that is shown would show them."""
-    package = Path(qkv.__file__).resolve().parent
-    return [str(package)] if under(str(package), [*SYSTEM, *folders]) else []
+    """The course's own files, under every name by which the folders that are shown would show them."""
+    shown = tuple(folder for folder in folders if folder not in SYSTEM or not os.path.islink(folder))
+    own = Path(qkv.__file__).resolve().parent
+    found = set(_copies(shown))
+    for place in (str(own), str(own.parents[1] / "solutions")):
+        real = {folder: os.path.realpath(folder) for folder in shown}
+        found |= {f"{folder}{place[len(real[folder]) :]}" for folder in shown if under(place, [real[folder]])}
+    return sorted(place for place in found if os.path.exists(place))
 
 
 def under(path: str, folders: Iterable[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import select
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,11 @@ from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe
 
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
-LONGEST = 8  # times the limit of one question: what a whole notebook may take
+LONGEST = (
+    8  # times the limit of one question: the processor time that a whole notebook may take; twice that by the clock
+)
+CRASHES = 5  # of cells, after which the rest of a notebook is not looked at
+LOOK_EVERY = 0.2  # seconds between two looks at the processor time of a session that has not answered
 BEGINNINGS = 3  # of a session, each in a fresh worker
 START_SECONDS = 20.0
 SEND_SECONDS = 20.0  # in which a session has to read what it is asked
@@ -40,6 +45,10 @@ class FaultError(Exception):
     """Something of ours failed: the submission is not graded, and nobody loses a point."""
 
 
+class StarvedError(Exception):
+    """Time ran out by the clock while the submission waited for a processor: it is to be graded again, alone."""
+
+
 class CrashError(Exception):
     """The session ended, or no longer speaks the protocol, while this was asked of it."""
 
@@ -50,7 +59,7 @@ class Settings:
 
     Attributes:
         seed: the inputs of every question are drawn from it
-        timeout: seconds for each question, and for each cell
+        timeout: seconds of processor time for each question, and for each cell; at most four times that by the clock
         memory: MB that a submission may use beyond what torch has
         safe: whether there is a sandbox
     """
@@ -67,10 +76,16 @@ class Grader:
 
     settings: Settings
     worker: sandbox.Worker | None = None
+    alone: bool = False  # whether nothing else is graded at the same time
     cases: dict[str, list[Case]] = field(default_factory=dict)
 
-    def grade(self, work: Work) -> Result:
-        """Grade a submission."""
+    def grade(self, work: Work, alone: bool = False) -> Result:
+        """Grade a submission.
+
+        Raises:
+            StarvedError: others took the processors that it needed; never where it is graded alone.
+        """
+        self.alone = alone
         questions = list(questions_of(work.chapter).values())
         try:
             marks, reason = self.marks(work.sources, questions), ""
@@ -144,19 +159,21 @@ class _Attempt:
         self.questions = list(questions)
         self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
         self.timeout = grader.settings.timeout
-        self.left = LONGEST * max(self.timeout, 1.0)  # seconds; what the worker itself needs is not counted
+        self.left = LONGEST * max(self.timeout, 1.0)  # seconds of processor time
+        self.until = time.monotonic() + 2 * self.left  # by the clock; what a worker's start takes is added to it
         self.skipped: set[int] = set()  # cells that ended a session
         self.errors: dict[int, str] = {}  # cells that raised, and what
         self.marks: dict[str, Answer] = {}
 
     def run(self) -> list[Answer]:
-        while self.still_open() and not self.is_over():
+        while self.still_open() and not self.spent():
             with self.session() as session:
                 if self.load(session):
                     self.ask_all(session)
-        for question in self.still_open():
-            spent = "the time for the whole notebook was spent"
-            self.raise_fault_unless_reference_passes(question, spent)
+        spent, not_reached = self.spent(), self.still_open()
+        if not_reached:
+            self.raise_fault_unless_reference_passes(not_reached[0], spent)
+        for question in not_reached:
             text = f"It was not reached: {spent} on the cells and answers before it."
             self.marks[question.id] = _mark(question, Verdict("error", text), 0.0)
         return [self.marks[question.id] for question in self.questions]
@@ -164,16 +181,22 @@ class _Attempt:
     def still_open(self) -> list[Question]:
         return [question for question in self.questions if question.id not in self.marks]
 
-    def is_over(self) -> bool:
-        return self.left <= 0
+    def spent(self) -> str:
+        """Say what the notebook has used up; nothing while it may go on."""
+        if self.left <= 0 or time.monotonic() > self.until:
+            return "the time for the whole notebook was spent"
+        if len(self.skipped) >= CRASHES:
+            return f"Python was stopped {CRASHES} times"
+        return ""
 
     def ask(self, session: _Session, schema: Callable[[Reply], T], **message: Any) -> T:
         """Ask something of a session, in the time that is left."""
-        started = time.monotonic()
         try:
             return session.ask(max(0.05, min(self.timeout, self.left)), schema, **message)
         finally:
-            self.left -= session.answered - started
+            self.left -= session.used
+            if session.starved and not self.grader.alone:
+                raise StarvedError
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
@@ -185,11 +208,12 @@ class _Attempt:
 
     def begun(self) -> _Session:
         """A session that answers. One that does not has run nothing of the notebook: that is a fault of ours."""
-        why = ""
+        why, started = "", time.monotonic()
         for _ in range(BEGINNINGS):
             try:
                 session = _Session(self.grader)
                 session.ask(START_SECONDS, replies.greeting, do="greet", version=qkv.__version__)
+                self.until += time.monotonic() - started
                 return session
             except CrashError as crash:
                 why = str(crash)
@@ -199,7 +223,7 @@ class _Attempt:
     def load(self, session: _Session) -> bool:
         """Run the cells; False when one of them ended the session. It is left out the next time."""
         for number, source in enumerate(self.sources, 1):
-            if self.is_over():
+            if self.spent():
                 return False
             if number in self.skipped or not source.strip():
                 continue
@@ -214,7 +238,7 @@ class _Attempt:
     def ask_all(self, session: _Session) -> None:
         """Mark the questions that are still open, until one of them ends the session."""
         for question in self.still_open():
-            if self.is_over():
+            if self.spent():
                 return
             started = time.monotonic()
             try:
@@ -267,17 +291,24 @@ class _Attempt:
 
 
 class _Session:
-    """A session in the worker: questions and answers, each with its number."""
+    """A session in the worker: questions and answers, each with its number.
+
+    Attributes:
+        used: seconds of processor time that the last answer took; by the clock where it came at once
+        starved: whether the last answer took too long by the clock because it waited for a processor
+        ended: why it ended
+    """
 
     def __init__(self, grader: Grader) -> None:
         self.grader = grader
         self.channel = grader.open()
         self.number = 0
-        self.answered = 0.0  # when it last answered, or was found not to
+        self.used = 0.0
+        self.starved = False
         self.ended = ""
 
     def ask(self, seconds: float, schema: Callable[[Reply], T], **message: Any) -> T:
-        """Ask for something that may take this long, and read the reply.
+        """Ask for something that may take this much processor time, and read the reply.
 
         Raises:
             CrashError: there is none, or what came does not fit.
@@ -285,10 +316,7 @@ class _Session:
         self.number += 1
         try:
             wire.send(self.channel, {"id": self.number, "seconds": seconds, **message}, SEND_SECONDS)
-            try:
-                frame = wire.receive_frame(self.channel, seconds + GRACE)
-            finally:
-                self.answered = time.monotonic()
+            frame = wire.receive_frame(self.channel, self.wait(seconds))
         except TimeoutError:
             raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
         except wire.EndedError:
@@ -299,6 +327,33 @@ class _Session:
             return replies.read(frame, self.number, schema)
         except replies.ReplyError:
             raise CrashError(self.end("its reply was not one")) from None
+
+    def wait(self, seconds: float) -> float:
+        """Wait until an answer begins; give the seconds in which all of it has to be there.
+
+        Raises:
+            TimeoutError: the session has had its time, of a processor's or by the clock.
+        """
+        started = time.monotonic()
+        by_the_clock = wire.BY_THE_CLOCK * seconds
+        worker = self.grader.worker
+        before = self.used = 0.0
+        while not select.select([self.channel], [], [], LOOK_EVERY)[0]:
+            assert worker is not None
+            now, passed = worker.used(), time.monotonic() - started
+            before = before or now
+            self.used = min(now - before + LOOK_EVERY, passed)
+            if now - before > seconds + GRACE:
+                raise TimeoutError
+            if passed > by_the_clock + GRACE:
+                self.starved = worker.waited() > seconds / 2
+                raise TimeoutError
+        passed = time.monotonic() - started
+        if not before:
+            self.used = passed
+        elif passed > by_the_clock:
+            self.starved = self.used < seconds and worker is not None and worker.waited() > seconds / 2
+        return GRACE + SEND_SECONDS
 
     def end(self, why: str = "") -> str:
         """End it after a failure, and say why: that, or how the worker saw it end."""
