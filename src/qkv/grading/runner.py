@@ -175,17 +175,26 @@ class _Reader:
         Raises:
             UnreadableError: it is no notebook of this course, or takes too much to read.
         """
-        try:
-            return self.executor.submit(read_bounded, submission).result(READ_SECONDS)
-        except (BrokenProcessPool, MemoryError):
-            why = f"it takes more than {READ_MB} MB to read."
-        except TimeoutError:
-            why = f"it takes more than {READ_SECONDS} seconds to read."
-        for process in self.executor._processes.values():
+        for _ in range(TRIES):
+            try:
+                return self.executor.submit(read_bounded, submission).result(READ_SECONDS)
+            except MemoryError:
+                why = f"it takes more than {READ_MB} MB to read."
+                break
+            except TimeoutError:
+                why = f"it takes more than {READ_SECONDS} seconds to read."
+                self.start_again()
+                break
+            except BrokenProcessPool:
+                why = "Python was stopped while it was read, twice."
+                self.start_again()
+        raise UnreadableError(why)
+
+    def start_again(self) -> None:
+        for process in list(self.executor._processes.values()):
             process.kill()
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self.fresh()
-        raise UnreadableError(why)
 
 
 def read_bounded(submission: Submission) -> Work:
