@@ -112,7 +112,7 @@ def test_a_cell_and_a_greeting_have_their_own_replies():
     for schema, frame in (
         (replies.greeting, reply(error="")),
         (replies.cell_error, reply()),
-        (replies.cell_error, reply(error="x" * 301)),
+        (replies.cell_error, reply(error="x" * (wire.MAX_ERROR + 1))),
         (replies.cell_error, reply(error="\x1b[2J")),
         (replies.cell_error, reply(error=["x"])),
         (replies.cell_error, reply(error="", points=9)),

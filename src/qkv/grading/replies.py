@@ -56,7 +56,7 @@ def greeting(reply: Reply) -> None:
 def cell_error(reply: Reply) -> str:
     """Read what a cell raised, or nothing."""
     (error,) = reply.fields("error")
-    return text(error)
+    return text(error, wire.MAX_ERROR)
 
 
 def observed(reply: Reply, cases: Sequence[Case], gradients: bool) -> Observed:

@@ -33,6 +33,7 @@ MAX_FRAME = 64 * 2**20  # bytes
 MAX_JSON = 4 * 2**20  # of these, what is not tensors
 MAX_PARTS = 200_000  # values in one frame
 MAX_AXES = 16  # of a tensor
+MAX_ERROR = 2 * observing.MAX_TEXT  # characters about an error in a cell, with its line
 BY_THE_CLOCK = 4  # times its processor time: what an answer may take by the clock
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
 PLAIN: dict[str, type] = {

@@ -373,7 +373,8 @@ class Session:
         """Run a cell."""
         try:
             with at_most(asked["seconds"]):
-                return {"error": self.notebook.run(asked["source"], asked["number"])}
+                error = self.notebook.run(asked["source"], asked["number"])
+                return {"error": observing.bounded(error, wire.MAX_ERROR)}
         except TimeUp as up:
             return {"error": f"it was stopped after {up}"}
         except KeyboardInterrupt:  # the cell's own
