@@ -42,7 +42,6 @@ LETTERS = "ABCD"
 FIRST_EDITION = {
     "chapters/01_sequence_inputs",
     "chapters/02_qkv_projection",
-    "chapters/04_softmax_temperature",
     "chapters/05_multi_head",
     "chapters/06_positional_encoding",
     "chapters/07_kv_cache",
