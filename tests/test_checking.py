@@ -7,6 +7,7 @@ import math
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -451,3 +452,21 @@ def test_an_answer_that_fights_back_is_wrong_and_nothing_more(answer, capfd):
     shown = capfd.readouterr()
     assert shown.err == ""
     assert "0 of 3 points" in shown.out
+
+
+def test_an_answer_that_does_not_end_is_stopped(monkeypatch, capsys):
+    def endless(q, k):
+        while True:
+            pass
+
+    monkeypatch.setattr(checking, "SECONDS", 0.3)
+    before = signal.getsignal(signal.SIGALRM)
+    report = check("3.1", endless)
+    assert (report.status, report.points) == ("error", 0)
+    assert "more than 0.3 seconds and was stopped" in report.message
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0)
+
+
+def test_an_id_that_is_no_text_is_told_to_use_quotes():
+    with pytest.raises(KeyError, match=r'use quotes: check\("3.1", …\)'):
+        check(3.1, abs)
