@@ -349,7 +349,7 @@ SAID = {
     "writes": ("7.2", step_writes, "failed", "inputs-changed", ["x_t"]),
     "detached": (
         "7.2", lambda x, q, k, v, c: step(x, q, k.detach(), v, c),
-        "failed", "gradient-cut-at-key-matrix", ["reaches w_k"],
+        "failed", "gradient-cut", ["reaches w_k"],
     ),
     "a stub": ("7.3", stub, "not attempted", None, ["NotImplementedError"]),
     "a float": ("7.3", lambda *a, **b: float(bytes_by_counting(*a, **b)), "failed", None, ["whole number"]),
@@ -361,8 +361,8 @@ SAID = {
     "two at once": (
         "7.5",
         QUESTIONS["7.5"].variant(keys=lambda t, n: t.repeat(1, n // t.shape[1], 1, 1),
-            values=lambda t, n: t.repeat(1, n // t.shape[1], 1, 1), scale=lambda q, k: 1.0),
-        "failed", "kv-heads-tiled", ["Two things at once", "not scaled"],
+            values=lambda t, n: t.repeat(1, n // t.shape[1], 1, 1), scale=lambda scores, q, k: 1.0),
+        "failed", "kv-heads-tiled", ["Two things at once", "q · k as it is"],
     ),
 }  # fmt: skip
 

@@ -1,0 +1,233 @@
+"""7.2: one step of decoding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.attention import attention
+from qkv.cache import decode_step
+from qkv.observing import Step
+from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call, length, method
+from qkv.questions.shared.attending import over_keys, shared_out
+from qkv.questions.shared.scales import EXACT
+
+Three = tuple[Tensor, Tensor, Tensor]
+
+
+class HandedCache:
+    """The cache that an answer is handed: it appends and it has a length."""
+
+    def __init__(self) -> None:
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        if k.ndim != 4 or v.ndim != 4:
+            raise ValueError(
+                f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
+            )
+        if self.keys is None or self.values is None:
+            self.keys, self.values = k, v
+        else:
+            self.keys = torch.cat([self.keys, k], dim=-2)
+            self.values = torch.cat([self.values, v], dim=-2)
+        return self.keys, self.values
+
+    def __len__(self) -> int:
+        return 0 if self.keys is None else self.keys.shape[-2]
+
+
+def draw_steps(draw: Draw) -> list[Case]:
+    def case(
+        name: str, n_held: int, n_steps: int, dtype: torch.dtype = torch.float32, batch: int | None = None, **fixed: int
+    ) -> Case:
+        fixed = {"d_k": EXACT} | fixed if dtype == torch.float64 else fixed
+        s = draw.sizes("d_model", "d_k", "d_v", **fixed)
+        s["B"] = draw.choose((2, 3)) if batch is None else batch
+        weights = [
+            draw.normal(s["d_model"], s[d], dtype=dtype, scale=s["d_model"] ** -0.5) for d in ("d_k", "d_k", "d_v")
+        ]
+        held = Provided(HandedCache)
+        steps: list[Step] = []
+        if n_held:
+            k, v = (draw.normal(s["B"], 1, n_held, s[d], dtype=dtype) for d in ("d_k", "d_v"))
+            steps.append(method("append", k, v, on=held))
+        for _ in range(n_steps):
+            x_t = draw.normal(s["B"], 1, s["d_model"], dtype=dtype)
+            steps += [call(x_t, *weights, held), length(on=held)]
+        return Case(tuple(steps), name, s)
+
+    same = draw.choose((5, 6, 7))
+    return [
+        case("plain", draw.choose((4, 6, 8)), 1),
+        case("plain", draw.choose((3, 5)), 3),
+        case("an empty cache", 0, 4),
+        case("float64", 5, 2, torch.float64),
+        case("one example", 4, 2, batch=1),
+        case("keys and values of one size", 4, 2, d_k=same, d_v=same),
+        case("all sizes equal", 4, 2, d_model=same, d_k=same, d_v=same),
+        case("as many positions as examples", 2, 1, batch=3),
+        case("d_k = 1", 3, 2, d_k=1),
+    ]
+
+
+def projected(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Three:
+    return x @ w_q, x @ w_k, x @ w_v
+
+
+def step_variant(
+    project: Callable[[Tensor, Tensor, Tensor, Tensor], Three] = projected,
+    store: Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]] = lambda cache, k, v: cache.append(k, v),
+    see: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]] = lambda keys, values, k, v: (keys, values),
+    scale: Callable[[Tensor, Tensor, Tensor, Tensor], float] = lambda x, q, keys, values: math.sqrt(q.shape[-1]),
+    share: Callable[[Tensor], Tensor] = over_keys,
+    mix: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda weights, keys, values: weights @ values,
+    give: Callable[[Tensor, Tensor], Any] = lambda out, weights: out.squeeze(1),
+) -> Callable[..., Any]:
+    """Give an answer that goes wrong at some of its steps."""
+
+    def variant(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Any:
+        x = x_t.unsqueeze(1)
+        q, k, v = project(x, w_q, w_k, w_v)
+        keys, values = see(*store(cache, k, v), k, v)
+        weights = share(q @ keys.mT / scale(x, q, keys, values))
+        return give(mix(weights, keys, values), weights)
+
+    return variant
+
+
+def append_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    cache.append(k, v)
+    return cache.append(k, v)
+
+
+def append_again_later(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    keys, values = cache.append(k, v)
+    cache.append(k, v)
+    return keys, values
+
+
+def attended(x_t: Tensor, matrices: Three, cache: Any, change: Callable[[Tensor, Tensor, Tensor], Three]) -> Tensor:
+    """Take a step in which attention gets something else than the query, all keys and all values."""
+    q, k, v = projected(x_t.unsqueeze(1), *matrices)
+    return attention(*change(q, *cache.append(k, v)))[0].squeeze(1)
+
+
+def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
+    x = x_t.unsqueeze(1)
+    held, _ = cache.append(x, x)
+    return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
+
+
+def scaled_in_the_cache(q: Tensor, keys: Tensor, values: Tensor) -> Three:
+    keys /= math.sqrt(keys.shape[-1])
+    return q * math.sqrt(q.shape[-1]), keys, values
+
+
+def squeezed(out: Tensor, weights: Tensor) -> Tensor:
+    """Squeeze every axis of size 1, and put one back where a batch is left."""
+    out = out.squeeze()
+    return out if out.ndim < 2 else out[:, None]
+
+
+def input_added(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
+    return decode_step(x_t, w_q, w_k, w_v, cache) + x_t
+
+
+def projecting(slug: str, *ways: Callable[[Tensor, Tensor, Tensor, Tensor], Three]) -> Misconception:
+    return Misconception(slug, twins=tuple(step_variant(project=way) for way in ways))
+
+
+def scaling(slug: str, scale: Callable[[Tensor, Tensor, Tensor, Tensor], float]) -> Misconception:
+    return Misconception(slug, knobs={"scale": scale})
+
+
+def giving(slug: str, *ways: Callable[[Tensor, Tensor], Any]) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"give": way} for way in ways), alone=True)
+
+
+QUESTION = Question(
+    id="7.2",
+    points=4,
+    inputs=("x_t", "w_q", "w_k", "w_v", "cache"),
+    outputs=("out (B, 1, d_v)",),
+    draw=draw_steps,
+    reference=decode_step,
+    variant=step_variant,
+    gradients=True,
+    misconceptions=(
+        Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
+        Misconception("appended-twice", knob_sets=({"store": append_twice}, {"store": append_again_later})),
+        Misconception("sees-itself-only", knobs={"see": lambda keys, values, k, v: (k, v)}),
+        Misconception(
+            "cannot-see-itself",
+            twin=lambda x_t, w_q, w_k, w_v, cache: attended(
+                x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (q, keys[..., :-1, :], values[..., :-1, :])
+            ),
+        ),
+        Misconception(
+            "sees-the-oldest-only", knobs={"see": lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])}
+        ),
+        Misconception(
+            "keys-and-values-swapped",
+            twin=step_variant(project=lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_v, x @ w_k)),
+            knob_sets=(
+                {"store": lambda cache, k, v: cache.append(v, k)},
+                {"see": lambda keys, values, k, v: (values, keys)},
+            ),
+        ),
+        projecting("query-and-key-swapped", lambda x, w_q, w_k, w_v: (x @ w_k, x @ w_q, x @ w_v)),
+        projecting("query-stored-as-key", lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_q, x @ w_v)),
+        projecting("key-asks", lambda x, w_q, w_k, w_v: (x @ w_k, x @ w_k, x @ w_v)),
+        projecting("entry-by-entry", lambda x, w_q, w_k, w_v: (x * w_q, x * w_k, x * w_v)),
+        projecting("nothing-projected", lambda x, w_q, w_k, w_v: (x, x, x)),
+        projecting("matrix-on-the-left", lambda x, w_q, w_k, w_v: (w_q @ x, w_k @ x, w_v @ x)),
+        projecting("matrices-transposed", lambda x, w_q, w_k, w_v: (x @ w_q.mT, x @ w_k.mT, x @ w_v.mT)),
+        projecting("head-axis-forgotten", lambda x, *matrices: projected(x[:, 0], *matrices)),
+        projecting("head-axis-in-front", lambda x, *matrices: projected(x.transpose(0, 1), *matrices)),
+        Misconception("inputs-cached", twin=inputs_cached),
+        Misconception(
+            "projected-again",
+            twin=lambda x_t, w_q, w_k, w_v, cache: attended(
+                x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (q, keys @ w_k, values @ w_v)
+            ),
+        ),
+        Misconception(
+            "query-and-keys-exchanged",
+            twin=lambda x_t, w_q, w_k, w_v, cache: attended(
+                x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (keys, q, values)
+            ),
+        ),
+        scaling("no-scale", lambda x, q, keys, values: 1.0),
+        scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),
+        scaling("scale-multiplied", lambda x, q, keys, values: q.shape[-1] ** -0.5),
+        scaling("scaled-by-d-model", lambda x, q, keys, values: x.shape[-1] ** 0.5),
+        scaling("scaled-by-d-v", lambda x, q, keys, values: values.shape[-1] ** 0.5),
+        scaling("scaled-by-number-of-keys", lambda x, q, keys, values: keys.shape[-2] ** 0.5),
+        shared_out("softmax-over-queries", lambda scores: scores.softmax(dim=-2)),
+        shared_out("softmax-over-first-axis", lambda scores: scores.softmax(dim=0)),
+        shared_out("softmax-over-everything", lambda scores: scores.flatten().softmax(-1).view_as(scores)),
+        shared_out("no-softmax", lambda scores: scores),
+        shared_out("not-normalised", torch.exp),
+        shared_out("sigmoid", torch.sigmoid),
+        shared_out("softmax-twice", lambda scores: over_keys(over_keys(scores))),
+        shared_out("only-the-best-key", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)),
+        shared_out("scores-negated", lambda scores: over_keys(-scores)),
+        Misconception("keys-used-as-values", knobs={"mix": lambda weights, keys, values: weights @ keys}),
+        giving("head-axis-left", lambda out, weights: out),
+        giving("token-axis-lost", lambda out, weights: out.squeeze(1).squeeze(1), squeezed),
+        giving("too-many-axes-squeezed", lambda out, weights: out.squeeze()),
+        giving("weights-returned-too", lambda out, weights: (out.squeeze(1), weights)),
+        giving("weights-returned", lambda out, weights: weights.squeeze(1)),
+        Misconception("input-added", twin=input_added),
+        Misconception(
+            "cache-written-into",
+            twin=lambda x_t, w_q, w_k, w_v, cache: attended(x_t, (w_q, w_k, w_v), cache, scaled_in_the_cache),
+        ),
+    ),
+)
