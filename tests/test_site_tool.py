@@ -318,6 +318,7 @@ def test_an_address_is_a_folder_on_the_web():
 def test_package_fingerprint_sees_code_and_look_but_not_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     package = tmp_path / "src" / "qkv"
     (package / "__pycache__").mkdir(parents=True)
+    (package / "widgets").mkdir()
     (package / "a.py").write_text("x = 1", encoding="utf-8")
     monkeypatch.setattr(site, "ROOT", tmp_path)
     seen = [site.package_fingerprint()]
@@ -326,6 +327,8 @@ def test_package_fingerprint_sees_code_and_look_but_not_caches(monkeypatch: pyte
         ("b.css", True),
         ("book.mplstyle", True),
         ("w.js", True),
+        ("widgets/lab.py", True),
+        ("widgets/lab.js", False),
         ("note.txt", False),
     ):
         (package / name).write_text("x = 2", encoding="utf-8")

@@ -109,7 +109,10 @@ def package_fingerprint() -> str:
     versions = [
         f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "matplotlib", "ipywidgets")
     ]
-    sources = [file for file in files_below(ROOT / "src" / "qkv") if file.suffix in PACKAGE]
+    package = ROOT / "src" / "qkv"
+    kept = [file for file in files_below(package) if file.suffix in PACKAGE]
+    # The site takes a widget's state from an output, and not its code.
+    sources = [file for file in kept if file.suffix == ".py" or package / "widgets" not in file.parents]
     return digest(sources, platform.python_version(), *versions)
 
 

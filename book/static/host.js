@@ -1,8 +1,10 @@
 /* Runs the book's widgets on a static page: no kernel, no network, no other script.
  *
  * The page holds, as the notebook saved them, one JSON script with the states of all widgets, and one JSON script where
- * each is to be seen. A state names its widget by the trait `_name`; the code of all widgets is bundled with this host. */
+ * each is to be seen. A state names its widget by the trait `_name`; the code of all widgets is bundled with this host.
+ * The page shows each widget's saved state already. A widget takes over what is drawn, and moves nothing. */
 
+import { hydrate } from "@lit-labs/ssr-client";
 import { asked, followed, linkTo, Shared, same } from "./link.js";
 
 const MIME = "application/vnd.jupyter.widget-";
@@ -25,10 +27,11 @@ function run(widgets) {
   const follow = followed();
   const open = ({ script, el }) => {
     try {
-      const { model, shared, refused } = models.get(JSON.parse(script.textContent).model_id);
+      const { model, traits, shared, refused } = models.get(JSON.parse(script.textContent).model_id);
       const widget = widgets.get(model.get("_name"));
       if (!widget) throw new Error(`there is no widget named ${model.get("_name")}`);
-      widget.render({ model, el });
+      const drawing = el.firstElementChild && { id: el.closest(".qkv-slot").id, traits, takeOver };
+      widget.render({ model, el, drawing });
       if (el.dataset.state === "error" && shared.reset()) refused.push("The link asks for values that clash.");
       follow(shared, model);
       offerLink(el, shared, refused);
@@ -37,19 +40,20 @@ function run(widgets) {
     }
   };
   const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-  whenNear(places, open, target);
-  stayAt(target);
+  const isAsked = ({ script }) => models.isAsked(script);
+  whenNear(places, open, (place) => isAsked(place) || (target ? target.contains(place.el) : inSight(place.el)));
   missLinked(models);
+  document.documentElement.classList.remove("qkv-asked");
 }
 
-/** Widgets above what a link leads to may grow as they start: it stays in sight until the reader moves. */
-function stayAt(target) {
-  if (!target) return;
-  const observer = new ResizeObserver(() => target.scrollIntoView());
-  observer.observe(document.body);
-  const end = () => observer.disconnect();
-  for (const sign of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(sign, end, { once: true });
-  setTimeout(end, 5000);
+/** lit's hydration, and the text nodes that it expects: a parser makes none where a text is empty. */
+function takeOver(template, body) {
+  const comments = document.createTreeWalker(body, NodeFilter.SHOW_COMMENT);
+  while (comments.nextNode()) {
+    const { data, nextSibling } = comments.currentNode;
+    if (data === "lit-part" && nextSibling?.data === "/lit-part") nextSibling.before("");
+  }
+  hydrate(template, body);
 }
 
 /** The button beside a widget that copies a link to it as it is, and the place where is said what a link got wrong. */
@@ -79,13 +83,13 @@ function missLinked(models) {
   if (place && missed) place.textContent = `The link asks for ${missed.key}, which is not on this page.`;
 }
 
-/** A new element to draw in, after the script. The widgets' style gives it the height that the widget will have. */
+/** The element after the script, in which the site drew the widget; a new one where it drew nothing. */
 function placeOf(script) {
+  if (script.nextElementSibling?.matches(".qkv-widget")) return script.nextElementSibling;
   const el = document.createElement("div");
   el.classList.add("qkv-widget");
   el.dataset.state = "waiting";
   script.after(el);
-  el.closest(".qkv-slot")?.classList.add("qkv-begun");
   return el;
 }
 
@@ -106,8 +110,8 @@ function inSight(el) {
 
 /** Opens each place once: when it comes near the window, and all of them when the page is printed.
  *
- * An observer first answers some frames later, so those that a link leads to, or else those in sight, are opened at once. */
-function whenNear(places, open, target) {
+ * An observer first answers some frames later, so those that are wanted first are opened at once. */
+function whenNear(places, open, isFirst) {
   const waiting = new Map(places.map((place) => [place.el, place]));
   const openOnce = (el) => {
     const place = waiting.get(el);
@@ -122,12 +126,13 @@ function whenNear(places, open, target) {
     { rootMargin: NEAR },
   );
   for (const el of waiting.keys()) observer.observe(el);
-  const first = target ? (el) => target.contains(el) : inSight;
-  for (const el of [...waiting.keys()].filter(first)) openOnce(el);
+  for (const { el } of [...waiting.values()].filter(isFirst)) openOnce(el);
   addEventListener("beforeprint", () => {
     for (const el of [...waiting.keys()]) openOnce(el);
   });
 }
+
+const idIn = (script) => /"model_id":\s*"(\w+)"/.exec(script.textContent)?.[1];
 
 /** The page's models, read when the first is asked for; views of one model share it. */
 class Models {
@@ -137,7 +142,7 @@ class Models {
 
   constructor(places) {
     for (const { script } of places) {
-      const id = /"model_id":\s*"(\w+)"/.exec(script.textContent)?.[1];
+      const id = idIn(script);
       if (!this.#numbers.has(id)) this.#numbers.set(id, this.#numbers.size + 1);
     }
   }
@@ -146,9 +151,10 @@ class Models {
     if (!this.#models.has(id)) {
       const { state, limits } = this.#read();
       if (!state[id]) throw new Error("the page holds no state for it");
-      const model = new Model(state[id].state);
+      const traits = state[id].state;
+      const model = new Model(traits);
       const shared = new Shared(model, this.#key(id), limits[model.get("_name")]);
-      this.#models.set(id, { model, shared, refused: shared.restore(location.search) });
+      this.#models.set(id, { model, traits, shared, refused: shared.restore(location.search) });
     }
     return this.#models.get(id);
   }
@@ -156,6 +162,12 @@ class Models {
   /** The names by which links call the page's widgets. */
   keys() {
     return [...this.#numbers.keys()].map((id) => this.#key(id));
+  }
+
+  /** Whether the address asks for something of the widget of this script. */
+  isAsked(script) {
+    const wanted = asked(location.search);
+    return wanted.length > 0 && wanted.some(({ key }) => key === this.#key(idIn(script)));
   }
 
   #key(id) {

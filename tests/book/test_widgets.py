@@ -1,8 +1,18 @@
 """Widgets on a page: their state without code, and a place for each."""
 
+import base64
+import io
 import json
+import re
 
-from qkv_site.widgets import STATE, VIEW, limits, slim, slots
+import matplotlib.image
+import numpy as np
+import pytest
+from qkv_site.widgets import STATE, VIEW, drawn, limits, slim, slots
+from sphinx.errors import ExtensionError
+
+from qkv import positions
+from qkv.widgets import PositionExplorer
 
 LAB = {
     "model_name": "AnyModel",
@@ -25,9 +35,9 @@ BUNDLE = json.dumps(
 
 
 def test_slim_state_keeps_values_and_the_name():
-    text, classes = slim(BUNDLE)
+    text, traits = slim(BUNDLE)
     state = json.loads(text)["state"]
-    assert classes == {"a": "ScalingLab"}
+    assert traits == {"a": state["a"]["state"]}
     assert list(state) == ["a"]
     assert state["a"]["state"] == {"_name": "ScalingLab", "d_k": 64, "label": "</script><!--<script>"}
 
@@ -36,13 +46,49 @@ def test_slim_state_cannot_end_its_script_element():
     assert "<" not in slim(BUNDLE)[0]
 
 
-def test_each_view_has_a_place_that_knows_its_widget():
+QUESTION = {"_name": "Predict", "question": "a < b?", "options": [["yes", "so"], ["no", "not"]], "answer": "A"}
+OPEN = {**QUESTION, "guess": ""}
+
+
+def test_each_view_is_drawn_in_a_place_of_its_own():
     view = f'<script type="{VIEW}">{{"model_id": "a", "version_major": 2}}</script>'
-    html = slots(f"<p>before</p>{view}<p>between</p>{view}<p>after</p>", {"a": "ScalingLab"})
-    assert f'<p>before</p><div class="qkv-slot" id="widget-1" data-for="ScalingLab">{view}<noscript>' in html
-    assert f'<div class="qkv-slot" id="widget-2" data-for="ScalingLab">{view}<noscript>' in html
+    html = slots(f"<p>before</p>{view}<p>between</p>{view}<p>after</p>", {"a": OPEN})
+    widget = '<div class="qkv-widget" data-widget="Predict" data-state="waiting"><div>'
+    assert f'<p>before</p><div class="qkv-slot" id="widget-1" data-for="Predict">{view}{widget}' in html
+    assert f'<div class="qkv-slot" id="widget-2" data-for="Predict">{view}{widget}' in html
+    for place in ("widget-1", "widget-2"):
+        assert html.count(f'name="{place}-guess"') == 2, "radio buttons of one question belong together"
     assert html.count('</noscript></div><p class="qkv-share"><button type="button">Copy link</button>') == 2
     assert html.endswith("</p><p>after</p>")
+
+
+def test_a_drawing_shows_the_state_and_no_markup_of_its_own():
+    html = drawn(OPEN, "widget-1")
+    assert "a &lt; b?" in html
+    assert "checked" not in html, "nothing is chosen yet"
+    assert html.count('class="qkv-option"') == 2
+    assert html.count('class="qkv-wrong"') == 0
+    assert drawn({**QUESTION, "guess": "B"}, "widget-1").count('class="qkv-wrong"') == 1
+
+
+def test_what_cannot_be_drawn_stops_the_build_and_says_why():
+    with pytest.raises(ExtensionError, match=r"Predict cannot be drawn: .*split"):
+        drawn({**OPEN, "question": None}, "widget-1")
+    assert drawn({"_name": "Unknown"}, "widget-1") == ""
+    assert drawn(OPEN, "widget-1") != "", "the process that draws goes on"
+
+
+def test_a_heatmap_is_a_picture_before_there_are_scripts():
+    explorer = PositionExplorer()
+    html = drawn(
+        {name: getattr(explorer, name) for name in limits("PositionExplorer")} | {"_name": "PositionExplorer"},
+        "widget-1",
+    )
+    pictures = [base64.b64decode(data) for data in re.findall(r"url\(data:image/png;base64,([\w+/=]+)\)", html)]
+    above, below = (matplotlib.image.imread(io.BytesIO(data)) for data in pictures)
+    code = positions.sinusoidal_encoding(128, explorer.d).numpy()
+    assert above.shape == (*code.shape, 4)
+    np.testing.assert_allclose(above[..., 3] - below[..., 3], code, atol=0.5 / 15 + 1e-6)
 
 
 def test_limits_of_what_a_link_may_set_are_the_traits_own():

@@ -7,6 +7,7 @@ import predictBars from "../../src/qkv/widgets/js/predict_bars.js";
 import predictMask from "../../src/qkv/widgets/js/predict_mask.js";
 import predictNumber from "../../src/qkv/widgets/js/predict_number.js";
 import scalingLab from "../../src/qkv/widgets/js/scaling_lab.js";
+import sequenceExplorer from "../../src/qkv/widgets/js/sequence_explorer.js";
 
 const { button, choices, html, logSlider, num, numberInput, readings, slider, stepSlider, tables, toggle } = base;
 
@@ -60,4 +61,4 @@ function show(widget, state) {
 
 const predictions = { predict, predictBars, predictMask, predictNumber };
 
-Object.assign(window, { counts, host, predictions, scalingLab, show, toy });
+Object.assign(window, { counts, host, predictions, scalingLab, sequenceExplorer, show, toy });

@@ -131,7 +131,6 @@ def test_every_widget_is_found_by_its_name_and_draws_under_it(name: str):
     widget = getattr(qkv.widgets, name)
     assert widget.__name__ == name
     assert f'"{name}"' in str(widget._esm), "its JavaScript calls widget() with this name"
-    assert f"[data-for={name}]" in str(widget._css), "its style says how high it is on the site"
 
 
 def test_an_unknown_widget_is_told_with_the_known_ones():

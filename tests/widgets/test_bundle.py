@@ -92,7 +92,7 @@ def test_the_site_gets_one_script_and_one_style(tmp_path: Path):
     assert script.isascii()
     assert not script.lstrip().startswith(("import", "export"))
     assert "ScalingLab" in script
-    assert ".qkv-slot[data-for=ScalingLab]" in style
+    assert ".qkv-scaling" in style
 
 
 def test_bad_usage_is_told():

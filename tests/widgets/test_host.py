@@ -2,9 +2,14 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from qkv_site.widgets import drawn
+
+import qkv.widgets
+from qkv.widgets.base import Trait
 
 from .conftest import TOY, frame
 from .node import node
@@ -29,7 +34,7 @@ def states(**models: object) -> str:
 
 
 def start(page: Page) -> None:
-    page.evaluate("() => host([toy, scalingLab])")
+    page.evaluate("() => host([toy, scalingLab, sequenceExplorer])")
     frame(page)
 
 
@@ -113,15 +118,55 @@ def test_a_printed_page_has_all_of_them(open_page: OpenPage):
     expect(page.locator(".qkv-widget")).to_have_attribute(*READY)
 
 
+def place(traits: dict[str, Any], drawing: str | None = None) -> str:
+    """A place with a widget, drawn as the build draws it, or as somebody changed it since."""
+    drawing = drawn(traits, "widget-1") if drawing is None else drawing
+    inside = view("a", str(traits["_name"])).replace("</div>", f"{drawing}</div>")
+    return f"{inside.replace('<div ', '<div id=widget-1 ', 1)}<p id=below>below</p>{states(a=traits)}"
+
+
+def default(name: str) -> dict[str, Any]:
+    """The state of a widget that nobody has touched."""
+    traits = getattr(qkv.widgets, name).class_traits()
+    return {"_name": name, **{key: trait.default_value for key, trait in traits.items() if isinstance(trait, Trait)}}
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 720, 1000])
 def test_nothing_moves_when_scaling_lab_comes_alive(open_page: OpenPage, width: int):
-    page = open_page(f"{view('a', 'ScalingLab')}<p id=below>below</p>{states(a=LAB)}", width=width)
-    below = lambda: page.locator("#below").bounding_box()["y"]  # noqa: E731
+    page = open_page(place(LAB), width=width)
+    below = lambda: page.locator("#below").bounding_box()  # noqa: E731
     before = below()
+    body = page.locator(".qkv-widget > div").element_handle()
     start(page)
     expect(page.locator(".qkv-widget")).to_have_attribute(*READY)
-    assert below() == pytest.approx(before, abs=20)
+    frame(page)
+    assert below() == before
+    assert page.locator(".qkv-widget > div").evaluate("(now, before) => now === before", body)
+    page.get_by_role("switch").check()
+    frame(page)
+    assert 2.2 < float(page.locator("[data-number=entropy]").inner_text()) < 2.6
+
+
+@pytest.mark.browser
+def test_a_drawing_that_does_not_fit_is_drawn_anew_and_the_console_says_so(open_page: OpenPage):
+    page = open_page(place(LAB, drawn(default("TemperatureLab"), "widget-1")))
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    start(page)
+    expect(page.locator(".qkv-widget")).to_have_attribute(*READY)
+    assert page.locator("[data-number=entropy]").count() == 1
+    assert page.locator(".qkv-temperature").count() == 0
+    assert said[0].startswith("ScalingLab is drawn anew")
+
+
+@pytest.mark.browser
+def test_an_empty_text_can_be_filled_after_the_script_took_over(open_page: OpenPage):
+    page = open_page(place(default("SequenceExplorer")))
+    start(page)
+    page.get_by_role("radio", name="image").check()
+    frame(page)
+    expect(page.locator(".qkv-x > p").first).to_contain_text("n × d, ")
 
 
 def test_a_model_tells_of_a_change_and_only_of_a_change():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 import shutil
@@ -14,18 +15,28 @@ from sphinx.errors import ExtensionError
 
 ROOT = Path(__file__).resolve().parents[3]
 KATEX = ROOT / "node_modules" / "katex" / "dist"
+# The fonts that the formulas of the course use. They arrive with the style, and page.html has them read at once: one
+# that came later would move its line.
+USED = re.compile(r"url\(fonts/(KaTeX_(?:Main-Regular|Math-Italic|Size\d-Regular)\.woff2)\)")
 OTHER_FORMATS = re.compile(r',url\(fonts/[\w-]+\.(?:woff|ttf)\) format\("\w+"\)')
 
 
 def katex(target: Path) -> None:
-    """Copy KaTeX's style and its woff2 fonts, the one format that every browser reads."""
+    """Copy KaTeX's style with the fonts that are used inside it; the others stay woff2, which every browser reads."""
     if not KATEX.exists():
         raise ExtensionError("KaTeX's fonts are missing; get them with: npm install --no-save")
     (target / "fonts").mkdir(parents=True, exist_ok=True)
     style = (KATEX / "katex.min.css").read_text(encoding="utf-8")
-    (target / "katex.css").write_text(OTHER_FORMATS.sub("", style), encoding="utf-8")
+    style = USED.sub(lambda found: f"url({inlined(KATEX / 'fonts' / found[1])})", OTHER_FORMATS.sub("", style))
+    (target / "katex.css").write_text(style, encoding="utf-8")
     for font in KATEX.glob("fonts/*.woff2"):
-        shutil.copyfile(font, target / "fonts" / font.name)
+        if f"url(fonts/{font.name})" in style:
+            shutil.copyfile(font, target / "fonts" / font.name)
+
+
+def inlined(font: Path) -> str:
+    """A font as an address that holds it."""
+    return f"data:font/woff2;base64,{base64.b64encode(font.read_bytes()).decode()}"
 
 
 def digest(files: Iterable[Path]) -> str:

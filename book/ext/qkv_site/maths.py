@@ -6,12 +6,8 @@ spans; the ones that name a query, a key or a value get a class, and `qkv.css` g
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from html import escape
-from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -19,7 +15,8 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
-SCRIPT = Path(__file__).with_name("katex.mjs")
+from .node import Node
+
 LOGGER = logging.getLogger(__name__)
 
 WORD_JOINER = "\u2060"
@@ -59,11 +56,11 @@ def coloured(html: str) -> str:
     return GLYPH.sub(glyph, html)
 
 
-class Renderer:
-    """KaTeX in a process of its own, started with the first formula and ended with this process."""
+class Renderer(Node):
+    """KaTeX in a process of its own, which is asked once for each formula."""
 
     def __init__(self) -> None:
-        self.process: subprocess.Popen[str] | None = None
+        super().__init__("katex.mjs")
         self.known: dict[tuple[str, bool], str] = {}
 
     def __call__(self, latex: str, display: bool) -> str:
@@ -71,26 +68,6 @@ class Renderer:
         if (latex, display) not in self.known:
             self.known[latex, display] = coloured(self.ask({"latex": latex, "display": display}))
         return self.known[latex, display]
-
-    def ask(self, formula: dict[str, Any]) -> str:
-        """One line to KaTeX, and one line back."""
-        if self.process is None:
-            pipe = subprocess.PIPE
-            self.process = subprocess.Popen(["node", str(SCRIPT)], stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(formula) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline() or '{"error": "node ended before it answered"}')
-        if "error" in answer:
-            raise ValueError(answer["error"])
-        return str(answer["html"])
-
-    def close(self) -> None:
-        """End the process; the next formula would start another."""
-        if self.process is not None:
-            self.process.communicate()
-            self.process = None
 
 
 rendered = Renderer()

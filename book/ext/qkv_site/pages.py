@@ -52,15 +52,16 @@ def needed(asset: Any, text: str) -> bool:
     return name in NEEDS and NEEDS[name] in text
 
 
-def take_state(context: dict[str, Any]) -> None:
-    """Slim the widgets' state, move it into the text of the page, and make room for the widgets."""
-    for script in context["script_files"]:
-        attributes = getattr(script, "attributes", {})
-        if attributes.get("type") == widgets.STATE:
-            state, classes = widgets.slim(attributes["body"])
-            context["body"] = (
-                widgets.slots(context["body"], classes) + f'<script type="{widgets.STATE}">{state}</script>'
-            )
+def states(context: dict[str, Any]) -> list[str]:
+    """What notebooks saved of the page's widgets."""
+    scripts = (getattr(script, "attributes", {}) for script in context["script_files"])
+    return [attributes["body"] for attributes in scripts if attributes.get("type") == widgets.STATE]
+
+
+def with_widgets(body: str, bundle: str) -> str:
+    """The text of a page with each widget drawn in its place, and at the end their state, slimmed."""
+    state, traits = widgets.slim(bundle)
+    return widgets.slots(body, traits) + f'<script type="{widgets.STATE}">{state}</script>'
 
 
 def described(doctree: nodes.document) -> str:
@@ -85,12 +86,14 @@ def accessible(body: str) -> str:
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Change what a page is made of, after every extension had its say."""
     context.setdefault("body", "")
-    take_state(context)
+    bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
     text = "".join((context["body"], context["furo_navigation_tree"], *titles))
     for kind in ("script_files", "css_files"):
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text)]
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
+    for bundle in bundles:  # last: a widget takes over its drawing only as it was drawn
+        context["body"] = with_widgets(context["body"], bundle)
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")
     context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE

@@ -1,4 +1,7 @@
-"""Widgets on a page: their state without their code, and a place of the right height that waits for them."""
+"""Widgets on a page: their state without their code, and each drawn as this state has it.
+
+The drawing is there before any script: nothing moves when the widgets come alive, and who has no scripts sees it too.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,15 @@ import re
 from itertools import count
 from typing import Any
 
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
 import qkv.widgets
 from qkv.widgets.base import limits_of
 
+from .node import Node
+
+Traits = dict[str, Any]
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 # The host finds a widget's code and style by its `_name`; a kernel or JupyterLab would need the rest.
@@ -20,8 +29,8 @@ NOISE = frozenset(
 VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re.DOTALL)
 
 
-def slim(bundle: str) -> tuple[str, dict[str, str]]:
-    """Widget state without code and layout, safe inside a script element; and each widget's class by its model's id.
+def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
+    """Widget state without code and layout, safe inside a script element; and each widget's traits by its model's id.
 
     `<` is escaped, because `</script` would end the element and `<!--` would change how it is read.
     """
@@ -30,9 +39,10 @@ def slim(bundle: str) -> tuple[str, dict[str, str]]:
         for key, model in json.loads(bundle)["state"].items()
         if model["model_module"] == "anywidget"
     }
-    classes = {key: model["state"].get("_name", "") for key, model in models.items()}
-    saved = {"state": models, "limits": {name: limits(name) for name in sorted({*classes.values()} - {""})}}
-    return json.dumps(saved, separators=(",", ":")).replace("<", "\\u003c"), classes
+    traits = {key: model["state"] for key, model in models.items()}
+    names = {state["_name"] for state in traits.values() if "_name" in state}
+    saved = {"state": models, "limits": {name: limits(name) for name in sorted(names)}}
+    return json.dumps(saved, separators=(",", ":")).replace("<", "\\u003c"), traits
 
 
 def limits(name: str) -> dict[str, Any]:
@@ -43,19 +53,46 @@ def limits(name: str) -> dict[str, Any]:
         return {}
 
 
-WITHOUT = "<noscript><p>This is a live widget. It needs JavaScript.</p></noscript>"
+WITHOUT = "<noscript><p>With JavaScript, this widget answers to its controls.</p></noscript>"
 SHARE = '<p class="qkv-share"><button type="button">Copy link</button> <span role="status"></span></p>'
 
 
-def slots(body: str, classes: dict[str, str]) -> str:
-    """Put each widget's view in an element that reserves its height, so that nothing moves when it comes alive.
+def slots(body: str, models: dict[str, Traits]) -> str:
+    """Draw each widget beside its view, in an element whose number is what links lead to.
 
-    Its number on the page is what links lead to, and below it is what copies such a link.
+    Below it is what copies such a link. `models` are the traits of the page's widgets by their model's id.
     """
     numbers = count(1)
 
     def slot(view: re.Match[str]) -> str:
-        name = classes.get(json.loads(view[1])["model_id"], "")
-        return f'<div class="qkv-slot" id="widget-{next(numbers)}" data-for="{name}">{view[0]}{WITHOUT}</div>{SHARE}'
+        traits = models.get(json.loads(view[1])["model_id"], {})
+        name, place = traits.get("_name", ""), f"widget-{next(numbers)}"
+        drawing = drawn(traits, place)
+        return f'<div class="qkv-slot" id="{place}" data-for="{name}">{view[0]}{drawing}{WITHOUT}</div>{SHARE}'
 
     return VIEW_SCRIPT.sub(slot, body)
+
+
+drawer = Node("draw.mjs")
+
+
+def drawn(traits: Traits, place: str) -> str:
+    """A widget as its view draws it in a browser; nothing where its class is not one of the course's.
+
+    Raises:
+        ExtensionError: the view cannot draw this state.
+    """
+    cls = getattr(qkv.widgets, traits.get("_name", ""), None)
+    if cls is None:
+        return ""
+    stem = cls.__module__.rpartition(".")[2]
+    try:
+        html = drawer.ask({"stem": stem, "traits": traits, "id": place})
+    except ValueError as reason:
+        raise ExtensionError(f"{cls.__name__} cannot be drawn: {reason}") from None
+    return f'<div class="qkv-widget" data-widget="{cls.__name__}" data-state="waiting"><div>{html}</div></div>'
+
+
+def setup(app: Sphinx) -> None:
+    """End the process that draws when everything is drawn."""
+    app.connect("build-finished", lambda app, exception: drawer.close())

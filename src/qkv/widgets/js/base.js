@@ -9,9 +9,12 @@
  *             ${slider({ label: "heads", value: heads, min: 0, max: 10, onInput: (heads) => set({ heads }) })}
  *             <p>share of heads: ${num(heads / 10)}</p>`,
  *         });
- *   css   .qkv-slot[data-for="CoinLab"] { --qkv-narrow: 240px; --qkv-wide: 180px; }  (its height, held on the site)
+ *   css   .qkv-coin { … }                              // coin_lab.css; classes begin with qkv-
  *
  * `view(state, set, id)` is a pure function of the state; it runs again, at most once a frame, when any of it changes.
+ * It also runs in node, when the site is built: what it gives there is in the page's HTML, and the script takes over
+ * these very elements. So a view asks neither the DOM nor the window, draws the same from the same state, and is valid
+ * HTML (a table's rows are in a tbody). What a browser alone knows (colours, sizes, time) belongs into `setup`.
  * `id` is unique to the view: the start of the names that radio buttons need. `remember` keeps results of costly work.
  * `setup({ state, set, root })` runs once after the first drawing, for timers and observers; it returns its clean-up.
  * Mathematics belongs in maths.js; controls.js has inputs and tables, chart.js panels and plots, numbers.js `num`. */
@@ -25,14 +28,18 @@ export { remember } from "./remember.js";
 export { html, nothing, svg };
 
 /** An anywidget module: its `render` draws the widget into an element and returns what ends it. */
-export function widget(name, parts) {
+export function widget(name, own) {
+  const parts = { name, own: {}, ...own };
   return {
     name,
-    render({ model, el }) {
-      const view = new View({ name, own: {}, ...parts }, model, el);
+    /** `drawing` is what a page of the site already shows in `el`: { id, traits, takeOver }; elsewhere there is none. */
+    render({ model, el, drawing }) {
+      const view = new View(parts, model, el, drawing);
       view.open();
       return () => view.close();
     },
+    /** The template of the first state, which nothing can change yet: the site draws it when it is built. */
+    first: (traits, id) => parts.view({ ...traits, ...parts.own }, () => {}, id),
   };
 }
 
@@ -47,19 +54,23 @@ class View {
   #parts;
   #model;
   #root;
+  #drawing;
   #own;
   #state;
-  #body = document.createElement("div");
+  #body;
   #speaker = new Speaker();
-  #id = `qkv-${++views}`;
+  #id;
   #frame = 0;
   #sizer = new ResizeObserver(([{ borderBoxSize }]) => this.#keepHeight(borderBoxSize[0].blockSize));
   #tidy;
 
-  constructor(parts, model, root) {
+  constructor(parts, model, root, drawing) {
     this.#parts = parts;
     this.#model = model;
     this.#root = root;
+    this.#drawing = drawing;
+    this.#id = drawing?.id ?? `qkv-${++views}`;
+    this.#body = root.querySelector(":scope > div") ?? document.createElement("div");
     this.#own = { ...parts.own };
     this.#state = new Proxy(this.#own, { get: (_, key) => this.#read(key) });
   }
@@ -71,6 +82,7 @@ class View {
     this.#root.append(this.#body, this.#speaker.element);
     this.#sizer.observe(this.#body);
     this.#model.on("change", this.#redraw);
+    this.#takeOver();
     this.#draw();
     this.#orFail(() => {
       this.#tidy = this.#parts.setup?.({ state: this.#state, set: this.#set, root: this.#root });
@@ -87,8 +99,23 @@ class View {
     this.#body.remove();
   }
 
+  /** What the page shows becomes the view's, as it is. A drawing that does not fit is drawn anew. */
+  #takeOver() {
+    if (!this.#drawing) return;
+    try {
+      this.#drawing.takeOver(this.#view(), this.#body);
+    } catch (error) {
+      console.error(`${this.#parts.name} is drawn anew:`, error);
+      this.#body.replaceChildren();
+    }
+    this.#drawing = undefined; // from here on the model says what there is to see
+  }
+
+  #view = () => this.#parts.view(this.#state, this.#set, this.#id);
+
   #read(key) {
-    const value = Object.hasOwn(this.#own, key) ? this.#own[key] : this.#model.get(key);
+    if (Object.hasOwn(this.#own, key)) return this.#own[key];
+    const value = this.#drawing ? this.#drawing.traits[key] : this.#model.get(key);
     if (value === undefined) throw new Error(`${this.#parts.name} has no ${String(key)}`);
     return value;
   }
@@ -109,7 +136,7 @@ class View {
   #draw() {
     this.#frame = 0;
     this.#orFail(() => {
-      render(this.#parts.view(this.#state, this.#set, this.#id), this.#body);
+      render(this.#view(), this.#body);
       this.#root.dataset.state = "ready";
       this.#speaker.say(() => this.#parts.says?.(this.#state) ?? "");
     });

@@ -123,8 +123,8 @@ class InStep extends AsyncDirective {
   #make;
   #timer = 0;
 
-  render() {
-    return noChange;
+  render(make) {
+    return make();
   }
 
   update({ parentNode }, [make]) {

@@ -1,9 +1,9 @@
-/* A matrix as a picture: one pixel an entry, stretched by the style, in the colours that the style gives the canvas.
+/* A matrix as a picture: one pixel an entry, stretched by the style, in the colours that the style gives `.qkv-heatmap`.
  *
- * Hundreds of elements would take longer than a step of a slider may. `outline-color`, `background-color` and `color` of
- * the canvas say what −most, 0 and +most look like. */
+ * Hundreds of elements would take longer than a step of a slider may. `--least`, `--none` and `--most` say what −most, 0
+ * and +most look like. Nothing can paint a canvas while the site is built, so a still picture stands behind it. */
 
-import { html } from "lit-html";
+import { html, noChange } from "lit-html";
 import { ref } from "lit-html/directives/ref.js";
 
 const SHADES = 100; // on either side of 0
@@ -11,9 +11,19 @@ const SHADES = 100; // on either side of 0
 /** A picture of `rows(0)` … `rows(height − 1)`, lists of `width` numbers from −most to most; `key` names what they are.
  *
  * It is painted again when `key` changes, or `repainted`, which `whenColoursChange` counts up. */
-export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }) =>
-  html`<canvas role="img" aria-label=${label} width=${width} height=${height}
-    ${ref(painter({ rows, most, wanted: `${key} ${repainted}`, repainted }))}></canvas>`;
+export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }) => html`<div class="qkv-heatmap">
+  ${stillOf({ rows, width, height, most })}
+  <canvas role="img" aria-label=${label} width=${width} height=${height}
+    ${ref(painter({ rows, most, wanted: `${key} ${repainted}`, repainted }))}></canvas>
+</div>`;
+
+/** In a browser the still picture stays as it is, if there is one. */
+let stillOf = () => noChange;
+
+/** The site's build says how still pictures are made. */
+export const drawStills = (make) => {
+  stillOf = make;
+};
 
 /** Calls back when the page turns light or dark; returns what ends that. */
 export function whenColoursChange(callBack) {

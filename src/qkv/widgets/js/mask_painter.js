@@ -128,7 +128,7 @@ const numbers = (rows, { tokens }) => ({
   rows: rows.map(({ query, mask, weights, total }) => [
     english(tokens[query]),
     ...weights.map((weight, key) => (mask[key] ? num(weight) : `(${num(weight)})`)),
-    num(total),
+    num(total, { places: 2 }),
   ]),
 });
 

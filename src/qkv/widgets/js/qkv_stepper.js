@@ -95,13 +95,13 @@ function tableau(state, set, parts) {
     <div class="qkv-operand-left">${operand(left, (i) => i === state.row)}</div>
     <div class="qkv-operand-result">
       ${caption(name)}
-      <table>
+      <table><tbody>
         ${parts[result].map(
           (row, i) => html`<tr>
             ${row.map((entry, j) => resultCell({ state, set, entry, i, j, name, wholeRow }))}
           </tr>`,
         )}
-      </table>
+      </tbody></table>
     </div>
   </div>`;
 }
@@ -119,7 +119,7 @@ const formula = ({ step, scaled }) =>
   })[step];
 
 const editable = (part, rows, lit, edit) => html`${caption(LETTER[part])}
-  <table>
+  <table><tbody>
     ${rows.map(
       (row, i) => html`<tr>
         ${row.map(
@@ -136,12 +136,12 @@ const editable = (part, rows, lit, edit) => html`${caption(LETTER[part])}
         )}
       </tr>`,
     )}
-  </table>`;
+  </tbody></table>`;
 
 const fixed = (part, rows, lit) => html`${caption(SHOWN[part])}
-  <table class="qkv-${KINDS[part]}-operand">
+  <table class="qkv-${KINDS[part]}-operand"><tbody>
     ${rows.map((row, i) => html`<tr>${row.map((entry, j) => html`<td class=${lit(i, j) ? "qkv-lit" : ""}>${short(entry)}</td>`)}</tr>`)}
-  </table>`;
+  </tbody></table>`;
 
 function resultCell({ state, set, entry, i, j, name, wholeRow }) {
   const here = i === state.row && j === state.column;

@@ -1,0 +1,25 @@
+// Draws widgets: a line of JSON in, {stem, traits, id}, a line of JSON out, {html} or {error}.
+import { createInterface } from "node:readline";
+import { render } from "@lit-labs/ssr";
+import { collectResultSync } from "@lit-labs/ssr/lib/render-result.js";
+import { unsafeHTML } from "lit-html/directives/unsafe-html.js";
+import { drawStills } from "../../../src/qkv/widgets/js/heatmap.js";
+import { still } from "./still.mjs";
+
+const SOURCES = "../../../src/qkv/widgets/js";
+
+drawStills((picture) => unsafeHTML(still(picture)));
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { stem, traits, id } = JSON.parse(line);
+  let answer;
+  try {
+    const { default: widget } = await import(`${SOURCES}/${stem}.js`);
+    const html = collectResultSync(render(widget.first(traits, id)));
+    // lit writes the property as an attribute, which means true whatever it says.
+    answer = { html: html.replaceAll(' checked="false"', "") };
+  } catch (error) {
+    answer = { error: error.stack };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

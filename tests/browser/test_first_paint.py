@@ -1,0 +1,96 @@
+"""Widgets are drawn in the page that arrives: a script takes them over, and nothing moves."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from .conftest import pages
+from .test_site import CHAPTERS, PHONE, start_widgets
+
+pytestmark = pytest.mark.browser
+
+Visit = Callable[..., Page]
+WITH_WIDGETS = [*CHAPTERS, "book/index.html"]
+# What moved, and by how much, from before the first paint on.
+SHIFTS = """window.shifts = [];
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, sources } of list.getEntries()) {
+    const seen = sources.map(({ node }) => (node?.closest?.(".qkv-slot") ?? node?.parentElement ?? node)?.outerHTML);
+    if (!hadRecentInput) window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
+  }
+}).observe({ type: "layout-shift", buffered: true });"""
+# Each widget as it is, without what a script alone adds and without lit's marks.
+DRAWN = """() => [...document.querySelectorAll(".qkv-widget")].map((widget) => {
+  const copy = widget.querySelector(":scope > div").cloneNode(true);
+  for (const still of copy.querySelectorAll(".qkv-heatmap > i")) still.remove();
+  const controls = widget.querySelectorAll(":scope > div input");
+  for (const [i, input] of copy.querySelectorAll("input").entries()) {
+    const { value, checked } = controls[i];
+    for (const name of ["value", "checked", "data-lm-suppress-shortcuts"]) input.removeAttribute(name);
+    input.title = [value, checked];
+  }
+  for (const canvas of copy.querySelectorAll("canvas")) canvas.removeAttribute("data-painted");
+  for (const element of copy.querySelectorAll("*")) {
+    const attributes = [...element.attributes].map(({ name, value }) => [name, value]).sort();
+    for (const [name] of attributes) element.removeAttribute(name);
+    for (const [name, value] of attributes) element.setAttribute(name, value); // in one order
+  }
+  return copy.innerHTML
+    .replaceAll(/<!--.*?-->/g, "")
+    .replaceAll(/name="(?:widget|qkv)-\\d+-/g, 'name="')
+    .replaceAll(/\\d+\\.\\d{9,}/g, (number) => Number(Number(number).toFixed(8))); // engines' last digits differ
+})"""
+
+
+@pytest.mark.parametrize("path", pages())
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_moves(visit: Visit, site: str, path: str, width: int):
+    page = visit("404.html", viewport={"width": width, "height": 844})
+    page.add_init_script(SHIFTS)
+    page.goto(f"{site}/{path}", wait_until="load")
+    start_widgets(page)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    assert page.evaluate("window.shifts") == []
+
+
+def without_drawings(route: Route) -> None:
+    """Send a page as it would be if the build had drawn nothing."""
+    answer = route.fetch()
+    bare = r'(<div class="qkv-slot"[^>]*><script.*?</script>).*?(<noscript>)'
+    route.fulfill(response=answer, body=re.sub(bare, r"\1\2", answer.text(), flags=re.DOTALL))
+
+
+@pytest.mark.parametrize("path", WITH_WIDGETS)
+def test_a_drawing_of_the_build_is_what_a_browser_draws_and_is_taken_over(visit: Visit, site: str, path: str):
+    before = visit(path, java_script_enabled=False).evaluate(DRAWN)
+    taken = visit(path)
+    marks = "[...document.querySelectorAll('.qkv-widget > div')].map((body, i) => { body.mark = i; return i; })"
+    count = len(taken.evaluate(marks))
+    start_widgets(taken)
+    fresh = visit("404.html")
+    fresh.route(f"{site}/{path}", without_drawings)
+    fresh.goto(f"{site}/{path}", wait_until="load")
+    assert fresh.locator(".qkv-widget[data-state=waiting] > div").count() == 0
+    start_widgets(fresh)
+    drawn = fresh.evaluate(DRAWN)
+    assert len(before) == len(drawn) == count > 0
+    for one, two, three in zip(before, taken.evaluate(DRAWN), drawn, strict=True):
+        assert one == three
+        assert two == three
+    kept = "[...document.querySelectorAll('.qkv-widget > div')].map((body) => body.mark)"
+    assert taken.evaluate(kept) == list(range(count)), "the elements are the ones that arrived"
+
+
+def test_what_a_link_asks_for_is_there_before_the_text_is_seen(visit: Visit, site: str):
+    page = visit("404.html", viewport=PHONE)
+    page.add_init_script(SHIFTS)
+    slot = page.locator('.qkv-slot[data-for="Predict"]').first
+    page.goto(f"{site}/chapters/03_scaling.html")
+    name = f"Predict-{(slot.get_attribute('id') or '').removeprefix('widget-')}"
+    page.goto(f"{site}/chapters/03_scaling.html?{name}.guess=A")
+    expect(slot.locator(".qkv-yours")).to_be_visible()
+    start_widgets(page)
+    assert page.evaluate("window.shifts") == []
+    expect(page.locator("html")).not_to_have_class(re.compile("qkv-asked"))
