@@ -19,8 +19,9 @@ CLIPBOARD = ["clipboard-read", "clipboard-write"]
 def lab(page: Page) -> tuple[str, Locator]:
     """The name by which links call the chapter's ScalingLab, and its place."""
     slot = page.locator('.qkv-slot[data-for="ScalingLab"]').first
+    page.locator(".qkv-prediction-answer").evaluate_all("all => all.forEach((e) => e.classList.add('qkv-open'))")
     slot.scroll_into_view_if_needed()
-    slot.locator('[data-state="ready"]').wait_for()
+    slot.locator('[data-state="ready"]').wait_for(state="attached")
     return f"ScalingLab-{slot.get_attribute('id').removeprefix('widget-')}", slot
 
 

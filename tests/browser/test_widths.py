@@ -15,5 +15,5 @@ def test_a_chapter_does_not_scroll_sideways(visit: Callable[..., Page], width: i
     page.add_style_tag(content=f":root {{ font-size: {text}% }}")
     for slot in page.locator(".qkv-slot").all():
         slot.scroll_into_view_if_needed()
-        slot.locator('[data-state="ready"]').wait_for(timeout=5000)
+        slot.locator('[data-state="ready"]').wait_for(state="attached", timeout=5000)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

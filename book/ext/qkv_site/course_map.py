@@ -40,7 +40,7 @@ def draw(app: Sphinx, document: nodes.document, page: str) -> None:
     """Fill the maps of a page with the chapters that exist."""
     for place in document.findall(nodes.container):
         if "qkv-progress-map" in place["classes"]:
-            place.children = [nodes.raw("", CONTROLS + listed(progress_rows(app, page)), format="html")]
+            place.children = [nodes.raw("", progress_list(progress_rows(app, page)), format="html")]
         elif "questions" in place:
             asked: dict[str, str] = place.attributes.pop("questions")
             rows = [
@@ -117,8 +117,15 @@ def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
     return [(title, anchor) for title, anchor in found if title not in {"Summary", "Exercises", "References"}]
 
 
+def progress_list(rows: list[str]) -> str:
+    """The chapters, and above them the progress of a new reader: `progress.js` changes its numbers and moves no line."""
+    chapters, exercises = ("".join(rows).count(f'data-progress="{kind}/') for kind in ("chapters", "exercises"))
+    said = f"You have read 0 of {chapters} chapters and done 0 of {exercises} sets of exercises."
+    return CONTROLS.format(said) + listed(rows)
+
+
 CONTROLS = """<div class="qkv-progress">
-<p role="status"></p>
+<p role="status">{}</p>
 <p class="qkv-prediction-record"></p>
 <p><button type="button" data-do="export">Export</button>
 <button type="button" data-do="import">Import</button>
