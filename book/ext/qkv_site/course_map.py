@@ -118,7 +118,7 @@ def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
 
 
 def progress_list(rows: list[str]) -> str:
-    """The chapters, and above them the progress of a new reader: `progress.js` changes its numbers and moves no line."""
+    """The chapters, and above them a new reader's progress: `progress.js` changes its numbers and moves no line."""
     chapters, exercises = ("".join(rows).count(f'data-progress="{kind}/') for kind in ("chapters", "exercises"))
     said = f"You have read 0 of {chapters} chapters and done 0 of {exercises} sets of exercises."
     return CONTROLS.format(said) + listed(rows)
