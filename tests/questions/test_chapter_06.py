@@ -295,6 +295,16 @@ def encoding_of_base(n, d_model, base):
 test_what_is_said_of_an_answer = what_is_said(SAID)
 
 
+def test_equations_in_which_a_rounding_error_grows_are_not_said_to_draw():
+    def shift_by_few_positions(k, d_model):
+        table = encoding(3 * d_model + k, d_model)
+        return torch.linalg.lstsq(table[: 3 * d_model], table[k:]).solution.T
+
+    found = verdict(QUESTIONS["6.2"], shift_by_few_positions)
+    assert found.status == "failed"
+    assert "draw" not in found.message
+
+
 @pytest.mark.parametrize("base", [9999.0, 10001.0])
 def test_a_slightly_different_default_base_is_seen(base):
     def answer(x, positions, base=base):

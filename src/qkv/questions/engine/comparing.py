@@ -266,8 +266,16 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         yield Difference("changed", text, tuple(written))
     yield from _generator_differences(seen, want)
     if seen.unstable:
-        text = "Called twice with the same inputs, your answer gave two different results. What does it keep, or draw?"
+        text = "Called twice with the same inputs, your answer gave two different results. " + _why_unstable(seen)
         yield Difference("unstable", text, seen.unstable)
+
+
+def _why_unstable(seen: Observation) -> str:
+    if seen.global_draws:
+        return "What does it draw at random?"
+    return (
+        "What does it keep from one call to the next? Or does it solve equations in which a rounding error grows large?"
+    )
 
 
 def _generator_differences(seen: Observation, want: Observation) -> Iterator[Difference]:
