@@ -24,6 +24,7 @@ from qkv.grading.results import Answer
 from qkv.grading.sandboxed import wire
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
+from qkv.questions import chapters
 from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +59,7 @@ def points(grader: Grader, *sources: str) -> dict[str, float]:
 # ── one notebook ──────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("chapter", range(1, 8))
+@pytest.mark.parametrize("chapter", chapters())
 def test_every_solution_has_full_marks_and_every_exercise_none(grader, chapter):
     for folder, share in (("solutions", 1), ("exercises", 0)):
         (path,) = (ROOT / folder).glob(f"{chapter:02}_*.ipynb")

@@ -32,7 +32,7 @@ def describe(value: Any) -> str:
 
 
 def are(name: str) -> str:
-    return "are" if name.endswith("s") else "is"
+    return "are" if name.endswith("s") and not name.endswith("ss") else "is"
 
 
 def type_name(value: Any) -> str:

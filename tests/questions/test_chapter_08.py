@@ -1,0 +1,178 @@
+"""Chapter 8: right answers in many shapes, wrong ones that no twin foresaw, and what is said of them."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.questions.answers import right_answers, what_is_said
+
+# ── right answers, written otherwise ──────────────────────────────────────────────────────────────
+
+
+def norm_by_moments(x, gain, bias, eps=1e-5):
+    mean, square = x.mean(dim=-1, keepdim=True), (x * x).mean(dim=-1, keepdim=True)
+    return (
+        gain * (x - mean) / torch.sqrt(square - mean**2 + eps) + bias
+        if x.dtype == torch.float64
+        else norm_by_var(x, gain, bias, eps)
+    )
+
+
+def norm_by_var(x, gain, bias, eps=1e-5):
+    return (x - x.mean(-1, True)) * (x.var(-1, correction=0, keepdim=True) + eps).rsqrt() * gain + bias
+
+
+def norm_by_rows(x, gain, bias, eps=1e-5):
+    rows = [(row - sum(row) / len(row)) for row in x.reshape(-1, x.shape[-1])]
+    rows = [row / (sum(row**2) / len(row) + eps) ** 0.5 for row in rows]
+    return torch.stack(rows).reshape(x.shape) * gain + bias
+
+
+NORMS = [
+    norm_by_moments,
+    norm_by_var,
+    norm_by_rows,
+    lambda x, gain, bias, eps=1e-5: F.layer_norm(x, x.shape[-1:], gain, bias, eps),
+    lambda x, g, b, eps=0.00001: F.layer_norm(x, (len(g),), eps=eps) * g + b,
+]
+
+
+def block_in_steps(x, norm_1, attend, norm_2, feed_forward):
+    attended = attend(norm_1(x))
+    x = torch.add(attended, x)
+    return feed_forward(norm_2(x)).add(x)
+
+
+def block_in_a_loop(x, *parts):
+    for norm, work in (parts[:2], parts[2:]):
+        x = x + work(norm(x))
+    return x
+
+
+class Residual(nn.Module):
+    """A part with its norm, as many write it."""
+
+    def __init__(self, norm, work):
+        super().__init__()
+        self.inside = lambda x: work(norm(x))
+
+    def forward(self, x):
+        return x + self.inside(x)
+
+
+BLOCKS = [
+    block_in_steps,
+    block_in_a_loop,
+    lambda x, n1, a, n2, f: Residual(n2, f)(Residual(n1, a)(x)),
+    lambda x, n1, a, n2, f: x + (first := a(n1(x))) + f(n2(x + first)),
+]
+
+
+def loss_by_loops(logits, ids):
+    total = 0
+    for text, tokens in zip(logits, ids, strict=True):
+        for t in range(len(tokens) - 1):
+            total = total - torch.log_softmax(text[t], dim=0)[tokens[t + 1]]
+    return total / (len(ids) * (ids.shape[1] - 1))
+
+
+def loss_by_one_hot(logits, ids):
+    wanted = F.one_hot(ids[:, 1:], logits.shape[-1]).to(logits.dtype)
+    return -(logits[:, :-1].log_softmax(-1) * wanted).sum(-1).mean()
+
+
+LOSSES = [
+    loss_by_loops,
+    loss_by_one_hot,
+    lambda logits, ids: F.cross_entropy(logits[:, :-1].mT, ids[:, 1:]),
+    lambda logits, ids: F.cross_entropy(logits[:, :-1].reshape(-1, logits.shape[-1]), ids[:, 1:].reshape(-1)),
+    lambda logits, ids: F.nll_loss(logits[:, :-1].log_softmax(-1).transpose(1, 2), ids[:, 1:]),
+    lambda logits, ids: nn.CrossEntropyLoss()(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()),
+    lambda logits, ids: torch.stack([F.cross_entropy(a[:-1], b[1:]) for a, b in zip(logits, ids, strict=True)]).mean(),
+]
+
+
+def parameters_of_a_model(vocab, d_model, layers, d_hidden, tied=True):
+    layer = nn.TransformerEncoderLayer(2, 1, 3)
+    names = {2: d_model, 3: d_hidden, 6: 3 * d_model}
+    one = sum(torch.Size([names[size] for size in p.shape]).numel() for p in layer.parameters())
+    return vocab * d_model + layers * one + 2 * d_model + (not tied) * vocab * d_model
+
+
+def parameters_one_by_one(vocab, d_model, layers, d_hidden, tied=True):
+    total = vocab * d_model
+    for _ in range(layers):
+        total += sum(d_model * d_model + d_model for _ in "qkvo")
+        total += 2 * (d_model + d_model)
+        total += (d_model + 1) * d_hidden + (d_hidden + 1) * d_model
+    if not tied:
+        total += vocab * d_model
+    return total + 2 * d_model
+
+
+COUNTS = [
+    parameters_of_a_model,
+    parameters_one_by_one,
+    lambda v, d, n, h, tied=True: d * (v * (2 - tied) + 2 + n * (4 * d + 9 + 2 * h)) + n * h,
+]
+
+test_a_right_answer_is_accepted = right_answers({"8.1": NORMS, "8.2": BLOCKS, "8.3": LOSSES, "8.4": COUNTS})
+
+# ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
+
+
+def in_place(x, norm_1, attend, norm_2, feed_forward):
+    x += attend(norm_1(x))
+    return x + feed_forward(norm_2(x))
+
+
+def both_residuals_forgotten(x, norm_1, attend, norm_2, feed_forward):
+    return feed_forward(norm_2(attend(norm_1(x))))
+
+
+SAID = {
+    "x.std": (
+        "8.1", lambda x, gain, bias, eps=1e-5: (x - x.mean(-1, True)) / (x.std(-1, keepdim=True) + eps) * gain + bias,
+        "failed", "eps-outside-and-sample-variance", ["x.std()", "inside the root"],
+    ),
+    "x.var": (
+        "8.1",
+        lambda x, gain, bias, eps=1e-5: (x - x.mean(-1, True)) / (x.var(-1, keepdim=True) + eps).sqrt() * gain + bias,
+        "failed", "sample-variance", ["d − 1"],
+    ),
+    "no eps argument": (
+        "8.1", lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias),
+        "error", None, ["eps"],
+    ),
+    "both residuals": ("8.2", both_residuals_forgotten, "failed", "residual-forgotten", ["nothing of what came in"]),
+    "post-norm": (
+        "8.2", lambda x, n1, a, n2, f: n2((y := n1(x + a(x))) + f(y)), "failed", "norm-after-the-sum", ["post-norm"],
+    ),
+    "in place": ("8.2", in_place, "failed", "inputs-changed", ["writes into", "x"]),
+    "not shifted": (
+        "8.3", lambda logits, ids: F.cross_entropy(logits.mT, ids), "failed", "not-shifted", ["just read", "predict?"],
+    ),
+    "item": (
+        "8.3",
+        lambda logits, ids: F.cross_entropy(logits[:, :-1].mT, ids[:, 1:]).item(),
+        "failed",
+        None,
+        ["Your loss is the number", "tensor of shape ()", "without axes"],
+    ),
+    "detached": (
+        "8.3",
+        lambda logits, ids: F.cross_entropy(logits.detach()[:, :-1].mT, ids[:, 1:]),
+        "failed",
+        "gradient-cut",
+        ["no gradient"],
+    ),
+    "no biases": (
+        "8.4", lambda v, d, n, h, tied=True: v * d * (2 - tied) + n * (4 * d * d + 2 * d * h + 4 * d) + 2 * d,
+        "failed", "all-biases-forgotten", ["bias"],
+    ),
+    "a float": ("8.4", lambda v, d, n, h, tied=True: 1.5, "failed", None, ["parameters"]),
+}  # fmt: skip
+
+test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
