@@ -44,7 +44,6 @@ FIRST_EDITION = {
     "chapters/02_qkv_projection",
     "chapters/05_multi_head",
     "chapters/06_positional_encoding",
-    "chapters/07_kv_cache",
 }
 DEEPER = "chapters/deeper/"
 
