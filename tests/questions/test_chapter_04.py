@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from qkv.observing import Case, call_many
 from qkv.questions import questions_of
-from qkv.questions.chapter_04 import told_apart
+from qkv.questions.catalogue.q4_3 import told_apart
 from tests.questions.answers import right_answers, what_is_said
 
 QUESTIONS = questions_of(4)
@@ -102,12 +102,9 @@ def entropy_in_bits_and_back(p, dim=-1):
 ENTROPIES = [
     entropy_by_loops,
     entropy_in_bits_and_back,
-    lambda p, dim=-1: -torch.xlogy(p, p).sum(dim=dim),
     lambda p, dim=-1: torch.special.entr(p).sum(dim),
     lambda p, dim=-1: -(p * p.clamp_min(1e-12).log()).sum(dim=dim),
     lambda p, dim=-1: -(p * (p + 1e-12).log()).sum(dim=dim),
-    lambda p, dim=-1: -(p * p.log()).nansum(dim),
-    lambda p, dim=-1: -(p * p.log()).nan_to_num(0.0).sum(dim),
 ]
 
 
@@ -195,7 +192,8 @@ def largest(z, temperature):
 
 
 def temperature_by_halving(z, target):
-    low, high = 1e-3, 1e3
+    spread = (z.max() - z.min()).item()
+    low, high = 1e-3 * spread, 1e3 * spread
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if largest(z, middle) > target else (low, middle)
@@ -203,7 +201,7 @@ def temperature_by_halving(z, target):
 
 
 def temperature_by_log_halving(z, target):
-    low, high = -20.0, 20.0
+    low, high = -40.0, 40.0
     for _ in range(80):
         middle = (low + high) / 2
         if largest(z, math.exp(middle)) > target:
@@ -215,7 +213,7 @@ def temperature_by_log_halving(z, target):
 
 def temperature_until_near(z, target):
     """Stops as soon as the weight is near enough, in float32."""
-    low, high = 1e-6, 1e6
+    low, high = 1e-12, 1e12
     while True:
         middle = math.sqrt(low * high)
         weight = torch.softmax((z - z.max()) / middle, dim=0).max()
@@ -326,23 +324,60 @@ def token_seeded_anew(logits, temperature, generator):
     return token_by_gumbel(logits, temperature, generator)
 
 
+def token_near_zero(cold):
+    """Draws at temperature 0 too, at a temperature that `cold` makes of it."""
+
+    def answer(logits, temperature, generator):
+        return token_from_unnormalised(logits, cold(temperature), generator)
+
+    return answer
+
+
+def token_by_no_logits(logits, temperature, generator):
+    return int(torch.randint(len(logits), ()))
+
+
 def token_of_another_generator(logits, temperature, generator):
     return token_by_gumbel(logits, temperature, torch.Generator().manual_seed(1))
+
+
+def temperature_between(low, high):
+    """Searches a range that does not follow the scores."""
+
+    def answer(z, target):
+        a, b = low, high
+        for _ in range(100):
+            middle = (a + b) / 2
+            a, b = (middle, b) if largest(z, middle) > target else (a, middle)
+        return middle
+
+    return answer
 
 
 SAID = {
     "no dim": ("4.1", lambda z, temperature=1.0: right(z, temperature), "error", None, ["dim"]),
     "detached": ("4.1", lambda z, temperature=1.0, dim=-1: right(z, temperature, dim).detach(), "failed",
-                 "gradient-cut-at-weights", ["No gradient reaches z"]),
+                 "gradient-cut", ["no gradient reaches z"]),
     "in place": ("4.1", lambda z, temperature=1.0, dim=-1: right(z.div_(temperature or 0), 1.0 if temperature > 0 else 0
                                                                  , dim), "failed", "inputs-changed", ["writes into"]),
     "2 % hotter": ("4.1", lambda z, temperature=1.0, dim=-1: right(z, temperature * 1.02, dim), "failed", None, []),
     "entropy 2 % off": ("4.2", lambda p, dim=-1: 1.02 * torch.special.entr(p).sum(dim), "failed", None, ["1.02 times"]),
+    "xlogy": ("4.2", lambda p, dim=-1: -torch.xlogy(p, p).sum(dim), "failed", "gradient-is-nan", ["ln 0"]),
+    "nansum": ("4.2", lambda p, dim=-1: -(p * p.log()).nansum(dim), "failed", "gradient-is-nan", ["ln 0"]),
+    "NaN replaced": ("4.2", lambda p, dim=-1: -(p * p.log()).nan_to_num().sum(dim), "failed", "gradient-is-nan", []),
     "entropy as a number": ("4.2", lambda p, dim=-1: torch.special.entr(p).sum(dim).tolist(), "failed", None, []),
+    "0.05 for 0": ("4.3", token_near_zero(lambda t: max(t, 0.05)), "failed", "nearly-zero-for-zero", ["equal"]),
+    "1e-6 for 0": ("4.3", token_near_zero(lambda t: max(t, 1e-6)), "failed", "nearly-zero-for-zero", ["equal"]),
+    "0.02 added": ("4.3", token_near_zero(lambda t: t + 0.02), "failed", "nearly-zero-for-zero",
+                                       ["equal"]),
+    "uniform, of no generator": ("4.3", token_by_no_logits, "failed", "even-shares", ["equally often"]),
     "seeded anew": ("4.3", token_seeded_anew, "failed", "generator-reseeded", ["seeds the generator"]),
     "another generator": ("4.3", token_of_another_generator, "failed", "generator-not-used", ["nothing from"]),
     "float id": ("4.3", lambda z, t, g: float(token_by_gumbel(z, t, g)), "failed", None, ["whole number"]),
     "2 % colder": ("4.4", lambda z, target: 0.98 * temperature_by_newton(z, target), "failed", None, []),
+    "from 0.001 to 1,000": ("4.4", temperature_between(1e-3, 1e3), "failed", "range-too-narrow", ["multiplied"]),
+    "from 0.01 to 100": ("4.4", temperature_between(0.01, 100.0), "failed", "range-too-narrow", ["multiplied"]),
+    "from 1e-6 to 1e6": ("4.4", temperature_between(1e-6, 1e6), "failed", "range-too-narrow", ["multiplied"]),
     "a stub": ("4.4", lambda z, target: None, "not attempted", None, []),
 }  # fmt: skip
 

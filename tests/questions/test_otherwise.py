@@ -152,7 +152,7 @@ def token_by_exponentials(logits, temperature, generator):
 
 def temperature_by_numpy(z, target):
     x = z.double().numpy() - z.double().numpy().max()
-    low, high = -12.0, 12.0
+    low, high = -30.0, 30.0
     for _ in range(80):
         middle = (low + high) / 2
         p = np.exp(x / np.exp(middle))

@@ -1,0 +1,266 @@
+"""4.1: softmax with a temperature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
+from qkv.softmax import softmax
+
+STRESS = 1e-3  # the tolerance where scores lie near 10,000, and a float32 has three decimals left
+
+# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+
+
+def draw_scores(draw: Draw) -> list[Case]:
+    def case(
+        name: str, *leading: int, dtype: torch.dtype = torch.float32, n_k: int | None = None, **given: float
+    ) -> Case:
+        s = draw.sizes("n_q", "n_k", **({"n_k": n_k} if n_k else {}))
+        return Case(call(draw.normal(*leading, s["n_q"], s["n_k"], dtype=dtype), **given), name, s)
+
+    def refused(name: str, temperature: float) -> Case:
+        z = draw.normal(3, draw.whole(4, 8))
+        return Case(call(z, temperature=temperature), name, raises="ValueError", gradients=False)
+
+    def low() -> float:
+        return draw.uniform(0.4, 0.7)
+
+    def high() -> float:
+        return draw.uniform(1.5, 2.8)
+
+    return [
+        case("plain"),
+        case("plain", temperature=low()),
+        case("plain", temperature=high()),
+        case("a batch", 3, temperature=low()),
+        case("a batch and heads", 2, 3, temperature=high()),
+        case("dim = 0", dim=0),
+        case("dim = 1 of three", 3, dim=1, temperature=high()),
+        case("float64", dtype=torch.float64, temperature=low()),
+        Case(call(draw.normal(draw.whole(4, 8)), temperature=high()), "one row without a table"),
+        case("one score in each row", n_k=1, temperature=low()),
+        case("temperature 40", temperature=40.0),
+        *extreme_scores(draw),
+        refused("temperature 0", 0.0),
+        refused("a temperature below 0", -draw.uniform(0.5, 1.5)),
+    ]
+
+
+def extreme_scores(draw: Draw) -> list[Case]:
+    """Scores on which an exponential overflows, or all exponentials of a row vanish."""
+
+    def case(name: str, z: Tensor, temperature: float = 1.0, **dim: int) -> Case:
+        return Case(call(z, temperature, **dim), name, gradients=False, tolerance=STRESS)
+
+    s = draw.sizes("n_q", "n_k")
+    z = draw.normal(s["n_q"], s["n_k"])
+    levels = torch.linspace(-1e4, 1e4, s["n_q"])[torch.randperm(s["n_q"], generator=draw.generator)]
+    tied = draw.normal(s["n_k"]).clamp(max=1.5)
+    tied[:3] = torch.tensor([2.0, -1.0, 2.0])
+    return [
+        case("temperature 0.01", z * 0.6, 0.01),
+        case("two largest scores at temperature 0.01", tied, 0.01),
+        case("scores near 10,000", z + 1e4),
+        case("scores near −10,000", z - 1e4),
+        case("rows at different levels", z + levels[:, None]),
+        case("columns at different levels, dim = 0", z.mT.contiguous() + levels, dim=0),
+        case("scores from −10,000 to 10,000", z * 4e3, 0.01),
+    ]
+
+
+# ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
+
+
+def refuse(bad: Callable[[float], bool], error: type[Exception] = ValueError) -> Callable[[float], None]:
+    """Make a guard that raises where a temperature is bad."""
+
+    def guard(temperature: float) -> None:
+        if bad(temperature):
+            raise error(f"temperature {temperature}")
+
+    return guard
+
+
+right_guard = refuse(lambda t: t <= 0)
+
+
+def row_maximum(z: Tensor, dim: int) -> Tensor:
+    return z.amax(dim=dim, keepdim=True)
+
+
+def nothing(z: Tensor, dim: int, temperature: float) -> float:
+    return 0.0
+
+
+def one(powers: Tensor, dim: int) -> float:
+    return 1.0
+
+
+def softmax_variant(
+    temper: Callable[[Tensor, float], Tensor] = lambda z, t: z / t,
+    shift: Callable[[Tensor, int, float], Tensor | float] = lambda z, dim, t: row_maximum(z, dim),
+    power: Callable[[Tensor], Tensor] = torch.exp,
+    below: Callable[[Tensor, int], Tensor | float] = lambda powers, dim: powers.sum(dim=dim, keepdim=True),
+    after: Callable[[Tensor, float, int], Tensor] = lambda p, t, dim: p,
+    axis: Callable[[int], int] = lambda dim: dim,
+    guard: Callable[[float], None] = right_guard,
+    defaults: tuple[float, int] = (1.0, -1),
+) -> Callable[..., Tensor]:
+    """Give a softmax that goes wrong at some of its steps."""
+
+    def variant(z: Tensor, temperature: float = defaults[0], dim: int = defaults[1]) -> Tensor:
+        guard(temperature)
+        dim = axis(dim)
+        z = temper(z, temperature)
+        powers = power(z - shift(z, dim, temperature))
+        return after(powers / below(powers, dim), temperature, dim)
+
+    return variant
+
+
+def of_tempered(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """Give an answer that makes its weights in another way, of scores divided by the temperature."""
+
+    def answer(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
+        right_guard(temperature)
+        return weights(z / temperature, dim)
+
+    return answer
+
+
+TEMPERATURES = (
+    Misconception("temperature-multiplied", knobs={"temper": lambda z, t: z * t}),
+    Misconception("temperature-ignored", knobs={"temper": lambda z, t: z}),
+    Misconception("temperature-squared", knobs={"temper": lambda z, t: z / t**2}),
+    Misconception("temperature-under-a-root", knobs={"temper": lambda z, t: z / math.sqrt(t)}),
+    Misconception(
+        "temperature-on-probabilities",
+        knob_sets=(
+            {"temper": lambda z, t: z, "after": lambda p, t, dim: p / t},
+            {"temper": lambda z, t: z, "after": lambda p, t, dim: p ** (1 / t)},
+            {"temper": lambda z, t: z, "after": lambda p, t, dim: (p / t).softmax(dim)},
+        ),
+    ),
+    Misconception("temperature-twice", knobs={"after": lambda p, t, dim: p / t}),
+    Misconception("temperature-on-powers", knobs={"temper": lambda z, t: z, "after": lambda p, t, dim: p * t}),
+    Misconception(
+        "wrong-default-temperature",
+        knob_sets=({"defaults": (0.0, -1)}, {"defaults": (2.0, -1)}, {"defaults": (0.5, -1)}),
+    ),
+    Misconception(
+        "temperature-not-checked",
+        knob_sets=({"guard": lambda t: None}, {"guard": lambda t: 1 / t}),
+    ),
+    Misconception("zero-temperature-let-through", knobs={"guard": refuse(lambda t: t < 0)}),
+    Misconception("negative-temperature-let-through", knobs={"guard": refuse(lambda t: t == 0)}),
+    Misconception("assertion-for-an-error", knobs={"guard": refuse(lambda t: t <= 0, AssertionError)}),
+)
+
+SHIFTS = (
+    Misconception("overflow", knobs={"shift": nothing}),
+    Misconception("one-maximum-for-all", knobs={"shift": lambda z, dim, t: z.max()}),
+    Misconception(
+        "maximum-along-the-wrong-axis",
+        knob_sets=(
+            {"shift": lambda z, dim, t: row_maximum(z, 0)},
+            {"shift": lambda z, dim, t: row_maximum(z, -1)},
+        ),
+    ),
+    Misconception("maximum-before-the-temperature", knobs={"shift": lambda z, dim, t: row_maximum(z, dim) * t}),
+    Misconception("mean-subtracted", knobs={"shift": lambda z, dim, t: z.mean(dim=dim, keepdim=True)}),
+    Misconception("minimum-subtracted", knobs={"shift": lambda z, dim, t: z.amin(dim=dim, keepdim=True)}),
+    Misconception("magnitude-subtracted", knobs={"shift": lambda z, dim, t: row_maximum(z.abs(), dim)}),
+    Misconception("maximum-added", knobs={"shift": lambda z, dim, t: -row_maximum(z, dim)}),
+    Misconception(
+        "scores-clipped",
+        knob_sets=(
+            {"temper": lambda z, t: (z / t).clamp(-80, 80), "shift": nothing},
+            {"temper": lambda z, t: (z / t).clamp(-50, 50), "shift": nothing},
+        ),
+    ),
+    Misconception("nan-replaced", knobs={"shift": nothing, "after": lambda p, t, dim: p.nan_to_num()}),
+    Misconception(
+        "axis-not-kept",
+        twins=(
+            softmax_variant(shift=lambda z, dim, t: z.amax(dim=dim)),
+            softmax_variant(below=lambda powers, dim: powers.sum(dim=dim)),
+        ),
+    ),
+)
+
+AXES = (
+    Misconception(
+        "dim-ignored",
+        knob_sets=(
+            {"axis": lambda dim: -1},
+            {"below": lambda powers, dim: powers.sum(-1, keepdim=True)},
+        ),
+    ),
+    Misconception(
+        "softmax-over-queries",
+        knob_sets=({"defaults": (1.0, 0)}, {"defaults": (1.0, -2)}, {"axis": lambda dim: 0}),
+    ),
+    Misconception("softmax-axis-from-the-front", knobs={"defaults": (1.0, 1)}),
+    Misconception(
+        "softmax-over-everything",
+        twins=(
+            of_tempered(lambda z, dim: z.flatten().softmax(-1).view_as(z)),
+            softmax_variant(below=lambda powers, dim: powers.sum()),
+        ),
+    ),
+)
+
+WEIGHTS = (
+    Misconception("not-normalised", knob_sets=({"below": one}, {"below": one, "shift": nothing})),
+    Misconception("divided-by-the-mean", knobs={"below": lambda powers, dim: powers.mean(dim=dim, keepdim=True)}),
+    Misconception("divided-by-the-length", knobs={"below": lambda powers, dim: powers.norm(dim=dim, keepdim=True)}),
+    Misconception(
+        "exponential-forgotten",
+        knob_sets=(
+            {"power": lambda z: z},
+            {"power": lambda z: z, "shift": nothing},
+            {"power": torch.abs, "shift": nothing},
+            {"power": torch.square, "shift": nothing},
+            {"power": lambda z: z.clamp(min=0), "shift": nothing},
+        ),
+    ),
+    Misconception("base-two", knobs={"power": torch.exp2}),
+    Misconception("base-ten", knobs={"power": lambda z: 10**z}),
+    Misconception("sigmoid", twin=of_tempered(lambda z, dim: z.sigmoid())),
+    Misconception(
+        "log-softmax",
+        twins=(
+            of_tempered(lambda z, dim: z.log_softmax(dim)),
+            of_tempered(lambda z, dim: softmax(z, dim=dim).log()),
+        ),
+    ),
+    Misconception("softmax-twice", knobs={"after": lambda p, t, dim: p.softmax(dim)}),
+    Misconception("only-the-best", knobs={"power": lambda z: (z == 0).to(z.dtype)}),
+    Misconception("scores-negated", knobs={"temper": lambda z, t: -z / t}),
+    Misconception("all-alike", knobs={"power": torch.ones_like}),
+)
+
+
+def first_row_sum(seen: Seen) -> str:
+    """Quote what the first row of weights sums to."""
+    value = seen.value
+    return f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else "another number"
+
+
+QUESTION = Question(
+    id="4.1",
+    points=4,
+    inputs=("z", "temperature", "dim"),
+    outputs=("weights (...)",),
+    draw=draw_scores,
+    reference=softmax,
+    variant=softmax_variant,
+    gradients=True,
+    quotes={"first_row_sum": first_row_sum},
+    misconceptions=(*TEMPERATURES, *SHIFTS, *AXES, *WEIGHTS),
+)

@@ -1,0 +1,140 @@
+"""4.2: the entropy of weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.softmax import entropy
+
+
+def draw_shares(draw: Draw) -> list[Case]:
+    def case(name: str, *leading: int, dtype: torch.dtype = torch.float32) -> Case:
+        s = draw.sizes("n_q", "n_k")
+        return Case(call(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype)), name, s)
+
+    def along(name: str, *shape: int, dim: int) -> Case:
+        p = draw.weights(*shape).movedim(-1, dim).contiguous()
+        return Case(call(p, dim=dim), name)
+
+    s = draw.sizes("n_q", "n_k", "n")
+    some_zero = draw.normal(s["n_q"], s["n_k"])
+    some_zero[:, : s["n_k"] // 2] = -math.inf
+    some_zero = some_zero[:, torch.randperm(s["n_k"], generator=draw.generator)].softmax(-1)
+    exact = some_zero.double() / some_zero.double().sum(-1, keepdim=True)  # of sum 1 to the last digit of a float64
+    one_hot = torch.eye(s["n_k"])[:: draw.whole(1, 2)]
+    return [
+        case("plain"),
+        case("plain"),
+        Case(call(draw.weights(s["n"])), "one row without a table", s),
+        case("a batch", 3),
+        case("a batch and heads", 2, 3),
+        along("dim = 0", s["n_q"], s["n_k"], dim=0),
+        along("dim = 1 of three", 3, s["n_q"], s["n_k"], dim=1),
+        case("float64", dtype=torch.float64),
+        Case(call(some_zero), "some weights 0", s),
+        Case(call(exact), "some weights 0, float64", s),
+        Case(call(one_hot), "all on one", s),
+        Case(call(torch.full((3, s["n_k"]), 1 / s["n_k"])), "all equal", s),
+        Case(call(torch.ones(s["n_q"], 1)), "one weight in each row", s),
+    ]
+
+
+def part_that_counts(case: Case, gradient: Tensor) -> Tensor:
+    """Take from a gradient what is not determined.
+
+    That is, what is the same for all weights of a row, for they sum to 1 and none of them moves alone. And what stands
+    at a weight of 0, where the slope is infinite: there any number will do, but no NaN.
+    """
+    step = case.script[0]
+    dim = step.kwargs.get("dim", -1)
+    positive = step.args[0] > 0
+    known = gradient.masked_fill(~positive, 0.0)
+    mean = known.sum(dim=dim, keepdim=True) / positive.sum(dim=dim, keepdim=True)
+    return (known - mean).masked_fill(~positive, 0.0).masked_fill(gradient.isnan(), math.nan)
+
+
+def zeros_hidden(p: Tensor, log: Callable[[Tensor], Tensor]) -> Tensor:
+    """The terms p log p, and 0 where p is 0."""
+    return torch.where(p > 0, p * log(p), 0.0)
+
+
+def entropy_variant(
+    log: Callable[[Tensor], Tensor] = torch.log,
+    terms: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor] = zeros_hidden,
+    gather: Callable[[Tensor, int], Tensor] = lambda terms, dim: terms.sum(dim=dim),
+    after: Callable[[Tensor, Tensor, int], Tensor] = lambda h, p, dim: h,
+    default: int = -1,
+) -> Callable[..., Tensor]:
+    """Give an entropy that goes wrong at some of its steps."""
+
+    def variant(p: Tensor, dim: int = default) -> Tensor:
+        return after(-gather(terms(p, log), dim), p, dim)
+
+    return variant
+
+
+def as_they_are(p: Tensor, log: Callable[[Tensor], Tensor]) -> Tensor:
+    return p * log(p)
+
+
+def n_along(p: Tensor, dim: int) -> float:
+    return math.log(max(2, p.shape[dim]))
+
+
+QUESTION = Question(
+    id="4.2",
+    points=3,
+    inputs=("p", "dim"),
+    outputs=("entropy (...)",),
+    draw=draw_shares,
+    reference=entropy,
+    variant=entropy_variant,
+    gradients=True,
+    gradient_part=part_that_counts,
+    misconceptions=(
+        Misconception("entropy-in-bits", knobs={"log": torch.log2}),
+        Misconception("entropy-in-decimal-digits", knobs={"log": torch.log10}),
+        Misconception("entropy-negated", knobs={"after": lambda h, p, dim: -h}),
+        Misconception("zero-times-log-zero", knobs={"terms": as_they_are}),
+        Misconception("nan-row-dropped", knobs={"terms": as_they_are, "after": lambda h, p, dim: h.nan_to_num()}),
+        Misconception("gradient-is-nan", twin=entropy_variant()),
+        Misconception(
+            "epsilon-too-large",
+            knob_sets=({"log": lambda p: (p + 1e-3).log()}, {"log": lambda p: (p + 1e-2).log()}),
+        ),
+        Misconception("log-of-one-plus", knobs={"log": torch.log1p}),
+        Misconception("dim-ignored", knobs={"gather": lambda terms, dim: terms.sum(-1)}),
+        Misconception("summed-over-queries", knob_sets=({"default": 0}, {"default": -2})),
+        Misconception("axis-counted-from-the-front", knobs={"default": 1}),
+        Misconception("summed-over-everything", knobs={"gather": lambda terms, dim: terms.sum()}),
+        Misconception("axis-kept", knobs={"gather": lambda terms, dim: terms.sum(dim=dim, keepdim=True)}),
+        Misconception("not-summed", knobs={"gather": lambda terms, dim: terms}),
+        Misconception("averaged", knobs={"gather": lambda terms, dim: terms.mean(dim=dim)}),
+        Misconception(
+            "weight-forgotten",
+            twins=(lambda p, dim=-1: -p.log().sum(dim=dim), lambda p, dim=-1: -p.log().mean(dim=dim)),
+        ),
+        Misconception(
+            "logarithm-forgotten",
+            twins=(lambda p, dim=-1: 1 - (p * p).sum(dim=dim), lambda p, dim=-1: (p * p).sum(dim=dim)),
+        ),
+        Misconception("log-of-the-sum", twin=lambda p, dim=-1: -(p * p).sum(dim=dim).log()),
+        Misconception("perplexity", knobs={"after": lambda h, p, dim: h.exp()}),
+        Misconception("normalised", knobs={"after": lambda h, p, dim: h / n_along(p, dim)}),
+        Misconception("distance-from-uniform", knobs={"after": lambda h, p, dim: math.log(p.shape[dim]) - h}),
+        Misconception(
+            "softmax-applied-again",
+            twins=(
+                lambda p, dim=-1: entropy(p.softmax(dim), dim),
+                lambda p, dim=-1: -(p * p.log_softmax(dim)).sum(dim=dim),
+            ),
+        ),
+        Misconception("largest-weight-only", twin=lambda p, dim=-1: -p.amax(dim=dim).log()),
+        Misconception("both-outcomes", twin=lambda p, dim=-1: entropy(p, dim) + entropy(1 - p, dim)),
+    ),
+)

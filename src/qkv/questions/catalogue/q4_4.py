@@ -1,0 +1,180 @@
+"""4.4: the temperature at which the largest weight is a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.softmax import find_temperature, softmax
+
+# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+
+
+def draw_target(draw: Draw) -> list[Case]:
+    def scores(n: int, scale: float = 1.0) -> Tensor:
+        """Draw scores with gaps from 0.5 to 2.5 below one maximum, which is neither first nor last."""
+        gaps = torch.linspace(0.5, 2.5, n - 1) if n > 2 else torch.tensor([draw.uniform(0.5, 2.5)])
+        gaps = gaps + torch.empty(n - 1).uniform_(-0.1, 0.1, generator=draw.generator)
+        z = torch.cat([torch.zeros(1), -gaps[torch.randperm(n - 1, generator=draw.generator)]])
+        return (scale * (z.roll(draw.whole(1, n - 2) if n > 2 else draw.whole(0, 1)) + 0.3)).float()
+
+    def case(name: str, z: Tensor, target: float) -> Case:
+        return Case(call(z, target), name, {"n": len(z)}, tolerance=precision(z, target))
+
+    def n() -> int:
+        return draw.whole(4, 8)
+
+    def middle() -> float:
+        return draw.uniform(0.45, 0.7)
+
+    def two(temperature: float) -> tuple[Tensor, float]:
+        """Draw two scores, and the target that this temperature meets."""
+        z = scores(2)
+        return z, 1 / (1 + math.exp(-float((z[0] - z[1]).abs()) / temperature))
+
+    m = n()
+    return [
+        case("plain", scores(n()), middle()),
+        case("plain", scores(n()), middle()),
+        case("a low target", scores(n()), draw.uniform(0.3, 0.4)),
+        case("a target near 1", scores(n()), draw.uniform(0.97, 0.985)),
+        case("a target near 1/n", scores(m), 1 / m + draw.uniform(0.03, 0.05)),
+        case("n = 2", scores(2), draw.uniform(0.6, 0.9)),
+        case("n = 2", *two(draw.uniform(0.65, 0.9))),  # whose temperature, rounded, would be 1
+        case("float64", scores(n()).double(), middle()),
+        case("small scores", scores(n(), 0.02), middle()),
+        case("very small scores", scores(n(), 1e-4), middle()),
+        case("large scores", scores(6, 260.0), draw.uniform(0.35, 0.4)),
+        case("very large scores", scores(n(), 1e9), middle()),
+        case("scores near 200", scores(n()) + 200, middle()),
+        case("scores near −200", scores(n()) - 200, middle()),
+    ]
+
+
+def gaps_below(z: Tensor) -> Tensor:
+    """How far each other score lies below the largest, the smallest gap first: (n − 1,)."""
+    return z.double().max() - z.double().sort(descending=True).values[1:]
+
+
+def precision(z: Tensor, target: float) -> float:
+    """How far a temperature may be off, relative to max(1, T), for a largest weight that is off by 1e-4."""
+    temperature, gaps = find_temperature(z, target), gaps_below(z)
+    powers = (-gaps / temperature).exp()
+    slope = float(target**2 * (powers * gaps).sum() / temperature**2)
+    return 1.05e-4 / slope / max(1.0, temperature)
+
+
+# ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
+
+Answer = Callable[[Tensor, float], Any]
+
+
+def changed(change: Callable[[float], Any]) -> Answer:
+    """Give the right temperature, changed."""
+    return lambda z, target: change(find_temperature(z, target))
+
+
+def if_all_gaps_were(one: Callable[[Tensor], Tensor]) -> Answer:
+    """Give the temperature of a formula, right where all gaps are the same."""
+    return lambda z, target: float(one(gaps_below(z))) / math.log((len(z) - 1) * target / (1 - target))
+
+
+def meeting(measure: Callable[[Tensor], Tensor]) -> Answer:
+    """Find the temperature at which this of the weights, not the largest of them, is the target."""
+
+    def answer(z: Tensor, target: float) -> float:
+        low, high = (float(gaps_below(z).mean()) * factor for factor in (1e-3, 1e3))
+        for _ in range(100):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if measure(softmax(z.double(), middle)) > target else (low, middle)
+        return math.sqrt(low * high)
+
+    return answer
+
+
+def lead_over_second(weights: Tensor) -> Tensor:
+    first, second = weights.topk(2).values
+    return first - second
+
+
+def for_the_rest(z: Tensor, target: float) -> Any:
+    """Let all the other weights sum to the target, as nearly as can be."""
+    return find_temperature(z, 1 - target) if 1 / len(z) < 1 - target else meeting(torch.max)(z, 1 - target)
+
+
+def naive_softmax(z: Tensor, temperature: float) -> Tensor:
+    powers = (z / temperature).exp()
+    return powers / powers.sum()
+
+
+def halving(low: float, high: float, steps: int, share: Callable[[Tensor, float], Tensor] = softmax) -> Answer:
+    """Search by halving the interval from `low` to `high` so many times."""
+
+    def answer(z: Tensor, target: float) -> float:
+        a, b = low, high
+        for _ in range(steps):
+            middle = (a + b) / 2
+            a, b = (middle, b) if share(z, middle).max() > target else (a, middle)
+        return (a + b) / 2
+
+    return answer
+
+
+def within(low: float, high: float) -> Answer:
+    """Give the right temperature, or the end of the range where it lies outside."""
+    return changed(lambda t: min(max(t, low), high))
+
+
+LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
+
+QUESTION = Question(
+    id="4.4",
+    points=4,
+    inputs=("z", "target"),
+    outputs=("temperature",),
+    draw=draw_target,
+    reference=find_temperature,
+    misconceptions=(
+        Misconception("reciprocal", twin=changed(lambda t: 1 / t)),
+        Misconception(
+            "only-the-runner-up",
+            twin=lambda z, target: float(gaps_below(z)[0]) / math.log(target / (1 - target)) if target != 0.5 else 1e6,
+        ),
+        Misconception("all-gaps-alike", twins=tuple(map(if_all_gaps_were, (torch.mean, torch.min, torch.max)))),
+        Misconception("rest-for-target", twin=for_the_rest),
+        Misconception("lead-for-weight", twin=meeting(lead_over_second)),
+        Misconception("ratio-for-weight", twin=lambda z, target: float(gaps_below(z)[0]) / -math.log(target)),
+        Misconception("sum-of-squares-for-weight", twin=meeting(lambda weights: (weights**2).sum())),
+        Misconception("logarithm-returned", twin=changed(math.log)),
+        Misconception("exponential-returned", twin=changed(lambda t: math.exp(min(t, 700.0)))),
+        Misconception("temperature-negated", twin=changed(lambda t: -t)),
+        Misconception("temperature-squared", twin=changed(lambda t: t * t)),
+        Misconception("temperature-under-a-root", twin=changed(math.sqrt)),
+        Misconception("base-two", twins=(changed(lambda t: t * math.log(2)), changed(lambda t: t / math.log(2)))),
+        Misconception("weight-returned", twin=lambda z, target: target),
+        Misconception("weights-returned", twin=lambda z, target: softmax(z, find_temperature(z, target))),
+        Misconception("interval-returned", twin=changed(lambda t: (t, t))),
+        Misconception("temperature-forgotten", twin=lambda z, target: 1.0),
+        Misconception("range-too-narrow", twins=tuple(within(low, high) for low in LOWEST for high in HIGHEST)),
+        Misconception(
+            "search-stops-early",
+            twins=(
+                *(halving(1e-3, 1e3, steps) for steps in (10, 20)),
+                *(halving(1e-6, 1e6, steps) for steps in (20, 30)),
+                halving(0.01, 100.0, 10),
+            ),
+        ),
+        Misconception(
+            "search-goes-the-wrong-way", twins=tuple(changed(lambda t, end=end: end) for end in (*LOWEST, *HIGHEST))
+        ),
+        Misconception(
+            "overflow",
+            twins=tuple(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6)),
+        ),
+    ),
+)
