@@ -287,7 +287,7 @@ def blind_to_queries(q, k, v, mask):
 
 SAID = {
     "reshape": ("5.1", reshaped_in_heads, "failed", "heads-split-by-reshape", ["first few tokens"]),
-    "detached split": ("5.1", lambda x, h: split_by_slices(x, h).detach(), "failed", "gradient-cut-at-heads", []),
+    "detached split": ("5.1", lambda x, h: split_by_slices(x, h).detach(), "failed", "gradient-cut", []),
     "one size": ("5.2", lambda x: x.transpose(1, 2).reshape(2, 4, -1), "error", None, []),
     "shifted mask": ("5.3", lambda n: torch.ones(n, n, dtype=torch.bool).tril(-2), "failed", None, []),
     "only four": ("5.3", lambda n: torch.ones(4, 4, dtype=torch.bool).tril(), "failed", None, ["(4, 4)"]),

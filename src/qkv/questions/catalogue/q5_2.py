@@ -1,0 +1,80 @@
+"""5.2: heads merged."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+from qkv.attention import merge_heads
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.heads import MERGES, Merge
+
+
+def draw_heads(draw: Draw) -> list[Case]:
+    def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+        s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
+        x = draw.normal(s["B"], s["H"], s["n"], s["d_head"], dtype=dtype)
+        return Case(call(x), name, s)
+
+    def turned() -> Case:
+        """Heads as a split leaves them, which `view` cannot merge and `reshape` can, rightly or wrongly."""
+        s = draw.sizes("B", "n", "H", "d_head", low=2, high=7)
+        x = draw.normal(s["B"], s["n"], s["H"], s["d_head"]).transpose(1, 2)
+        return Case(call(x), "heads that a split has made", s)
+
+    return [
+        case("plain"),
+        case("plain"),
+        turned(),
+        case("float64", torch.float64),
+        case("one example", B=1),
+        case("one head", H=1),
+        case("one token", n=1),
+        case("one feature a head", d_head=1),
+    ]
+
+
+def wrong(slug: str, *merges: Merge) -> Misconception:
+    return Misconception(slug, twins=merges)
+
+
+def joined(*order: int) -> Merge:
+    """Put examples, heads, tokens and features in this order, and join the last two axes."""
+    return lambda x: x.permute(order).flatten(-2)
+
+
+# Some orders are ideas of their own, in MERGES or below.
+OTHERS = [o for o in permutations(range(4)) if o not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))]
+
+
+def view_after_transpose(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)
+
+
+QUESTION = Question(
+    id="5.2",
+    points=3,
+    inputs=("x",),
+    outputs=("merged (B, n, d_model)",),
+    draw=draw_heads,
+    reference=merge_heads,
+    gradients=True,
+    misconceptions=(
+        *(wrong(slug, *merges) for slug, merges in MERGES.items() if slug != "heads-averaged"),
+        wrong("heads-averaged", *MERGES["heads-averaged"], lambda x: x.mean(1)),
+        wrong("heads-summed", lambda x: x.sum(1)),
+        wrong("one-head-only", lambda x: x[:, 0], lambda x: x[:, -1]),
+        wrong("axes-not-turned", lambda x: x.flatten(-2)),
+        wrong("too-many-axes-merged", lambda x: x.transpose(1, 2).flatten(1), lambda x: x.transpose(1, 2).flatten()),
+        wrong("other-axes-merged", *(joined(*order) for order in OTHERS)),
+        wrong("heads-below-each-other", lambda x: x.flatten(1, 2)),
+        wrong("axes-turned-only", lambda x: x.transpose(1, 2)),
+        wrong("input-returned", lambda x: x),
+        wrong("features-before-tokens", lambda x: merge_heads(x).mT),
+        wrong("tokens-first", lambda x: merge_heads(x).transpose(0, 1)),
+        wrong("examples-as-tokens", lambda x: merge_heads(x).flatten(0, 1)),
+        wrong("view-after-transpose", view_after_transpose),
+    ),
+)

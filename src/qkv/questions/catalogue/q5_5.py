@@ -1,0 +1,311 @@
+"""5.5: multi-head attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qkv.attention import MultiHeadAttention, causal_mask, merge_heads, split_heads
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, call, load, make
+from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, mixed, out_and_weights
+from qkv.questions.shared.heads import (
+    MERGES,
+    SPLITS,
+    Merge,
+    Split,
+    features_alternating,
+    features_dealt_out,
+    merge_by_reshape,
+    split_by_reshape,
+)
+from qkv.questions.shared.masking import MASKS, Share, draw_mask
+from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
+from qkv.questions.shared.scales import SCALES, Scale, by_root
+from qkv.softmax import masked_softmax
+
+Three = tuple[Tensor, Tensor, Tensor]
+Source = Callable[[Tensor, Tensor | None, Tensor | None], Three]  # of query, key, value: what each layer is given
+Project = Callable[[Any, Tensor, Tensor, Tensor], Three]  # of the module and these: queries, keys, values
+
+# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+
+
+def draw_modules(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        *given: str,
+        over: str | None = None,
+        blind: bool = False,
+        loud: bool = False,
+        dtype: torch.dtype = torch.float32,
+        **fixed: int,
+    ) -> Case:
+        """Draw a module and its inputs; `given` names those that are handed over besides the query."""
+        low = 2 if over is None else 3  # of two keys one would be hidden, and the other have a weight of 1
+        s = draw.sizes("B", "H", "d_head", "n_q", "n_k", low=low, high=7, **fixed)
+        d = s["H"] * s["d_head"]
+        n_k = s["n_k"] if "key" in given else s["n_q"]
+        x: dict[str, Tensor] = {
+            "query": draw.normal(s["B"], s["n_q"], d, dtype=dtype),
+            "key": draw.normal(s["B"], n_k, d, dtype=dtype),
+            "value": draw.normal(s["B"], n_k, d, dtype=dtype),
+        }
+        if over is not None:
+            mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
+            x["mask"] = with_blind_query(mask) if blind else mask
+            if loud:  # what is hidden from every query has scores far above the others, or far below
+                x["key"] = x["key"] * (1 + 99 * ~mask[:, 0, 0, :, None])
+        handed = {name: value for name, value in x.items() if name in given or name == "query"}
+        return Case((make(d, s["H"]), load(draw_layers(draw, d, dtype)), how(draw, handed)), name, {**s, "d_model": d})
+
+    return [
+        case("plain"),
+        case("plain, masked", "mask", over="**qk"),
+        case("cross-attention", "key"),
+        case("cross-attention, masked", "key", "mask", over="**qk"),
+        case("key and value of their own", "key", "value"),
+        case("a value of its own", "value"),
+        case("key, value and mask", "key", "value", "mask", over="**qk"),
+        case("padding", "key", "mask", over="*11k"),
+        case("padding full of large numbers", "key", "mask", over="*11k", loud=True, dtype=torch.float64),
+        case("one mask for all", "key", "mask", over="qk"),
+        case("one mask for each head", "mask", over="1*qk"),
+        case("a query that sees nothing", "key", "mask", over="*1qk", blind=True),
+        case("float64", "key", "mask", dtype=torch.float64, over="qk"),
+        case("one head", "mask", H=1, over="qk"),
+        case("one feature a head", "key", d_head=1),
+        case("one example", "key", "mask", B=1, over="**qk"),
+        case("one query", "key", n_q=1),
+        case("one key", "key", n_k=1),
+        case("as many heads as tokens", "mask", H=4, n_q=4, over="qk"),
+    ]
+
+
+def how(draw: Draw, handed: dict[str, Tensor]) -> Any:
+    """Hand inputs over by name, or by position as far as they follow on each other."""
+    names = list(handed)
+    follow = next((i for i, name in enumerate(names) if ("query", "key", "value", "mask")[i] != name), len(names))
+    by_position = names[: draw.whole(1, follow)]
+    return call(*(handed[n] for n in by_position), **{n: handed[n] for n in names if n not in by_position})
+
+
+def with_blind_query(mask: Tensor) -> Tensor:
+    mask = mask.clone()
+    mask[..., mask.shape[-2] // 2, :] = False
+    return mask
+
+
+def draw_layers(draw: Draw, d_model: int, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Draw four layers that keep unit variance."""
+    layers = {}
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        layers[f"{name}.weight"] = draw.normal(d_model, d_model, dtype=dtype, scale=d_model**-0.5)
+        layers[f"{name}.bias"] = draw.normal(d_model, dtype=dtype, scale=0.5)
+    return layers
+
+
+# ── an answer that goes wrong at some of its steps ────────────────────────────────────────────────
+
+
+def as_given(query: Tensor, key: Tensor | None, value: Tensor | None) -> Three:
+    key = query if key is None else key
+    return query, key, key if value is None else value
+
+
+def projected(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
+    return module.w_q(q), module.w_k(k), module.w_v(v)
+
+
+def all_visible(scores: Tensor) -> Tensor:
+    return torch.ones(scores.shape[-2:], dtype=torch.bool)
+
+
+def module_variant(
+    sources: Source = as_given,
+    project: Project = projected,
+    split: Split = split_heads,
+    merge: Merge = merge_heads,
+    scale: Scale = by_root,
+    product: Product = q_with_k,
+    share: Share = masked_softmax,
+    see: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
+    mix: Mix = mixed,
+    finish: Callable[[Any, Tensor, Tensor], Tensor] = lambda module, merged, query: module.w_o(merged),
+    give: Give = out_and_weights,
+    default: Callable[[Tensor], Tensor] = all_visible,
+) -> Callable[..., Any]:
+    class Variant(nn.Module):
+        def __init__(self, d_model: int, n_heads: int) -> None:
+            super().__init__()
+            self.n_heads = n_heads
+            self.w_q, self.w_k, self.w_v, self.w_o = (Layer(d_model, d_model) for _ in range(4))
+
+        def forward(
+            self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None, mask: Tensor | None = None
+        ) -> Any:
+            q, k, v = (split(t, self.n_heads) for t in project(self, *sources(query, key, value)))
+            scores = product(q, k)
+            scores = scores / scale(scores, q, k)
+            weights = share(scores, default(scores) if mask is None else see(mask, scores))
+            out = finish(self, merge(mix(weights, q, k, v)), query)
+            return give(out, weights, scores)
+
+    return Variant
+
+
+class NoSuperInit(nn.Module):
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        self.w_q = nn.Linear(d_model, d_model)
+
+
+# ── heads ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def in_splits_and_merges(slug: str) -> Misconception:
+    """The mistake to split so, to merge so, or, where it is the same on both sides, to do both."""
+    ways: list[dict[str, Any]] = [{"split": split} for split in SPLITS.get(slug, ())]
+    ways += [{"merge": merge} for merge in MERGES.get(slug, ())]
+    if slug == "features-dealt-out":
+        ways.append({"split": features_dealt_out, "merge": features_alternating})
+    return Misconception(slug, knob_sets=tuple(ways))
+
+
+HEADS = (
+    *map(in_splits_and_merges, dict.fromkeys([*SPLITS, *MERGES])),
+    Misconception("heads-split-and-merged-by-reshape", knobs={"split": split_by_reshape, "merge": merge_by_reshape}),
+    Misconception("heads-not-merged", twin=module_variant(merge=lambda x: x)),
+)
+
+# ── inputs and layers ─────────────────────────────────────────────────────────────────────────────
+
+
+def keys_default_to_values(query: Tensor, key: Tensor | None, value: Tensor | None) -> Three:
+    other = query if value is None else value
+    key = other if key is None else key
+    return query, key, key if value is None else value
+
+
+def query_and_key_swapped(query: Tensor, key: Tensor | None, value: Tensor | None) -> Three:
+    key = query if key is None else key
+    return key, query, query
+
+
+SOURCES = (
+    Misconception("key-and-value-ignored", knobs={"sources": lambda query, key, value: (query, query, query)}),
+    Misconception(
+        "key-ignored", knobs={"sources": lambda query, key, value: (query, query, query if value is None else value)}
+    ),
+    Misconception("value-ignored", knobs={"sources": lambda query, key, value: as_given(query, key, None)}),
+    Misconception(
+        "value-defaults-to-query",
+        knobs={"sources": lambda query, key, value: as_given(query, key, query if value is None else value)},
+    ),
+    Misconception("key-defaults-to-value", knobs={"sources": keys_default_to_values}),
+    Misconception("query-and-key-inputs-swapped", knobs={"sources": query_and_key_swapped}),
+)
+
+
+def by_layers(q: str, k: str, v: str) -> Project:
+    """Project by the layers of these names; by none where the name is empty."""
+
+    def project(module: Any, *inputs: Tensor) -> Any:
+        return tuple(getattr(module, name)(x) if name else x for name, x in zip((q, k, v), inputs, strict=True))
+
+    return project
+
+
+def by_products(product: Callable[[Tensor, nn.Linear], Tensor]) -> Project:
+    """Project by this of an input and each layer."""
+    return lambda module, q, k, v: (product(q, module.w_q), product(k, module.w_k), product(v, module.w_v))
+
+
+def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
+    return module.w_q(q), module.w_v(v), module.w_k(k)
+
+
+def through(slug: str, *projects: Project) -> Misconception:
+    """The mistake to project in this way, or in one of these."""
+    return Misconception(slug, knob_sets=tuple({"project": project} for project in projects))
+
+
+LAYERS = (
+    through(
+        "projections-swapped",
+        by_layers("w_k", "w_q", "w_v"),
+        by_layers("w_q", "w_v", "w_k"),
+        by_layers("w_v", "w_k", "w_q"),
+    ),
+    through(
+        "not-projected",
+        by_layers("", "", ""),
+        by_layers("w_q", "w_k", ""),
+        by_layers("w_q", "", "w_v"),
+        by_layers("", "w_k", "w_v"),
+    ),
+    through(
+        "one-layer-for-two",
+        by_layers("w_q", "w_q", "w_v"),
+        by_layers("w_k", "w_k", "w_v"),
+        by_layers("w_q", "w_v", "w_v"),
+    ),
+    through("keys-and-values-swapped", keys_for_values),
+    through("queries-and-values-exchanged", lambda module, q, k, v: projected(module, q, k, v)[::-1]),
+    through("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
+    through("bias-forgotten", by_products(lambda x, layer: x @ layer.weight.mT)),
+    Misconception("output-not-projected", knobs={"finish": lambda module, merged, query: merged}),
+    Misconception(
+        "output-projected-twice", knobs={"finish": lambda module, merged, query: module.w_o(module.w_o(merged))}
+    ),
+    Misconception("input-added", knobs={"finish": lambda module, merged, query: module.w_o(merged) + query}),
+    Misconception("no-super-init", twin=NoSuperInit),
+)
+
+# ── attention in each head ────────────────────────────────────────────────────────────────────────
+
+# What often comes together with another mistake. All pairs of all ideas would take seconds.
+OFTEN = (
+    *("no-scale", "scaled-by-d-k", "keys-not-transposed"),
+    *("mask-inverted", "mask-ignored", "nan-on-a-blind-row", "softmax-over-queries"),
+)
+# With heads on axis 1 these are other ideas: the number of heads, and the softmax over heads.
+OTHERWISE_HERE = (
+    *("scaled-by-first-axis", "axis-counted-from-the-front", "root-rounded", "scaled-by-a-leading-axis"),
+    *("axes-swapped-from-the-front", "axes-of-a-batch-alone", "softmax-axis-from-the-front"),
+)
+
+ATTENTION = tuple(
+    replace(idea, alone=idea.slug not in OFTEN)
+    for idea in (*SCALES, *PRODUCTS, *MASKS, *MIXES, *RETURNS)
+    if idea.slug not in OTHERWISE_HERE and idea.twin is None
+)
+
+QUESTION = Question(
+    id="5.5",
+    points=6,
+    inputs=("query", "key", "value", "mask"),
+    outputs=("out (B, n_q, d_model)", "weights (B, H, n_q, n_k)"),
+    draw=draw_modules,
+    reference=MultiHeadAttention,
+    variant=module_variant,
+    gradients=True,
+    row_sums={"weights": 1.0},
+    quotes={"d_k": lambda seen: seen["d_head"], "first_row_sum": first_row_sum},
+    misconceptions=(
+        *HEADS,
+        *LAYERS,
+        Misconception("scaled-by-model-width", knobs={"scale": lambda s, q, k: math.sqrt(q.shape[-1] * q.shape[1])}),
+        Misconception("scaled-by-number-of-heads", knobs={"scale": lambda s, q, k: math.sqrt(q.shape[1])}),
+        *ATTENTION,
+        Misconception("causal-though-not-asked", knobs={"default": lambda scores: causal_mask(*scores.shape[-2:])}),
+        *SOURCES,
+        Misconception(
+            "weights-averaged-over-heads", knobs={"give": lambda out, weights, scores: (out, weights.mean(1))}
+        ),
+        Misconception("weights-of-one-head", knobs={"give": lambda out, weights, scores: (out, weights[:, 0])}),
+    ),
+)
