@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call_many
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, call_many
 from qkv.softmax import sample_token, softmax
 
 MANY, SOME, FEW = 1500, 300, 50  # draws from one set of logits
@@ -32,6 +32,11 @@ def draw_logits(draw: Draw) -> list[Case]:
     def case(name: str, times: int, z: Tensor, temperature: float) -> Case:
         return Case(call_many(times, z, temperature, draw.seeded()), name, {"vocab": len(z)})
 
+    def one_candidate(temperature: float) -> Case:
+        """Draw once, in place of many times: there it is seen whether an id comes in a tensor with an axis."""
+        z = torch.tensor([draw.uniform(0.5, 1.5)])
+        return Case(call(z, temperature, draw.seeded()), "one candidate", {"vocab": 1})
+
     certain = logits(draw.whole(4, 8))
     certain[certain.argmax()] += 100
     near = logits(draw.whole(5, 8))
@@ -46,6 +51,8 @@ def draw_logits(draw: Draw) -> list[Case]:
         case("temperature 0", FEW, logits(draw.whole(5, 8)) - 20, 0.0),
         case("temperature 0", FEW, logits(draw.whole(5, 8)) + 20, 0),
         case("temperature 0, the two largest logits nearly equal", SOME, near, 0.0),
+        one_candidate(draw.uniform(0.5, 0.9)),
+        one_candidate(0.0),
     ]
 
 
@@ -161,7 +168,19 @@ def even(logits: Tensor, temperature: float = 0.0) -> Tensor:
 def top(n: int) -> Shares:
     def shares(logits: Tensor, temperature: float) -> Tensor:
         p = right_shares(logits, temperature)
-        return p * (p >= p.topk(n).values[-1])
+        return p * (p >= p.topk(min(n, len(p))).values[-1])
+
+    return shares
+
+
+def never(i: int) -> Shares:
+    """Leave an id out, where there are others."""
+
+    def shares(logits: Tensor, temperature: float) -> Tensor:
+        p = right_shares(logits, temperature)
+        if len(p) > 1:
+            p[i] = 0.0
+        return p
 
     return shares
 
@@ -201,8 +220,8 @@ SHARES = (
     shared("shares-squared", lambda z, t: right_shares(z, t) ** 2),
     shared("overflow", powers_as_they_are),
     shared("tail-cut-off", top(2), top(3)),
-    shared("last-id-never-drawn", lambda z, t: right_shares(z, t) * (torch.arange(len(z)) < len(z) - 1)),
-    shared("first-id-never-drawn", lambda z, t: right_shares(z, t) * (torch.arange(len(z)) > 0)),
+    shared("last-id-never-drawn", never(-1)),
+    shared("first-id-never-drawn", never(0)),
     shared(
         "rank-for-id",
         lambda z, t: right_shares(z, t).sort(descending=True).values,
