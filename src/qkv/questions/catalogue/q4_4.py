@@ -145,7 +145,9 @@ QUESTION = Question(
             "only-the-runner-up",
             twin=lambda z, target: float(gaps_below(z)[0]) / math.log(target / (1 - target)) if target != 0.5 else 1e6,
         ),
-        Misconception("all-gaps-alike", twins=tuple(map(if_all_gaps_were, (torch.mean, torch.min, torch.max)))),
+        Misconception(
+            "all-gaps-alike", twins=tuple(if_all_gaps_were(one) for one in (torch.mean, torch.min, torch.max))
+        ),
         Misconception("rest-for-target", twin=for_the_rest),
         Misconception("lead-for-weight", twin=meeting(lead_over_second)),
         Misconception("ratio-for-weight", twin=lambda z, target: float(gaps_below(z)[0]) / -math.log(target)),
@@ -169,9 +171,7 @@ QUESTION = Question(
                 halving(0.01, 100.0, 10),
             ),
         ),
-        Misconception(
-            "search-goes-the-wrong-way", twins=tuple(changed(lambda t, end=end: end) for end in (*LOWEST, *HIGHEST))
-        ),
+        Misconception("search-goes-the-wrong-way", twins=tuple(within(end, end) for end in (*LOWEST, *HIGHEST))),
         Misconception(
             "overflow",
             twins=tuple(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6)),
