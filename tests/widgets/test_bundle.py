@@ -82,7 +82,7 @@ def test_built_files_carry_no_surprise(file: Path):
 
 def test_the_licences_of_what_is_built_in_are_there():
     licences = (ROOT / WIDGETS / "static" / "LICENSES.txt").read_text(encoding="utf-8")
-    assert {"lit-html", "d3-scale", "d3-shape"} <= set(licences.splitlines())
+    assert "lit-html" in licences.splitlines()
 
 
 def test_the_site_gets_one_script_and_one_style(tmp_path: Path):

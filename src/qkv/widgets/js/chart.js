@@ -1,8 +1,7 @@
 /* Plots of any width without measuring: positions are percentages of the drawing area, text and strokes keep their size.
  *
- * Scales are d3's with ranges in [0, 100] (y: [100, 0]); marks take their results through `pct`. */
+ * Scales (scales.js) lead to [0, 100] (y: [100, 0]); marks take their results through `pct`. */
 
-import { line } from "d3-shape";
 import { html, svg } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 
@@ -25,7 +24,8 @@ const stretched = (kind, outline) => svg`<svg viewBox="0 0 100 100" preserveAspe
   <path class=${kind} d=${outline} />
 </svg>`;
 
-const drawn = line().digits(1); // a tenth of a percent: long paths cost time in every step
+const tenth = (position) => Math.round(position * 10) / 10; // of a percent: long paths cost time in every step
+const drawn = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${tenth(x)},${tenth(y)}`).join("");
 const outlines = new WeakMap();
 
 /** Points that a widget remembers are made a path once. */

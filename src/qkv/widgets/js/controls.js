@@ -38,7 +38,7 @@ export const stepSlider = ({ label, value, values, text = num(value), ends, onIn
 
 /** A slider whose steps multiply, over numbers of two digits; it stands at the nearest one to a value set elsewhere. */
 export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) => {
-  const values = twoDigits(`${min} ${max}`);
+  const values = twoDigits(min, max);
   const far = (entry) => Math.abs(Math.log(entry / value));
   const nearest = values.reduce((best, entry) => (far(entry) < far(best) ? entry : best));
   return range({
@@ -54,8 +54,7 @@ export const logSlider = ({ label, value, min, max, text = num(value), ends, onI
 };
 
 /** Numbers of two digits from `min` to `max`, about 200 and about evenly apart on a logarithmic scale. */
-const twoDigits = remember((ends) => {
-  const [min, max] = ends.split(" ").map(Number);
+const twoDigits = remember((min, max) => {
   const evenly = Array.from({ length: 201 }, (_, i) => min * (max / min) ** (i / 200));
   return [...new Set(evenly.map((value) => Number(value.toPrecision(2))))];
 });

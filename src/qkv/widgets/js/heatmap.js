@@ -8,13 +8,13 @@ import { ref } from "lit-html/directives/ref.js";
 
 const SHADES = 100; // on either side of 0
 
-/** A picture of `rows(0)` … `rows(height − 1)`, lists of `width` numbers from −most to most; `key` names what they are.
+/** A picture of `rows(0)` … `rows(height − 1)`, lists of `width` numbers from −most to most; `key` is the same while they are.
  *
  * It is painted again when `key` changes, or `repainted`, which `whenColoursChange` counts up. */
 export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }) => html`<div class="qkv-heatmap">
   ${stillOf({ rows, width, height, most })}
   <canvas role="img" aria-label=${label} width=${width} height=${height}
-    ${ref(painter({ rows, most, wanted: `${key} ${repainted}`, repainted }))}></canvas>
+    ${ref(painter({ rows, most, key, repainted }))}></canvas>
 </div>`;
 
 /** In a browser the still picture stays as it is, if there is one. */
@@ -39,14 +39,17 @@ export function whenColoursChange(callBack) {
   };
 }
 
+const painted = new WeakMap();
+
 /** lit hands the canvas over before it is in the page, so the painting waits a moment. */
-const painter =
-  ({ wanted, ...picture }) =>
-  (canvas) => {
-    if (!canvas || canvas.dataset.painted === wanted) return;
-    canvas.dataset.painted = wanted;
-    queueMicrotask(() => canvas.isConnected && paint(canvas, picture));
-  };
+const painter = (picture) => (canvas) => {
+  if (!canvas) return;
+  const { key, repainted } = painted.get(canvas) ?? {};
+  if (key === picture.key && repainted === picture.repainted) return;
+  painted.set(canvas, picture);
+  canvas.dataset.painted = "";
+  queueMicrotask(() => canvas.isConnected && paint(canvas, picture));
+};
 
 function paint(canvas, { rows, most, repainted }) {
   const shades = shadesOf(canvas, repainted);

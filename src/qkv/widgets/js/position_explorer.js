@@ -1,4 +1,3 @@
-import { scaleLinear } from "d3-scale";
 import { live } from "lit-html/directives/live.js";
 import {
   choices,
@@ -23,6 +22,7 @@ import {
 } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
 import { alibiBias, dot, normals, placedScores, sinusoidalEncoding } from "./maths.js";
+import { linear, roundNumbers, widened } from "./scales.js";
 
 const LAST = 127;
 const SMALLEST_BASE = 10;
@@ -67,16 +67,14 @@ const LOOKS = 24;
 /** Features of `it` and of `cat`; a larger d adds features to the same two words. */
 const WORDS = [normals(128, 6), normals(128, 7)].map((features) => [...features]);
 
-const worlds = remember((setting) => {
-  const { scheme, d, base, head, words } = JSON.parse(setting);
+const worlds = remember((scheme, d, words, base, head) => {
   const pair = words ? WORDS.map((features) => features.slice(0, d)) : null;
   const placed = placedScores({ scheme, d, base, head, words: pair });
-  return { ...placed, pair, setting, reach: reach(scheme, words, placed.score) };
+  return { ...placed, pair, setting: { scheme, d, words, base, head }, reach: reach(scheme, words, placed.score) };
 }, LOOKS);
 
 function world({ scheme, d, base, head, words }) {
-  const used = scheme === "alibi" ? { base: 10_000, head } : { base, head: 1 };
-  return worlds(JSON.stringify({ scheme, d, words, ...used }));
+  return scheme === "alibi" ? worlds(scheme, d, words, 10_000, head) : worlds(scheme, d, words, base, 1);
 }
 
 /** Lowest and highest score of the curves, from a sample of places: the same wherever the handles are. */
@@ -99,26 +97,24 @@ const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 /** The score here, the scores along the text at this distance, and both curves. */
 function current(state) {
   const { query, key } = state;
-  const { score, setting } = world(state);
+  const here = world(state);
   return {
     distance: query - key,
-    now: score(query, key),
-    overDistance: overDistance(JSON.stringify([setting, query])),
-    ...alongTheText(JSON.stringify([setting, query - key])),
+    now: here.score(query, key),
+    overDistance: overDistance(here, query),
+    ...alongTheText(here, query - key),
   };
 }
 
-const overDistance = remember((wanted) => {
-  const [setting, query] = JSON.parse(wanted);
-  const [{ score }, height] = [worlds(setting), axisOf(setting)];
-  return DISTANCES.map((apart) => [distanceAxis(apart), height(score(query, query - apart))]);
+const overDistance = remember((world, query) => {
+  const { height } = axisOf(world);
+  return DISTANCES.map((apart) => [distanceAxis(apart), height(world.score(query, query - apart))]);
 }, LOOKS);
 
-const alongTheText = remember((wanted) => {
-  const [setting, distance] = JSON.parse(wanted);
-  const [{ score }, height] = [worlds(setting), axisOf(setting)];
+const alongTheText = remember((world, distance) => {
+  const { height } = axisOf(world);
   const places = range(Math.max(0, distance), Math.min(LAST, LAST + distance));
-  const scores = places.map((t) => score(t, t - distance));
+  const scores = places.map((t) => world.score(t, t - distance));
   const [low, high] = extent(scores);
   return { along: places.map((t, i) => [placeAxis(t), height(scores[i])]), low, high };
 }, LOOKS);
@@ -201,7 +197,7 @@ function mapPanel(state, set) {
     <figcaption><span class="qkv-label">${title}</span></figcaption>
     ${handle(state, set, "query")}
     <div class="qkv-pos-map-area">
-      ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state).setting, repainted: `${state.scheme} ${state.repainted}` })}
+      ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state), repainted: `${state.scheme} ${state.repainted}` })}
       ${mark("query", state.query)} ${mark("key", state.key)}
       ${state.together && !scores ? kept(state) : nothing}
     </div>
@@ -240,27 +236,25 @@ function pictured(state) {
 
 /* ---- the two curves */
 
-const distanceAxis = scaleLinear([-LAST, LAST], [0, 100]);
-const placeAxis = scaleLinear([0, LAST], [0, 100]);
+const distanceAxis = linear([-LAST, LAST], [0, 100]);
+const placeAxis = linear([0, LAST], [0, 100]);
 const TICKS = 3; // about
-const axisOf = remember((setting) => {
-  const state = JSON.parse(setting);
-  const axis = scaleLinear(limits(state), [100, 0]);
-  return state.scheme === "alibi" ? axis : axis.nice(TICKS);
+const axisOf = remember(({ setting }) => {
+  const span = setting.scheme === "alibi" ? limits(setting) : widened(limits(setting), TICKS);
+  return { height: linear(span, [100, 0]), ticks: roundNumbers(span, TICKS) };
 }, LOOKS);
 
 /** Only the outer lines and 0 are named: every text costs time in a step. */
-const scoreAxis = (scale) => {
-  const ticks = scale.ticks(TICKS);
+const scoreAxis = ({ height: scale, ticks }) => {
   const named = ticks.filter((tick, i) => tick === 0 || i === 0 || i === ticks.length - 1);
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
 };
 
 function distancePanel(state) {
   const { distance, now, overDistance } = current(state);
-  const height = axisOf(world(state).setting);
+  const axis = axisOf(world(state));
   const marks = [
-    scoreAxis(height),
+    scoreAxis(axis),
     xAxis({
       scale: distanceAxis,
       ticks: [-100, -50, 0, 50, 100],
@@ -269,7 +263,7 @@ function distancePanel(state) {
     }),
     rule({ x1: distanceAxis(0), x2: distanceAxis(0), kind: "qkv-here" }),
     curve({ points: overDistance }),
-    dotMark({ x: distanceAxis(distance), y: height(now) }),
+    dotMark({ x: distanceAxis(distance), y: axis.height(now) }),
   ];
   return panel({
     title: html`${nameOfScore(state)} over distance`,
@@ -280,12 +274,12 @@ function distancePanel(state) {
 
 function placePanel(state) {
   const { along, low, high, now } = current(state);
-  const height = axisOf(world(state).setting);
+  const axis = axisOf(world(state));
   const marks = [
-    scoreAxis(height),
+    scoreAxis(axis),
     xAxis({ scale: placeAxis, ticks: [0, 32, 64, 96, 127], title: "place of the query" }),
     curve({ points: along }),
-    dotMark({ x: placeAxis(state.query), y: height(now) }),
+    dotMark({ x: placeAxis(state.query), y: axis.height(now) }),
   ];
   return panel({
     title: "the same pair, elsewhere in the text",

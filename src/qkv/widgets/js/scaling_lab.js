@@ -1,4 +1,3 @@
-import { scaleLinear, scaleLog } from "d3-scale";
 import {
   barMarks,
   button,
@@ -21,14 +20,15 @@ import {
   yAxis,
 } from "./base.js";
 import { histogram, scalingExperiment } from "./maths.js";
+import { linear, logarithmic } from "./scales.js";
 
 const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
 const DK_IN_PLOT = svg`<tspan font-style="italic">d<tspan class="qkv-sub" dy="0.3em">k</tspan></tspan>`;
 
-const score = scaleLinear([-150, 150], [0, 100]);
-const size = scaleLog([1, 1024], [0, 100]);
-const share = scaleLinear([0, 1], [100, 0]);
+const score = linear([-150, 150], [0, 100]);
+const size = logarithmic([1, 1024], [0, 100]);
+const share = linear([0, 1], [100, 0]);
 
 /** The three numbers that say what the softmax made of the scores: means over all queries. */
 const METRICS = [
@@ -66,10 +66,10 @@ const tableRow = ({ d_k, plain, scaled }) => [
   ...["std", ...METRICS.map(({ key }) => key)].map((key) => `${num(plain[key])} → ${num(scaled[key])}`),
 ];
 
-const outlines = remember((setting) => {
-  const state = JSON.parse(setting);
-  return outline(current(state).scores, expectedStd(state) / 4);
-}, 2 * D_KS.length);
+const outlines = remember(
+  (seed, d_k, scaled) => outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
+  2 * D_KS.length,
+);
 
 const expectedStd = ({ d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
 const current = ({ seed, d_k, scaled }) => sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
@@ -95,7 +95,7 @@ function scoresPanel(state) {
   const expected = expectedStd(state);
   const marks = [
     xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
-    curve({ points: outlines(JSON.stringify({ seed, d_k, scaled })), kind: "qkv-scores" }),
+    curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const source = scaled ? "" : html`√${d_k} = `;
@@ -137,7 +137,7 @@ function weightsPanel(state) {
 
 /** A metric against d_k, both ways: the same wherever the slider stands. */
 function curvesOf({ key, top }, levels) {
-  const height = scaleLinear([0, top], [100, 0]);
+  const height = linear([0, top], [100, 0]);
   const points = (way) => levels.map((level) => [size(level.d_k), height(level[way][key])]);
   return { height, plain: points("plain"), scaled: points("scaled") };
 }

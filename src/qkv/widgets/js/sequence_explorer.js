@@ -213,9 +213,15 @@ export default widget("SequenceExplorer", {
   },
 });
 
+/** The object's matrix, and what its rows are called. */
+const matrices = remember((kind, sentence, embedded, tenths, molecule, patch) =>
+  KINDS[kind].from({ sentence, embedded, tenths, molecule, patch }),
+);
+
 /** The object's matrix, and the row that is looked at. */
 function look(state) {
-  const { rows, names } = KINDS[state.kind].from(state);
+  const { kind, sentence, embedded, tenths, molecule, patch } = state;
+  const { rows, names } = matrices(kind, sentence, embedded, tenths, molecule, patch);
   return { rows, names, row: Math.min(state.row, rows.length - 1) };
 }
 
@@ -229,7 +235,7 @@ function asMatrix(state, { rows, row }, set) {
     rows: (i) => rows[i],
     width: d,
     height: n,
-    key: matrixOf(state),
+    key: rows,
     repainted: state.repainted,
   });
   return html`<div class="qkv-x">
@@ -241,9 +247,6 @@ function asMatrix(state, { rows, row }, set) {
     <p class="qkv-note">columns: ${KINDS[state.kind].columns(state)}</p>
   </div>`;
 }
-
-const matrixOf = ({ kind, sentence, embedded, tenths, molecule, patch }) =>
-  JSON.stringify([kind, sentence, embedded, tenths, molecule, patch]);
 
 function walker(state, { rows, names, row }, set) {
   const { unit } = KINDS[state.kind];

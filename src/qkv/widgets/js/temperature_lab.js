@@ -1,4 +1,3 @@
-import { scaleLinear, scaleLog } from "d3-scale";
 import {
   button,
   curve,
@@ -21,6 +20,7 @@ import {
   yAxis,
 } from "./base.js";
 import { temperedRow } from "./maths.js";
+import { linear, logarithmic } from "./scales.js";
 
 const D_KS = powersOfTwo(6);
 const DK = html`<var>d<sub>k</sub></var>`;
@@ -28,7 +28,7 @@ const DK = html`<var>d<sub>k</sub></var>`;
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
 const CURVE = Array.from({ length: 93 }, (_, i) => 0.05 * 200 ** (i / 92));
 
-const warmth = scaleLog([0.05, 10], [0, 100]);
+const warmth = logarithmic([0.05, 10], [0, 100]);
 
 export default widget("TemperatureLab", {
   own: { first: null },
@@ -45,14 +45,13 @@ export default widget("TemperatureLab", {
 
 const share = (weight) => num(weight, { places: 3 });
 
-const tempered = remember((key) => temperedRow(JSON.parse(key)));
-const measured = ({ scores, d_k, temperature }) => tempered(JSON.stringify({ scores, d_k, temperature }));
+const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }));
+const measured = ({ scores, d_k, temperature }) => tempered(scores, d_k, temperature);
 
 /** The entropy's curve: the same at every temperature. */
-const spreads = remember((key) => {
-  const { scores, d_k } = JSON.parse(key);
-  return CURVE.map((t) => [warmth(t), temperedRow({ scores, d_k, temperature: t }).spread]);
-});
+const spreads = remember((scores, d_k) =>
+  CURVE.map((t) => [warmth(t), temperedRow({ scores, d_k, temperature: t }).spread]),
+);
 
 function controls({ scores, temperature, d_k, first }, set) {
   const nearest = TEMPERATURES.reduce((best, t) =>
@@ -140,10 +139,10 @@ function side(state) {
 
 function entropyPanel(state, spread) {
   const most = Math.log(state.scores.length);
-  const height = scaleLinear([0, most], [100, 0]);
+  const height = linear([0, most], [100, 0]);
   const root = Math.sqrt(state.d_k);
   const { scores, d_k } = state;
-  const points = spreads(JSON.stringify({ scores, d_k })).map(([x, entropy]) => [x, height(entropy)]);
+  const points = spreads(scores, d_k).map(([x, entropy]) => [x, height(entropy)]);
   const marks = [
     yAxis({ scale: height, ticks: [0, most], format: (tick) => (tick ? num(tick, { places: 2 }) : "0") }),
     xAxis({ scale: warmth, ticks: [0.1, 1, 10], title: "temperature, T" }),
