@@ -1,7 +1,8 @@
 """Pack what Python in the page is made of: `python -m page.pack FOLDER`.
 
 Pyodide's core, the standard library without what no answer uses, the page's torch and the checking code, as files
-that `page/runtime/worker.js` loads from beside itself; the script of the page, its style, and the notebooks.
+that `page/runtime/worker.js` loads from beside itself; and the notebooks. The page's own script, its style and its
+editor are bundled by `tools/bundle.mjs`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,11 @@ import re
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "page"
 PYODIDE = ROOT / "node_modules" / "pyodide"
-SIGN = "qkv-cell-"  # the class of a cell that the page knows, before what it is
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
 # What the checks and answers never import: networks, archives, mail, documentation, tests, processes.
@@ -30,29 +28,11 @@ LEFT_OUT = re.compile(
     r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"
     r"|sched)\.py$"
 )
+ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
 COURSE = ("*.py", "*.css", "questions/**/*.py", "questions/**/*.toml")
 NOT_PRACTICE = {"figures.py", "release.py", "cli.py", "examples.py", "book.mplstyle"}
 
 
-# ── which cell is what ────────────────────────────────────────────────────────────────────────────
-def kinds(cells: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
-    """The place of each code cell that the page knows, what it is, and the question that it belongs to."""
-    question = ""
-    for place, cell in enumerate(cells):
-        name = str(cell.get("id", ""))
-        if found := re.fullmatch(r"(?:question|try|check)-(\d+)-(\d+)", name):
-            question = f"{found[1]}-{found[2]}"
-        if cell["cell_type"] != "code":
-            continue
-        if name == "imports":
-            yield place, "imports", ""
-        elif cell["metadata"].get("nbgrader", {}).get("solution"):
-            yield place, "answer", question
-        elif name.startswith(("try-", "check-")):
-            yield place, name.partition("-")[0], question
-
-
-# ── what the browser loads ────────────────────────────────────────────────────────────────────────
 def zipped(target: Path, files: dict[str, bytes]) -> None:
     """An archive whose bytes depend on these files alone."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -78,11 +58,10 @@ def course() -> dict[str, bytes]:
 
 
 def pack(folder: Path) -> None:
-    """Write the page's script and style into a folder, and what Python needs into `python/` below it."""
+    """Write what Python needs into `python/` below a folder."""
     target = folder / "python"
-    (target / "notebooks").mkdir(parents=True, exist_ok=True)
-    for name in ("page.js", "page.css"):
-        shutil.copyfile(PAGE / "runtime" / name, folder / f"python-{name}")
+    shutil.rmtree(target / "notebooks", ignore_errors=True)
+    (target / "notebooks").mkdir(parents=True)
     for name in CORE:
         shutil.copyfile(PYODIDE / name, target / name)
     for name in ("worker.js", "kernels.js"):
@@ -91,6 +70,8 @@ def pack(folder: Path) -> None:
     zipped(target / "course.zip", course())
     for notebook in (ROOT / "exercises").glob("*.ipynb"):
         shutil.copyfile(notebook, target / "notebooks" / notebook.name)
+    about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
+    (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
     sizes = {name: (target / name).stat().st_size for name in HEAVY}
     (target / "sizes.json").write_text(json.dumps(sizes | {"lock": lock}), encoding="utf-8")

@@ -44,7 +44,7 @@ class Book:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for name in ("book", "tools", "src"):
+        for name in ("book", "page", "tools", "src"):
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, root / name, ignore=ignored)
         for name in ("_config.yml", "package.json", "package-lock.json"):

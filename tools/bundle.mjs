@@ -2,7 +2,8 @@
 //
 //   node tools/bundle.mjs              builds them
 //   node tools/bundle.mjs --check      says which built file is stale, and exits 1 if one is
-//   node tools/bundle.mjs --site DIR   builds instead, for the site, all widgets and their host as DIR/qkv-site.js and .css
+//   node tools/bundle.mjs --site DIR   builds instead, for the site, all widgets and their host as DIR/qkv-site.js and .css,
+//                                      and what answers exercises on the page: DIR/python-page.js, .css and its editor
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, parse, relative } from "node:path";
@@ -86,10 +87,14 @@ async function siteFiles() {
     `host([${NAMES}]);`,
   ].join("\n");
   const script = await bundle(entry, "js", "iife");
+  const editor = await bundle('export * from "./page/runtime/editor.js";', "js", "esm");
   return new Map([
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
-    ["qkv-site-licenses.txt", licences(script.inputs)],
+    ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs])],
+    ["python-page.js", (await bundle('import "./page/runtime/page.js";', "js", "iife")).text],
+    ["python-page.css", (await bundle('@import "./page/runtime/page.css";', "css")).text],
+    ["python/editor.js", editor.text],
   ]);
 }
 
@@ -102,8 +107,11 @@ function leftOver() {
 }
 
 function write(files, folder) {
-  mkdirSync(folder, { recursive: true });
-  for (const [file, text] of files) if (textOf(join(folder, file)) !== text) writeFileSync(join(folder, file), text);
+  for (const [file, text] of files) {
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    if (textOf(path) !== text) writeFileSync(path, text);
+  }
 }
 
 function check(files) {

@@ -41,7 +41,18 @@ ASSETS = BUILD / "assets"
 CACHE = BUILD / ".jupyter_cache"
 # What an output of a notebook can depend on besides the notebook, and what a page can depend on besides its source.
 PACKAGE = (".py", ".css", ".mplstyle", ".js")
-SOURCES = ("_config.yml", "_toc.yml", "package-lock.json", "book", "chapters", "exercises", "solutions", "src", "tools")
+SOURCES = (
+    "_config.yml",
+    "_toc.yml",
+    "package-lock.json",
+    "book",
+    "chapters",
+    "exercises",
+    "page",
+    "solutions",
+    "src",
+    "tools",
+)
 SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 
 

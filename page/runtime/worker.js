@@ -1,5 +1,5 @@
 // Python in a worker: Pyodide, the page's torch, and the course's own checking code. It is asked by messages:
-// {id, cells, question, name} or {id, cells}; it answers {id, …} in JSON, after {progress} and {ready}.
+// {id, cells, question, name} or {id, cells}; it answers {id, …, memory}, after {progress} and {ready}.
 
 import { kernels } from "./kernels.js";
 import { loadPyodide } from "./pyodide.mjs";
@@ -37,17 +37,18 @@ async function boot() {
   python.unpackArchive(await course, "zip", { extractDir: "/lib/course" });
   python.runPython("import sys; sys.path.insert(0, '/lib/course')");
   python.pyimport("torch.kernels").JS = kernels;
-  return python.pyimport("notebook");
+  return { notebook: python.pyimport("notebook"), memory: () => python._module.HEAP8.length };
 }
 
-const notebook = boot();
-notebook.then(
+const booted = boot();
+booted.then(
   () => self.postMessage({ ready: true }),
   (problem) => self.postMessage({ failed: String(problem) }),
 );
 
 self.onmessage = async ({ data }) => {
   const { id, ...asked } = data;
-  const answer = (await notebook).answer(JSON.stringify(asked));
-  self.postMessage({ id, ...JSON.parse(answer) });
+  const { notebook, memory } = await booted;
+  const answer = JSON.parse(notebook.answer(JSON.stringify(asked)));
+  self.postMessage({ id, ...answer, memory: memory() });
 };

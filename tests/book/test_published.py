@@ -39,6 +39,18 @@ def test_the_worker_knows_every_file_of_one_build(site: Path):
     assert worker(site).splitlines()[0] != before, "browsers would keep the old build for ever"
 
 
+def test_python_is_kept_when_it_is_first_used_and_until_it_changes(site: Path):
+    def constants() -> list[str]:
+        return worker(site).splitlines()[:3]
+
+    plain = constants()
+    (site / "_static" / "python").mkdir()
+    (site / "_static" / "python" / "course.zip").write_text("large", encoding="utf-8")
+    version, python, files = constants()
+    assert (version, files) == (plain[0], plain[2]), "fetched at the first visit"
+    assert python != plain[1]
+
+
 def test_only_a_site_with_an_address_has_a_worker(site: Path):
     finish(app(site, ADDRESS), None)
     assert (site / "sw.js").exists()

@@ -1,11 +1,11 @@
 """The course's own Sphinx extension: what a page carries, how formulas and widgets arrive on it.
 
 `maths` renders formulas while the site is built and colours Q, K and V in them; `widgets` draws the widgets and slims
-their state; `predictions` covers what answers a prediction; `prose` marks the parts of a chapter
-that have a look of their own; `links` leads citations and terms to their entries; `course_map` draws the maps of the
-course; `search` writes what can be found; `navigation` says where else a page leads; `pages` decides which files a page
-loads; `published` adds what needs the site's address; `assets` brings KaTeX's style and fonts, and rebuilds what an
-edit elsewhere made stale.
+their state; `predictions` covers what answers a prediction; `page_python` draws what exercises are answered with on
+their page; `prose` marks the parts of a chapter that have a look of their own; `links` leads citations and terms to
+their entries; `course_map` draws the maps of the course; `search` writes what can be found; `navigation` says where
+else a page leads; `pages` decides which files a page loads; `published` adds what needs the site's address; `assets`
+brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
 """
 
 from __future__ import annotations
@@ -14,11 +14,37 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import assets, course_map, links, maths, navigation, pages, predictions, prose, published, search, widgets
+from . import (
+    assets,
+    course_map,
+    links,
+    maths,
+    navigation,
+    page_python,
+    pages,
+    predictions,
+    prose,
+    published,
+    search,
+    widgets,
+)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the parts; Sphinx calls this."""
-    for part in (assets, maths, widgets, predictions, prose, links, course_map, search, navigation, pages, published):
+    for part in (
+        assets,
+        maths,
+        widgets,
+        predictions,
+        prose,
+        links,
+        course_map,
+        page_python,
+        search,
+        navigation,
+        pages,
+        published,
+    ):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from . import navigation, widgets
+from .page_python import drawn
 from .published import site_of
 
 # What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
@@ -22,6 +23,8 @@ NEEDS = {
     "page.js": "",
     "progress.js": "",
     "predictions.js": "qkv-prediction-",
+    "python-page.js": drawn.SIGN,
+    "python-page.css": drawn.SIGN,
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     "qkv-site.js": widgets.VIEW,
@@ -117,7 +120,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     first = app.builder.templates.render("first.html", {"first": app.config.root_doc, "about": TAGLINE, **site_of(app)})
     (site / "index.html").write_text(first, encoding="utf-8")
     for file in (site / "_static").rglob("*"):
-        shared = file.parent.name == "fonts" or file.relative_to(site / "_static").as_posix() in SHARED
+        name = file.relative_to(site / "_static")
+        shared = file.parent.name == "fonts" or name.as_posix() in SHARED or name.parts[0] == "python"
         if file.is_file() and not shared:
             file.unlink()
     for root in (site, site / "_sources"):

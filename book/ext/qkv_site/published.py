@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
 
+PYTHON = "_static/python"
 WORKER = Path(__file__).with_name("sw.js")
 UNLISTED = ("solutions/", "search", "404")
 # What a browser is not sent, or must ask for anew each time.
@@ -44,18 +45,27 @@ def sitemap(app: Sphinx) -> str:
     )
 
 
-def kept(site: Path) -> list[Path]:
-    """The files of which the service worker keeps a copy."""
+def files_of(site: Path) -> list[Path]:
+    """The files that a reader may be sent."""
     files = (file for file in site.rglob("*") if file.is_file() and file.name not in UNKEPT)
     return sorted(file for file in files if file.relative_to(site).parts[0] != "reports")
 
 
+def version(files: list[Path]) -> str:
+    """A name for the contents of files."""
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()[:16]
+
+
 def worker(site: Path) -> str:
-    """The service worker, which knows every file of this build and nothing of another."""
-    files = kept(site)
-    version = hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()[:16]
+    """The service worker, which knows every file of this build and nothing of another.
+
+    It keeps all of the course at the first visit, and what runs Python on a page when a reader first runs something.
+    """
+    python = [file for file in files_of(site) if file.is_relative_to(site / PYTHON)]
+    files = [file for file in files_of(site) if file not in python]
     names = [file.relative_to(site).as_posix() for file in files]
-    about = f"const VERSION = {json.dumps(version)};\nconst FILES = {json.dumps(names)};\n"
+    known = {"VERSION": version(files), "PYTHON": version(python), "FILES": names}
+    about = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in known.items())
     return about + WORKER.read_text(encoding="utf-8")
 
 

@@ -1,8 +1,11 @@
 // Keeps the whole site after the first visit. VERSION and FILES stand above: one build, all of it or nothing, so that
 // a page never meets the style of another build. A new build is fetched in the background and shown at the next visit.
+// What runs Python on a page is large: it is kept when a reader first runs something, and until it changes (PYTHON).
 
 const PREFIX = "qkv-";
 const CACHE = PREFIX + VERSION;
+const PYTHON_CACHE = `${PREFIX}python-${PYTHON}`;
+const PYTHON_FOLDER = new URL("_static/python/", self.registration.scope).href;
 
 self.addEventListener("install", (event) => {
   // Past the browser's own cache, which may hold files of the build before.
@@ -16,7 +19,7 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  const old = (names) => names.filter((name) => name.startsWith(PREFIX) && name !== CACHE);
+  const old = (names) => names.filter((name) => name.startsWith(PREFIX) && ![CACHE, PYTHON_CACHE].includes(name));
   event.waitUntil(
     caches
       .keys()
@@ -32,6 +35,7 @@ self.addEventListener("fetch", (event) => {
 
 /** The kept copy, whatever the query: ?v= names a build, and the rest is read by the page itself. */
 async function answer(request) {
+  if (request.url.startsWith(PYTHON_FOLDER)) return answerOnce(request);
   const cache = await caches.open(CACHE);
   const path = new URL(request.url);
   if (path.pathname.endsWith("/")) path.pathname += "index.html";
@@ -44,4 +48,14 @@ async function answer(request) {
     if (missed) return missed;
     throw problem;
   }
+}
+
+/** A copy of what was fetched once before, or the file itself, of which a copy is kept. */
+async function answerOnce(request) {
+  const cache = await caches.open(PYTHON_CACHE);
+  const found = await cache.match(request.url, { ignoreSearch: true });
+  if (found) return found;
+  const response = await fetch(request);
+  if (response.ok) await cache.put(request.url, response.clone());
+  return response;
 }

@@ -1,0 +1,213 @@
+"""Exercises are answered on their page, where Python runs: the verdicts of `check`, the points of `qkv grade`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from qkv.cli import main
+
+from .test_site import SHIFTS, violations_of
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[2]
+EXERCISES = sorted(path.stem for path in (ROOT / "exercises").glob("[0-9]*.ipynb"))
+SAMPLE = "03_scaling"
+NAMES = [pytest.param(name, marks=() if name == SAMPLE else pytest.mark.slow) for name in EXERCISES]
+PATIENCE = 240_000  # ms: the first check compiles all of Python, beside everything else that runs here
+RIGHT = "def scaled_scores(q, k):\n    return q @ k.mT / q.shape[-1] ** 0.5\n"
+BY_D_K = "def scaled_scores(q, k):\n    return q @ k.mT / q.shape[-1]\n"
+ENDLESS = "def scaled_scores(q, k):\n    while True:\n        pass\n"
+SET = "([key, source]) => window.qkv.answer(key, source)"
+CHECK = "([key, source]) => { window.qkv.answer(key, source); return window.qkv.check(key); }"
+
+PLACES = """[...document.querySelectorAll(".qkv-answer, article p")]
+  .filter((part) => part.checkVisibility())
+  .map((part) => part.getBoundingClientRect())
+  .map(({ top, height }) => [Math.round(top + scrollY), Math.round(height)])"""
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A page of a phone's size, on which Python is started once; nothing but the site is asked for anything."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
+    complaints: list[str] = []
+    opened.on("request", lambda r: None if r.url.startswith((site, "data:", "blob:")) else complaints.append(r.url))
+    opened.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
+    opened.add_init_script(SHIFTS)
+    opened.goto(f"{site}/exercises/{SAMPLE}.html")
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def checked(page: Page, question: str, source: str) -> dict[str, Any]:
+    """Write an answer, check it, and give what the page says of it."""
+    return dict(page.evaluate(CHECK, [question, source]))
+
+
+def cells(path: Path) -> dict[str, str]:
+    """The text of each cell of a notebook, by its id."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+
+
+# --- before anything is run ---------------------------------------------------------------------
+
+
+def test_nothing_of_python_is_loaded_before_it_is_asked_for(browser: Browser, site: str):
+    page, asked = browser.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.add_init_script(SHIFTS)
+    page.goto(f"{site}/exercises/{SAMPLE}.html")
+    expect(page.locator(".qkv-points")).to_contain_text("0 of 12 points")
+    assert [url for url in asked if "/python/" in url] == []
+    assert page.evaluate("window.shifted") == 0
+    page.close()
+
+
+def test_without_scripts_the_exercise_is_there_as_it_is_printed(browser: Browser, site: str):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/exercises/{SAMPLE}.html")
+    expect(page.locator(".qkv-cell-answer pre").first).to_be_visible()
+    assert page.locator(".qkv-live:visible").count() == 0
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_an_open_editor_is_accessible_and_moves_nothing(browser: Browser, site: str, width: int, scheme: str):
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{site}/exercises/{SAMPLE}.html")
+    before = page.evaluate(PLACES)
+    page.locator(".qkv-answer textarea").first.focus()
+    editor = page.get_by_role("textbox", name="Your answer to question 3.1")
+    expect(editor).to_be_focused()
+    expect(page.locator(".cm-editor")).to_have_count(1)
+    assert page.evaluate(PLACES) == before
+    assert violations_of(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_an_editor_indents_undoes_and_is_left_by_the_keyboard(browser: Browser, site: str):
+    page = browser.new_page()
+    page.goto(f"{site}/exercises/{SAMPLE}.html")
+    page.locator(".qkv-answer textarea").first.focus()
+    page.locator(".cm-editor").wait_for()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("def scaled_scores(q, k):\nreturn q")
+    assert page.evaluate("window.qkv.answer('3.1')") == "def scaled_scores(q, k):\n    return q"
+    page.keyboard.press("Control+z")
+    assert page.evaluate("window.qkv.answer('3.1')") != "def scaled_scores(q, k):\n    return q"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert not page.evaluate("document.activeElement.closest('.qkv-answer')"), "the keyboard is caught"
+    page.close()
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def test_answers_have_their_verdicts_and_their_points(page: Page):
+    found = checked(page, "3.1", BY_D_K)
+    assert (found["status"], found["points"], found["misconception"]) == ("failed", 0, "scaled-by-d-k"), found
+    found = checked(page, "3.2", "def score_variance(d_k, var_q, var_k):\n    raise NotImplementedError\n")
+    assert found["status"] == "not attempted"
+    found = checked(page, "3.1", "def scaled_scores(q, k)\n    return q")
+    assert found["status"] == "error"
+    assert "SyntaxError" in found["message"]
+    card = page.locator(".qkv-check[data-question='3.1'] .qkv-verdict")
+    expect(card).to_have_attribute("data-status", "error")
+    assert card.locator(".qkv-card").count() == 1
+    expect(page.locator(".qkv-points")).to_contain_text("0 of 12 points")
+    found = checked(page, "3.1", RIGHT)
+    assert (found["status"], found["points"], found["misconception"]) == ("passed", 3, None), found
+    expect(page.locator(".qkv-points")).to_contain_text("3 of 12 points; 1 of 4 answers")
+
+
+def test_an_answer_that_was_changed_has_no_points_until_it_is_checked(page: Page):
+    checked(page, "3.1", RIGHT)
+    page.evaluate(SET, ["3.1", RIGHT + "\n"])
+    expect(page.locator(".qkv-points")).to_contain_text("0 of 12 points")
+
+
+def test_an_earlier_answer_is_seen_by_a_later_one(page: Page):
+    page.evaluate(SET, ["3.1", RIGHT])
+    later = "def attention(q, k, v):\n    weights = scaled_scores(q, k).softmax(-1)\n    return weights @ v, weights\n"
+    assert checked(page, "3.3", later)["status"] == "passed"
+
+
+def test_a_cell_to_try_in_prints(page: Page):
+    page.evaluate(SET, ["3.1", RIGHT])
+    cell = page.locator(".qkv-cell-try").first
+    cell.get_by_role("button", name="Run").click()
+    expect(cell.locator(".qkv-printed")).to_have_text("tensor([[ 2.,  1., -1.]])\n", timeout=PATIENCE)
+
+
+def test_a_loop_without_an_end_is_stopped_and_the_text_stays(page: Page):
+    page.evaluate("source => { window.qkv.answer('3.1', source); window.ended = window.qkv.check('3.1'); }", ENDLESS)
+    page.wait_for_timeout(500)
+    page.locator(".qkv-check").first.get_by_role("button", name="Stop").click()
+    assert page.evaluate("() => window.ended")["status"] == "error"
+    page.reload()
+    assert page.evaluate("window.qkv.answer('3.1')") == ENDLESS, "kept in this browser"
+    assert page.evaluate("window.shifted") == 0, "a kept answer is in its place before the first paint"
+    assert checked(page, "3.1", RIGHT)["status"] == "passed", "another worker"
+
+
+def test_answers_are_cleared_and_called_back(page: Page):
+    checked(page, "3.1", RIGHT)
+    points = page.locator(".qkv-points [role=status]").inner_text()
+    page.get_by_role("button", name="Clear my answers").click()
+    assert "NotImplementedError" in page.evaluate("window.qkv.answer('3.1')")
+    assert page.evaluate("localStorage.getItem('qkv-answers')") is None
+    page.get_by_role("button", name="Undo").click()
+    assert page.evaluate("window.qkv.answer('3.1')") == RIGHT
+    expect(page.locator(".qkv-points [role=status]")).to_have_text(points)
+
+
+# --- the notebook -------------------------------------------------------------------------------
+
+
+def graded(notebook: Path, out: Path) -> dict[str, float]:
+    """The points of each question, as `qkv grade` gives them."""
+    options = ["--out", str(out), "--jobs", "1", "--unsafe-no-sandbox"]
+    assert main(["grade", str(notebook.parents[1]), *options]) == 0
+    report = json.loads((out / "amy" / f"{notebook.stem}.json").read_text(encoding="utf-8"))
+    return {question["id"]: question["points"] for question in report["questions"]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_downloaded_notebook_gets_the_points_of_the_page(page: Page, site: str, tmp_path: Path, name: str):
+    """Every answer is the solution's but the last, which is still to be written."""
+    page.goto(f"{site}/exercises/{name}.html")
+    solution = cells(ROOT / "solutions" / f"{name}.ipynb")
+    areas = page.locator(".qkv-answer textarea").all()
+    keys = {area.get_attribute("data-name"): area.get_attribute("data-key") for area in areas}
+    on_page = {}
+    for answer, key in keys.items():
+        if answer == list(keys)[-1]:
+            on_page[key] = page.evaluate("key => window.qkv.check(key)", key)["points"]
+        else:
+            on_page[key] = checked(page, key, solution[f"answer-{answer}"])["points"]
+    assert sum(points > 0 for points in on_page.values()) == len(keys) - 1, on_page
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download my notebook").click()
+    notebook = tmp_path / "in" / "amy" / waiting.value.suggested_filename
+    waiting.value.save_as(notebook)
+    exercise = ROOT / "exercises" / f"{name}.ipynb"
+    assert notebook.name == exercise.name
+    changed = {cell for cell, text in cells(notebook).items() if text != cells(exercise)[cell]}
+    assert changed == {f"answer-{answer}" for answer in list(keys)[:-1]}
+    assert graded(notebook, tmp_path / "out") == on_page
