@@ -19,14 +19,20 @@ PAGE = ROOT / "page"
 PYODIDE = ROOT / "node_modules" / "pyodide"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
-# What the checks and answers never import: networks, archives, mail, documentation, tests, processes.
+# What the checks and answers never import: networks, archives, mail, documentation, tests, processes, other systems,
+# encodings of single alphabets, and what is frozen into the interpreter.
 LEFT_OUT = re.compile(
     r"(test|unittest|idlelib|tkinter|turtledemo|lib2to3|ensurepip|venv|email|xml|xmlrpc|wsgiref|http|dbm|sqlite3|curses|"
-    r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl)/|"
+    r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl|concurrent/interpreters|ctypes/macholib|pyodide/http)/|"
     r"(pdb|doctest|pydoc|mailbox|ipaddress|pickletools|tarfile|_pydatetime|_pydecimal|_pyio|smtplib|ftplib|imaplib|poplib|"
     r"turtle|cProfile|profile|pstats|optparse|webbrowser|socketserver|telnetlib|nntplib|antigravity|this|trace|py_compile|"
     r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"
-    r"|sched)\.py$"
+    r"|sched|argparse|configparser|difflib|filecmp|getpass|hmac|modulefinder|pty|pyclbr|quopri|rlcompleter|shelve|shlex|"
+    r"stringprep|symtable|tabnanny|tracemalloc|uuid|code|runpy|zipimport|_markupbase|html/parser|json/tool|"
+    r"logging/(handlers|config)|urllib/(request|robotparser)|ctypes/(util|_aix|wintypes)|pyodide/console|"
+    r"concurrent/futures/process|asyncio/(windows_\w+|proactor_events|tools|__main__)|importlib/(_bootstrap|_bootstrap_external)"
+    r"|encodings/(cp(?!437)|iso|mac_|koi8|big5|euc|gb|hz|johab|shift|palmos|hp_roman8|ptcp154|kz1048|tis_620|uu_codec|"
+    r"bz2_codec|zlib_codec|quopri_codec|base64_codec|rot_13|oem|mbcs)\w*)\.py$"
 )
 ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
 COURSE = ("*.py", "*.css", "questions/**/*.py", "questions/**/*.toml")
