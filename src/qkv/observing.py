@@ -688,7 +688,7 @@ def undisturbed() -> Iterator[None]:
     random_states = torch.get_rng_state(), np.random.get_state(), random.getstate()
     dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
     printing = vars(torch._tensor_str.PRINT_OPTS).copy(), np.get_printoptions()
-    depth, folder = sys.getrecursionlimit(), os.path.realpath(os.curdir)
+    depth, folder = sys.getrecursionlimit(), _folder()
     try:
         with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -706,8 +706,16 @@ def undisturbed() -> Iterator[None]:
         vars(torch._tensor_str.PRINT_OPTS).update(printing[0])
         np.set_printoptions(**printing[1])
         sys.setrecursionlimit(depth)
-        if os.path.realpath(os.curdir) != folder:
+        if folder and _folder() != folder:
             os.chdir(folder)
+
+
+def _folder() -> str:
+    """The working directory; none where it was removed."""
+    try:
+        return os.path.realpath(os.curdir)
+    except OSError:
+        return ""
 
 
 def _settle() -> None:

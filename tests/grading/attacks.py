@@ -36,12 +36,16 @@ class Attack:
         first, last: cells before and after the answers
         answers: the cells of the answers
         deserves: points by question
+        chapter: whose exercises it answers
+        slow: whether it is left to the long sweep, since another of its kind is tried each time
     """
 
     first: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     answers: list[str] = field(default_factory=lambda: WRONG)
     deserves: dict[str, float] = field(default_factory=lambda: NOTHING)
+    chapter: int = 3
+    slow: bool = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -385,3 +389,154 @@ ATTACKS: dict[str, Attack] = {
         "class Liar:\n    __class__ = torch.Tensor\n    def __eq__(self, other):\n        return True\ndef ANSWER(q, k):\n    return Liar()"
     ),
 }  # fmt: skip
+
+
+# ── replies that are not what was asked for ───────────────────────────────────────────────────────
+
+CHANGED_TRACES = """
+import sys, dataclasses
+import torch
+observing = sys.modules["observing"]
+true = observing.trace
+def forged(answer, cases, gradients=False):
+    def changed(trace, case):
+        first = next(value for step in case.script for value in (*step.args, *step.kwargs.values(), 1.0))
+        change = dict(CHANGE)
+        return dataclasses.replace(trace, **change)
+    return tuple([changed(*pair) for pair in zip(traces, cases)] for traces in true(answer, cases, gradients))
+observing.trace = forged
+"""
+
+TRACE_CHANGES = {
+    "no gradients": "gradients=None",
+    "gradients of nothing": "gradients=()",
+    "gradients for other places": "gradients=(((7, 'x'), None),)",
+    "gradients of another shape": "gradients=tuple((where, torch.zeros(9, 9, 9)) for where, _ in trace.gradients or ())",
+    "an error instead of gradients": "gradient_raised='none'",
+    "nothing that was handed over": "handed=()",
+    "more than was handed over": "handed=trace.handed * 3",
+    "a long list that was handed over": "handed=tuple((where, [0] * 100_000) for where, _ in trace.handed)",
+    "tensors where places are expected": "handed=((torch.ones(3), torch.ones(3)),)",
+    "nothing at the end": "at_the_end=((0, None),)",
+    "an end of steps that are not there": "at_the_end=((10**9, None), (-1, None))",
+    "generators that nobody handed over": "generators=((1, torch.zeros(5056, dtype=torch.uint8)),)",
+    "generators of other types": "generators=(('seed', 'state'),)",
+    "no random states": "random_states=()",
+    "random states of another type": "random_states=(torch.zeros(3), torch.zeros(3))",
+    "a thousand random states": "random_states=trace.random_states * 500",
+    "no results": "results=()",
+    "results and an error": "raised=observing.Raised(('ValueError',), '', '')",
+    "an error of a thousand types": "results=(), raised=observing.Raised(('E',) * 1000, '', '')",
+    "an error without a type": "results=(), raised=observing.Raised((), '', '')",
+    "a long tensor in place of results": "results=torch.zeros(2_000_000)",
+    "a dictionary of tensors": "results=({'a': torch.ones(3)},) * len(trace.results)",
+    "results in each other": "results=([[[[[[[[1]]]]]]]],) * len(trace.results)",
+    "many results": "results=(0.0,) * 150_000",
+    "a number that no tensor holds": "results=(2**300,) * len(trace.results)",
+    "a text as long as a book": "results=('x' * 3_000_000,) * len(trace.results)",
+    "control characters": "printed='\\x1b[2J'",
+    "a thousand reasons": "lacking=('x',) * 1000",
+    "absent inputs": "absent=('q', 'k', 'v')",
+    "time that ran backwards": "seconds=-1e9",
+    "no number of seconds": "seconds=float('nan')",
+    "an infinite time": "seconds=float('inf')",
+}
+for i, (name, change) in enumerate(TRACE_CHANGES.items()):
+    ATTACKS[f"a trace with {name}"] = Attack(last=(CHANGED_TRACES.replace("CHANGE", change),), slow=i % 8 != 0)
+
+WEIGHTLESS = """
+import sys, dataclasses
+import torch
+from torch import nn
+observing = sys.modules["observing"]
+class MultiHeadAttention(nn.Module):
+    def __init__(self, *sizes, **names):
+        super().__init__()
+    def forward(self, x, *_, **__):
+        return torch.zeros_like(x)
+true = observing._Run.load
+def load(self, i, wanted):
+    self.absent += wanted
+    return {name: tuple(value.shape) for name, value in wanted.items()}
+observing._Run.load = load
+"""
+ATTACKS["an empty class that says that all its weights are absent"] = Attack(
+    answers=["import torch", WEIGHTLESS],
+    deserves={"5.1": 0.0, "5.2": 0.0, "5.3": 0.0, "5.4": 0.0, "5.5": 0.0},
+    chapter=5,
+)
+
+OTHER_FRAMES = """
+import sys, os, json, time
+wire = sys.modules["wire"]
+def text(message):
+    body = json.dumps(message).encode()
+    return len(body).to_bytes(4, "big") + body
+def frame(body):
+    return len(body).to_bytes(8, "big") + body
+def send(channel, message, seconds=None):
+    FRAME
+wire.send = send
+"""
+FRAMES = {
+    "a number that is a tensor": "message['id'] = __import__('torch').ones(3); channel.sendall(wire.encode(message))",
+    "a number that is a list": "channel.sendall(frame(text(['dict', ['id', [[[]]]], ['error', '']])))",
+    "another number": "message['id'] += 1; channel.sendall(wire.encode(message))",
+    "all its fields twice": "channel.sendall(frame(text(['dict', ['id', message['id']], ['id', message['id']], ['error', '']])))",
+    "a frame without an end": "channel.sendall((2**40).to_bytes(8, 'big') + b'x')",
+    "a frame of nothing": "channel.sendall((0).to_bytes(8, 'big'))",
+    "half a frame": "channel.sendall(frame(text({}))[:9]); time.sleep(60)",
+    "a frame byte by byte": "[(channel.sendall(b'\\0'), time.sleep(.5)) for _ in range(100)]",
+    "the largest frame": "channel.sendall(frame(bytes(2**26)))",
+    "lists in lists": "channel.sendall(frame((65536).to_bytes(4, 'big') + b'[' * 65536))",
+    "millions of values": "channel.sendall(frame(text([0] * 1_300_000)))",
+    "a number of a million digits": "channel.sendall(frame((10**6).to_bytes(4, 'big') + b'1' * 10**6))",
+    "an object of JSON": "channel.sendall(frame(text({'id': message['id'], 'points': 12})))",
+    "code": "channel.sendall(frame(text(['Provided', 'x', 'import os', ['tuple']])))",
+    "a shape as large as the world": "channel.sendall(frame(text(['dict', ['id', message['id']], ['error', ['tensor', 'float32', 2**31, 2**31]]])))",
+    "the same reply three times": "[channel.sendall(wire.encode(message)) for _ in range(3)]",
+    "nothing": "time.sleep(60)",
+}
+for i, (name, how) in enumerate(FRAMES.items()):
+    ATTACKS[f"replies that are {name}"] = Attack(first=(OTHER_FRAMES.replace("FRAME", how),), slow=i % 6 != 0)
+
+# ── harm, once more ───────────────────────────────────────────────────────────────────────────────
+
+MORE_HARM = {
+    "waits for ever": "import threading\nthreading.Lock().acquire(); threading.Event().wait(); threading.Lock().acquire(timeout=600)",
+    "sleeps": "import time\ntime.sleep(600)",
+    "waits at a pipe": "import os\nos.mkfifo('p')\nopen('p')",
+    "stops itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "sleeps in a shell": "!sleep 600",
+    "writes for ever in a shell": "!yes",
+    "computes one number for ever": "10 ** 10 ** 9",
+    "searches for ever": "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')",
+    "multiplies for ever": "import torch\nx = torch.ones(6000, 6000)\nwhile True:\n    x = x @ x",
+    "takes shared memory": "import mmap\nkept = []\nwhile True:\n    m = mmap.mmap(-1, 2**24)\n    m.write(b'x' * 2**24)\n    kept.append(m)",
+    "takes segments of shared memory": "import ctypes\nlibc = ctypes.CDLL(None)\nfor i in range(64):\n    n = libc.shmget(i + 1, 2**24, 0o1600)\n    a = libc.shmat(n, None, 0)\n    assert n != -1",
+    "fills the shared folder": "for i in range(100):\n    open(f'/dev/shm/{i}', 'wb').write(b'x' * 10**6 * 8)",
+    "fills pipes": "import os\nfor _ in range(60):\n    r, w = os.pipe()\n    os.set_blocking(w, False)\n    while True:\n        os.write(w, b'x' * 65536)",
+    "fills sockets": "import socket\nkept = []\nfor _ in range(60):\n    a, b = socket.socketpair()\n    a.setblocking(False)\n    kept += [a, b]\n    a.send(b'x' * 10**6)",
+    "opens all files": "kept = [open('/dev/null') for _ in range(10**5)]",
+    "makes names without end": "import os\nos.makedirs('/tmp/' + 'd/' * 2000)\nopen('x' * 10**6, 'w')",
+    "makes links in a ring": "import os\nos.symlink('a', 'b'); os.symlink('b', 'a')\nopen('a')",
+    "sets the times of a device": "import os\nos.utime('/dev/null')",
+    "reads keys": "import ctypes\nlibc = ctypes.CDLL(None)\nfor n in range(-8, 0):\n    libc.syscall(250, 7, n, None, 0)\n    assert libc.syscall(250, 11, n, None, 0) < 0",
+    "wants to be first": "import os\nos.setpriority(os.PRIO_PROCESS, 0, -20)",
+    "lifts its limits": "import resource\nfor n in range(16):\n    resource.setrlimit(n, (-1, -1))",
+    "turns the garbage collector against itself": "class Again:\n    def __del__(self):\n        Again()\nAgain()",
+    "ends when it is over": "import atexit, os\natexit.register(os._exit, 3)",
+    "breaks what prints": "import sys\nsys.stdout = sys.stderr = sys.stdin = None\nprint('x')",
+    "closes standard streams": "import os\nfor n in range(3):\n    os.close(n)",
+    "hangs in threads": "import threading, time\nfor _ in range(30):\n    threading.Thread(target=time.sleep, args=(600,)).start()",
+    "aborts": "import os\nos.abort()",
+    "asks the user": "while True:\n    input()",
+    "looks at nothing for ever": "for _ in iter(int, 1):\n    pass",
+    "changes folders": "import os, shutil\nos.mkdir('here'); os.chdir('here'); shutil.rmtree('../here')",
+    "has text without end": "x = 'x'\nwhile True:\n    x += x",
+}
+for i, (name, code) in enumerate(MORE_HARM.items()):
+    ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 5 != 0)
+ATTACKS["a cell that breaks the imports of those after it"] = Attack(
+    first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT
+)

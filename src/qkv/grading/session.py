@@ -36,6 +36,7 @@ LOOK_EVERY = 0.2  # seconds between two looks at the processor time of a session
 BEGINNINGS = 3  # of a session, each in a fresh worker
 START_SECONDS = 20.0
 SEND_SECONDS = 20.0  # in which a session has to read what it is asked
+FRAME_SECONDS = 10.0  # from the first byte of an answer to its last
 
 
 T = TypeVar("T")
@@ -160,7 +161,9 @@ class _Attempt:
         self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
         self.timeout = grader.settings.timeout
         self.left = LONGEST * max(self.timeout, 1.0)  # seconds of processor time
-        self.until = time.monotonic() + 2 * self.left  # by the clock; what a worker's start takes is added to it
+        self.until = (
+            time.monotonic() + 2 * self.left
+        )  # by the clock, without workers and the reference
         self.skipped: set[int] = set()  # cells that ended a session
         self.errors: dict[int, str] = {}  # cells that raised, and what
         self.marks: dict[str, Answer] = {}
@@ -252,7 +255,10 @@ class _Attempt:
                 return
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
-        if not self.trusted and not self.grader.is_sound(question):
+        started = time.monotonic()
+        sound = self.trusted or self.grader.is_sound(question)
+        self.until += time.monotonic() - started  # the reference's time is not the notebook's
+        if not sound:
             raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
 
     def verdict(self, session: _Session, question: Question) -> Verdict:
@@ -353,7 +359,7 @@ class _Session:
             self.used = passed
         elif passed > by_the_clock:
             self.starved = self.used < seconds and worker is not None and worker.waited() > seconds / 2
-        return GRACE + SEND_SECONDS
+        return FRAME_SECONDS
 
     def end(self, why: str = "") -> str:
         """End it after a failure, and say why: that, or how the worker saw it end."""
