@@ -161,9 +161,7 @@ class _Attempt:
         self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
         self.timeout = grader.settings.timeout
         self.left = LONGEST * max(self.timeout, 1.0)  # seconds of processor time
-        self.until = (
-            time.monotonic() + 2 * self.left
-        )  # by the clock, without workers and the reference
+        self.until = time.monotonic() + 2 * self.left  # by the clock, without workers and the reference
         self.skipped: set[int] = set()  # cells that ended a session
         self.errors: dict[int, str] = {}  # cells that raised, and what
         self.marks: dict[str, Answer] = {}
