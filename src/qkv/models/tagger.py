@@ -222,7 +222,9 @@ def targets(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
     return table(lambda s, i: CLASSES.index(s.classes[i])), table(noun_of)
 
 
-def tagger_loss(tagger: Tagger, ids: Tensor, true_classes: Tensor, true_nouns: Tensor, visit: Visit) -> Tensor:
+def tagger_loss(
+    tagger: Tagger, ids: Tensor, true_classes: Tensor, true_nouns: Tensor, visit: Visit = unchanged
+) -> Tensor:
     """Add up two cross-entropies: of the classes of all words, and of the nouns of every *it*."""
     class_logits, noun_logits = tagger(ids, visit)
     return F.cross_entropy(class_logits.mT, true_classes, ignore_index=-1) + F.cross_entropy(
