@@ -3,7 +3,8 @@
 //   node tools/bundle.mjs              builds them
 //   node tools/bundle.mjs --check      says which built file is stale, and exits 1 if one is
 //   node tools/bundle.mjs --site DIR   builds instead, for the site, all widgets and their host as DIR/qkv-site.js and .css,
-//                                      and what answers exercises on the page: DIR/python-page.js, .css and its editor
+//                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js, and what
+//                                      answers exercises on the page: DIR/python-page.js, .css and its editor
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, parse, relative } from "node:path";
@@ -32,7 +33,7 @@ const styles = (names) =>
     .map((file) => `@import "./${relative(ROOT, join(WIDGETS, file))}";`)
     .join("\n");
 
-async function bundle(contents, loader, format) {
+async function bundle(contents, loader, format, plugins = []) {
   const { outputFiles, metafile } = await build({
     stdin: { contents, loader, resolveDir: ROOT },
     absWorkingDir: ROOT,
@@ -44,6 +45,7 @@ async function bundle(contents, loader, format) {
     logLevel: "warning",
     metafile: true,
     minify: true,
+    plugins,
     target: loader === "css" ? "esnext" : "es2022",
     write: false,
   });
@@ -80,15 +82,33 @@ async function packageFiles() {
   return files.set("LICENSES.txt", licences(inputs));
 }
 
+/** Weights stay out of a bundle: they are looked up among those of the page, and `used` learns their files by name. */
+const weightsApart = (used) => ({
+  name: "weights apart",
+  setup(build) {
+    build.onLoad({ filter: /\.safetensors$/ }, ({ path }) => {
+      const { name } = parse(path);
+      used.set(name, path);
+      return { contents: `export default globalThis.qkvWeights?.${name};`, loader: "js" };
+    });
+  },
+});
+
+const weightsScript = async (name, path) =>
+  (await bundle(`import bytes from "${path}"; (globalThis.qkvWeights ??= {}).${name} = bytes;`, "js", "iife")).text;
+
 async function siteFiles() {
   const entry = [
     'import { host } from "./book/static/host.js";',
     ...NAMES.map((name) => `import ${name} from "${moduleOf(name)}";`),
     `host([${NAMES}]);`,
   ].join("\n");
-  const script = await bundle(entry, "js", "iife");
+  const used = new Map();
+  const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
+  const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
   const editor = await bundle('export * from "./page/runtime/editor.js";', "js", "esm");
   return new Map([
+    ...(await Promise.all(weights)),
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs])],

@@ -94,3 +94,22 @@ def test_what_a_link_asks_for_is_there_before_the_text_is_seen(visit: Visit, sit
     start_widgets(page)
     assert page.evaluate("window.shifts") == []
     expect(page.locator("html")).not_to_have_class(re.compile("qkv-asked"))
+
+
+def test_the_first_page_opens_on_a_sentence_and_the_way_in_on_one_screen(visit: Visit):
+    page = visit("book/index.html", viewport=PHONE)
+    lab = page.locator('[data-widget="SentenceLab"][data-state="ready"]')
+    expect(lab.locator(".qkv-finding")).to_contain_text("the cat was hungry")
+    start = page.get_by_role("link", name="Start with chapter 1").bounding_box()
+    assert start is not None
+    assert start["y"] + start["height"] <= PHONE["height"]
+    lab.get_by_role("radio", name="tasty").check()
+    expect(lab.locator(".qkv-finding")).to_contain_text("the mouse was tasty")
+
+
+def test_weights_are_loaded_where_a_widget_computes_with_them(visit: Visit):
+    for path in WITH_WIDGETS:
+        page = visit(path, viewport=PHONE)
+        loaded = page.locator('script[src*="qkv-weights-tagger"]').count() == 1
+        assert loaded == (page.locator('[data-widget="SentenceLab"]').count() > 0), path
+        page.close()

@@ -28,7 +28,7 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
     "PredictNumber": {"answer": 32, "near": 4, "why": "Why."},
 }
 NUMBERED = ["CacheStepper", "HeadSplitter", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab"]
-NUMBERED += ["SequenceExplorer", "TemperatureLab"]
+NUMBERED += ["SentenceLab", "SequenceExplorer", "TemperatureLab"]
 NAMES = [*NUMBERED, *PREDICTIONS]
 # Showing the other pictures of a widget that has several.
 LOOKS: list[tuple[str, dict[str, Any]]] = [
@@ -41,6 +41,9 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("MaskPainter", {"preset": "padding", "method": "after"}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),
+    ("SentenceLab", {"handles": ["temperature", "scale", "positions", "heads", "layers"], "matrix": True}),
+    ("SentenceLab", {"sentence": "the old rabbit followed the old hammer because it was curious", "word": 3}),
+    ("SentenceLab", {"sentence": "貓追老鼠因為它餓了", "matrix": True}),
 ]
 
 

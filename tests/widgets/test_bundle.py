@@ -1,5 +1,6 @@
 """The built files of the widgets: fresh, the same everywhere, and plain ASCII."""
 
+import base64
 import os
 import shutil
 import subprocess
@@ -21,7 +22,8 @@ def bundle(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of what the bundler reads."""
-    for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css"):
+    models = ("src/qkv/models/grammar.json", "src/qkv/models/weights/tagger.safetensors")
+    for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css", *models):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / part, tmp_path / part)
     shutil.copytree(ROOT / WIDGETS, tmp_path / WIDGETS)
@@ -98,3 +100,13 @@ def test_the_site_gets_one_script_and_one_style(tmp_path: Path):
 def test_bad_usage_is_told():
     assert bundle("--sight").returncode == 2
     assert "usage" in bundle("--site").stderr
+
+
+def test_on_the_site_weights_are_in_a_script_of_their_own(tmp_path: Path):
+    assert bundle("--site", str(tmp_path)).returncode == 0
+    site, weights = (tmp_path / name for name in ("qkv-site.js", "qkv-weights-tagger.js"))
+    file = ROOT / "src/qkv/models/weights/tagger.safetensors"
+    start = base64.b64encode(file.read_bytes()[:300])[:-4].decode()
+    assert start not in site.read_text()
+    assert start in weights.read_text()
+    assert "globalThis.qkvWeights" in site.read_text()

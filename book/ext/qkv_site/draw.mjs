@@ -1,4 +1,5 @@
 // Draws widgets: a line of JSON in, {stem, traits, id}, a line of JSON out, {html} or {error}.
+import { register } from "node:module";
 import { createInterface } from "node:readline";
 import { render } from "@lit-labs/ssr";
 import { collectResultSync } from "@lit-labs/ssr/lib/render-result.js";
@@ -8,6 +9,7 @@ import { still } from "./still.mjs";
 
 const SOURCES = "../../../src/qkv/widgets/js";
 
+register("./files.mjs", import.meta.url);
 drawStills((picture) => unsafeHTML(still(picture)));
 
 for await (const line of createInterface({ input: process.stdin })) {

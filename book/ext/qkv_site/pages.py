@@ -16,6 +16,7 @@ from .page_python import drawn
 from .published import site_of
 
 # What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
+WEIGHTS = ("tagger",)
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",
@@ -27,6 +28,7 @@ NEEDS = {
     "python-page.css": drawn.SIGN,
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
+    **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},
     "qkv-site.js": widgets.VIEW,
 }
 SHARED = {*NEEDS, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
@@ -91,7 +93,8 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context.setdefault("body", "")
     bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
-    text = "".join((context["body"], context["furo_navigation_tree"], *titles))
+    weights = (f"qkv-weights-{name} " for bundle in bundles for name in sorted(widgets.weights(bundle)))
+    text = "".join((context["body"], context["furo_navigation_tree"], *titles, *weights))
     for kind in ("script_files", "css_files"):
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text)]
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
@@ -144,6 +147,8 @@ def remove_others(folder: Path, pages: set[Path]) -> None:
 def setup(app: Sphinx) -> None:
     """Run last; the widgets' script is offered to every page and kept by those that need it."""
     app.add_css_file("qkv-site.css")
+    for name in WEIGHTS:
+        app.add_js_file(f"qkv-weights-{name}.js", loading_method="defer", priority=400)  # before the code that uses it
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
     app.add_js_file("progress.js", loading_method="defer")

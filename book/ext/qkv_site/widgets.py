@@ -53,6 +53,12 @@ def limits(name: str) -> dict[str, Any]:
         return {}
 
 
+def weights(bundle: str) -> set[str]:
+    """The trained weights, by name, that the widgets saved in a notebook compute with."""
+    names = {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
+    return {stem for name in names for stem in getattr(getattr(qkv.widgets, name, None), "weights", ())}
+
+
 WITHOUT = "<noscript><p>With JavaScript, this widget answers to its controls.</p></noscript>"
 SHARE = '<p class="qkv-share"><button type="button">Copy link</button> <span role="status"></span></p>'
 

@@ -24,6 +24,8 @@ class Widget(anywidget.AnyWidget):
 
     _esm: ClassVar[Any]
     _css: ClassVar[Any]
+    # The trained weights that its code computes with, by name: the site loads them on the pages that show it.
+    weights: ClassVar[tuple[str, ...]] = ()
     # The site keeps only the state of a widget, and finds its code by this name.
     _name = traitlets.Unicode().tag(sync=True)
 

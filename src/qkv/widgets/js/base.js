@@ -16,7 +16,8 @@
  * these very elements. So a view asks neither the DOM nor the window, draws the same from the same state, and is valid
  * HTML (a table's rows are in a tbody). What a browser alone knows (colours, sizes, time) belongs into `setup`.
  * `id` is unique to the view: the start of the names that radio buttons need. `remember` keeps results of costly work.
- * `setup({ state, set, root })` runs once after the first drawing, for timers and observers; it returns its clean-up.
+ * `setup({ state, set, root, eachDrawing })` runs once after the first drawing, for timers and observers; it returns its
+ * clean-up. What it hands to `eachDrawing` runs after every later drawing: work that a drawing must not wait for.
  * Mathematics belongs in maths.js; controls.js has inputs and tables, chart.js panels and plots, numbers.js `num`. */
 
 import { html, nothing, render, svg } from "lit-html";
@@ -63,6 +64,7 @@ class View {
   #frame = 0;
   #sizer = new ResizeObserver(([{ borderBoxSize }]) => this.#keepHeight(borderBoxSize[0].blockSize));
   #tidy;
+  #afterwards = () => {};
 
   constructor(parts, model, root, drawing) {
     this.#parts = parts;
@@ -85,7 +87,10 @@ class View {
     this.#takeOver();
     this.#draw();
     this.#orFail(() => {
-      this.#tidy = this.#parts.setup?.({ state: this.#state, set: this.#set, root: this.#root });
+      const eachDrawing = (work) => {
+        this.#afterwards = work;
+      };
+      this.#tidy = this.#parts.setup?.({ state: this.#state, set: this.#set, root: this.#root, eachDrawing });
     });
   }
 
@@ -139,6 +144,7 @@ class View {
       render(this.#view(), this.#body);
       this.#root.dataset.state = "ready";
       this.#speaker.say(() => this.#parts.says?.(this.#state) ?? "");
+      this.#afterwards();
     });
   }
 

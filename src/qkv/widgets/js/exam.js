@@ -1,0 +1,53 @@
+/* An exam for the trained tagger: 100 sentences with *it* that it never saw, taken in small portions between two frames. */
+
+import { score } from "./tagger.js";
+import { theGrammar, theTagger } from "./trained.js";
+
+export const EXAM_LENGTH = 100;
+const PORTION = 4; // milliseconds of work before the page may draw again
+const DRAWN_AT_ONCE = 2;
+
+const paper = []; // the sentences, drawn when they are first needed
+let seed = 0;
+
+/** Sentence i of the exam: always the same one. */
+function examSentence(i) {
+  while (paper.length <= i)
+    paper.push(
+      ...theGrammar()
+        .draw("new", DRAWN_AT_ONCE, ++seed)
+        .filter(({ noun }) => noun !== null),
+    );
+  return paper[i];
+}
+
+/** Marks with the handles that `settings()` gives, again whenever `look` finds them changed; `tell` gets each result. */
+export function examiner({ settings, tell }) {
+  let [timer, marked] = [0, ""];
+  const start = (key) => {
+    const [handles, total] = [JSON.parse(key), [0, 0, 0, 0]];
+    let i = 0;
+    const portion = () => {
+      const end = performance.now() + PORTION;
+      while (i < EXAM_LENGTH && performance.now() < end) {
+        score(theTagger(), examSentence(i++), handles).forEach((count, place) => {
+          total[place] += count;
+        });
+      }
+      if (i < EXAM_LENGTH) {
+        timer = setTimeout(portion);
+        return;
+      }
+      [timer, marked] = [0, key];
+      tell({ it: total[2] / total[3], words: total[0] / total[1] });
+      look();
+    };
+    timer = setTimeout(portion);
+  };
+  /** A handle that is turned during an exam waits for its end: so the share follows a hand that never rests. */
+  const look = () => {
+    const key = JSON.stringify(settings());
+    if (!timer && key !== marked) start(key);
+  };
+  return { look, close: () => clearTimeout(timer) };
+}

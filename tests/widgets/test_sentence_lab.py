@@ -1,0 +1,282 @@
+"""SentenceLab shows what the trained tagger computes in Python, and answers what it cannot read."""
+
+import re
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from traitlets import TraitError
+
+from qkv.models import load_tagger
+from qkv.models.grammar import draw
+from qkv.widgets import SentenceLab
+from qkv.widgets.base import _own_traits
+
+from .conftest import frame
+from .node import JS, node
+
+OpenPage = Callable[..., Page]
+HUNGRY = "the cat chased the mouse because it was hungry"
+TYPING = f'(await import("{(JS / "typing.js").as_uri()}"))'
+
+
+# ---- traits
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("word", 11, "word is a whole number from -1 to 10; got 11"),
+        ("layer", 3, "layer is one of 1, 2, 'both'; got 3"),
+        ("temperature", 0, "temperature is a number from 0.01 to 1000; got 0"),
+        ("heads", [True, True], "heads is a list of 2 entries"),
+        ("handles", ["sound"], "handles is a list of entries, each one of"),
+    ],
+)
+def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wanted: str):
+    with pytest.raises(TraitError) as error:
+        setattr(SentenceLab(), name, value)
+    assert wanted in str(error.value)
+
+
+# ---- typing
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", ["the", "a", "my"]),
+        ("the cat ch", ["chased"]),
+        ("the cat chased the mouse because it was ta", ["tasty"]),
+        ("the cat chased the mouse because it was ", ["hungry", "fast"]),
+        ("貓追老鼠因為它", ["餓了", "很快"]),
+        ("貓追老鼠因為它很好", ["很好吃"]),
+        ("saw saw saw", []),
+    ],
+)
+def test_words_that_may_come_next_are_offered(text: str, wanted: list[str]):
+    offered = node(f"async (text) => {TYPING}.completions(grammar, text).words", text)
+    assert set(wanted) <= set(offered)
+    assert bool(offered) == bool(wanted)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_word_that_is_meant_is_offered_while_it_is_typed(seed: int):
+    """A word of which all but the last letter is typed is among the offers."""
+    sentence = draw(Random(seed))
+    joined = "" if sentence.language == "chinese" else " "
+    for i, word in enumerate(sentence.words):
+        if len(word) > 1:
+            typed = joined.join([*sentence.words[:i], word[:-1]])
+            assert word in node(f"async (text) => {TYPING}.completions(grammar, text).words", typed), typed
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "nearest"),
+    [
+        ("the catt chased", "catt", "cat"),
+        ("the ca sat", "ca", "cat"),
+        ("my mouze", "mouze", "mouse"),
+        ("貓吃", "吃", "畫"),
+    ],
+)
+def test_an_unknown_word_is_named_with_the_nearest_known_ones(text: str, unknown: str, nearest: str):
+    answer = node(f"async (text) => {TYPING}.readText(grammar, text)", text)
+    assert answer["unknown"] == unknown
+    assert len(answer["nearest"]) == 3
+    if unknown.isascii():
+        assert nearest in answer["nearest"]
+    else:
+        assert not any(word.isascii() for word in answer["nearest"])
+
+
+def test_a_word_that_is_still_being_typed_is_not_yet_unknown():
+    assert node(f"async (text) => {TYPING}.readText(grammar, text)", "the mou") == {"unfinished": "mou"}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "steps"), [("", "cat", 3), ("kitten", "sitting", 3), ("cat", "cat", 0), ("ab", "ba", 2)]
+)
+def test_edits_are_counted(a: str, b: str, steps: int):
+    assert node(f"async ([a, b]) => {TYPING}.editDistance(a, b)", [a, b]) == steps
+
+
+# ---- the drawing
+
+
+def show(page: Page, **traits: Any) -> Locator:
+    """The widget in the page, with its model as `window.it`."""
+    widget = SentenceLab(**traits)
+    state = {name: getattr(widget, name) for name in _own_traits(SentenceLab)}
+    page.evaluate(
+        """async ([source, state]) => {
+          const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          window.it = show((await import(address)).default, state);
+          document.querySelector("main").append(it.el);
+        }""",
+        [str(widget._esm), state],
+    )
+    frame(page)
+    return page.locator('.qkv-widget[data-state="ready"]')
+
+
+def shown(widget: Locator) -> dict[str, list[str]]:
+    """What stands under and over the words."""
+    words = widget.locator(".qkv-word")
+    return {
+        name: words.evaluate_all(f"all => all.map((word) => word.querySelector('{part}')?.textContent ?? '')")
+        for name, part in {"words": ".qkv-token", "classes": ".qkv-class", "weights": ".qkv-weight-of"}.items()
+    }
+
+
+@pytest.mark.browser
+def test_it_shows_what_python_computes(open_page: OpenPage):
+    page = open_page()
+    widget = show(page, layer="both")
+    tagger = load_tagger().double()
+    random = Random(5)
+    for sentence in [draw(random) for _ in range(12)]:
+        if len(sentence.words) > 9:  # longer ones show each class twice, in full and in short
+            continue
+        text = ("" if sentence.language == "chinese" else " ").join(sentence.words)
+        page.evaluate("(sentence) => it.model.set('sentence', sentence)", text)
+        frame(page)
+        tagged = tagger.tag(list(sentence.words))
+        at = next(iter(tagged.refers_to), len(sentence.words) - 1)
+        seen = shown(widget)
+        assert seen["words"] == list(sentence.words)
+        assert seen["classes"] == tagged.classes
+        for written, weight in zip(seen["weights"], tagged.weights.mean((0, 1))[at].tolist(), strict=True):
+            assert float(written or 0) == pytest.approx(weight, abs=0.0051)
+        nouns = widget.locator(".qkv-word .qkv-read-as").all_inner_texts()
+        assert nouns == [f"= {noun}" for noun in tagged.refers_to.values()]
+
+
+@pytest.mark.browser
+def test_one_changed_word_moves_where_it_looks(open_page: OpenPage):
+    widget = show(open_page())
+    finding = widget.locator(".qkv-finding")
+    expect(finding).to_contain_text("it looks at cat")
+    expect(finding).to_contain_text("the cat was hungry")
+    widget.get_by_role("radio", name="tasty").check()
+    expect(finding).to_contain_text("it looks at mouse")
+    expect(finding).to_contain_text("the mouse was tasty")
+    widget.page.evaluate("() => it.model.set('sentence', 'the mouse chased the cat because it was tasty')")
+    expect(finding).to_contain_text("it looks at cat")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_arc_leads_from_it_to_the_word(open_page: OpenPage, width: int):
+    """The widest arc starts beside or over *it*, and ends beside or over *cat*: arcs and words are laid out apart."""
+    page = open_page(width=width)
+    widget = show(page)
+    ends = widget.evaluate("""(widget) => {
+      const svg = [...widget.querySelectorAll("svg.qkv-arcs")].find((each) => each.getBoundingClientRect().width > 0);
+      const width = (path) => parseFloat(getComputedStyle(path).strokeWidth);
+      const widest = [...svg.querySelectorAll("path")].sort((a, b) => width(b) - width(a))[0];
+      const point = (at) => {
+        const { x, y } = widest.getPointAtLength(at).matrixTransform(widest.getScreenCTM());
+        return [x, y];
+      };
+      return [point(0), point(widest.getTotalLength())];
+    }""")
+    axis = 1 if width == 390 else 0
+    for (*point,), i in zip(ends, (6, 1), strict=True):
+        box = widget.locator(".qkv-word").nth(i).bounding_box()
+        assert box is not None
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert point[axis] == pytest.approx(middle[axis], abs=3)
+
+
+@pytest.mark.browser
+def test_words_and_changes_are_reached_by_keyboard(open_page: OpenPage):
+    page = open_page()
+    widget = show(page)
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowLeft")
+    expect(widget.locator(".qkv-finding")).to_contain_text("was looks")
+    page.keyboard.press("ArrowRight")
+    expect(widget.locator(".qkv-picker")).to_contain_text("tasty")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowLeft")
+    expect(widget.locator(".qkv-finding")).to_contain_text("the mouse was tasty")
+    expect(widget.get_by_role("status")).to_contain_text("it looks at mouse")
+
+
+@pytest.mark.browser
+def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
+    page = open_page()
+    widget = show(page)
+    widget.get_by_role("switch", name="type a sentence").check()
+    field = widget.get_by_role("textbox", name="the sentence")
+    field.fill("I saw a dinosaur")
+    expect(widget.locator(".qkv-offers")).to_contain_text("does not know “dinosaur”")
+    expect(widget.locator(".qkv-token")).to_have_text(HUNGRY.split())
+    field.fill("I saw a s")
+    widget.get_by_role("button", name="saw", exact=True).click()
+    expect(field).to_have_value("I saw a saw ")
+    expect(widget.locator(".qkv-class")).to_have_text(["pronoun", "verb", "determiner", "noun"])
+    assert page.evaluate("it.model.get('sentence')") == "I saw a saw"
+    field.fill("the the")
+    expect(widget.locator(".qkv-offers")).to_contain_text("trained on no sentence like this")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [("the cat ate", "does not know the word “ate”"), ("", "reads 1 to 11 words"), ("the " * 12, "1 to 11")],
+)
+def test_a_sentence_that_it_cannot_read_is_answered(open_page: OpenPage, sentence: str, wanted: str):
+    widget = show(open_page(), sentence=sentence)
+    expect(widget.locator(".qkv-finding")).to_contain_text(wanted)
+    expect(widget.get_by_role("textbox")).to_be_visible()
+
+
+@pytest.mark.browser
+def test_the_share_falls_while_a_handle_is_turned_and_no_portion_is_long(open_page: OpenPage):
+    page = open_page()
+    page.evaluate("""() => {
+      const later = window.setTimeout;
+      window.portions = 0;
+      window.setTimeout = (work, ...more) => later(() => { window.portions += 1; work(); }, ...more);
+    }""")
+    widget = show(page, handles=["temperature"])
+    right = widget.locator("dd").first
+    expect(right).to_contain_text(re.compile(r"^(9[89]|100) of 100 new sentences"))
+    widget.get_by_role("slider").press("End")
+    expect(right).to_contain_text(re.compile(r"^[1-5]\d of 100 new sentences"))
+    assert page.evaluate("window.portions") > 2, "the exam was taken in one piece"
+
+
+@pytest.mark.browser
+def test_handles_are_those_of_python(open_page: OpenPage):
+    settings: dict[str, Any] = {"temperature": 4.0, "positions": False, "heads": [[True, False], [True, True]]}
+    widget = show(open_page(), **settings)
+    tagged = load_tagger().double().tag(HUNGRY, **settings)
+    seen = [float(weight or 0) for weight in shown(widget)["weights"]]
+    assert seen == pytest.approx(tagged.weights[1].mean(0)[6].tolist(), abs=0.0051)
+
+
+@pytest.mark.browser
+def test_nothing_moves_for_who_asks_for_rest(open_page: OpenPage):
+    for motion, moves in (("reduce", False), ("no-preference", True)):
+        page = open_page(reduced_motion=motion)
+        widget = show(page)
+        widget.get_by_role("radio", name="tasty").check()
+        frame(page)
+        assert (page.evaluate("document.getAnimations().length") > 0) == moves
+
+
+@pytest.mark.browser
+def test_sentence_arcs_and_choices_are_on_one_screen_of_a_phone(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    boxes = [widget.bounding_box(), widget.locator(".qkv-picker").bounding_box()]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[1]["y"] + boxes[1]["height"] - boxes[0]["y"] < 600
+    sizes = widget.evaluate("""(widget) => [...widget.querySelectorAll("*")]
+      .filter((each) => each.innerText?.trim()).map((each) => parseFloat(getComputedStyle(each).fontSize))""")
+    assert min(sizes) >= 12

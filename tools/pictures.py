@@ -1,0 +1,61 @@
+"""Draw the pictures that stand for the course elsewhere: `python tools/pictures.py`, once the site is built.
+
+book/static/readme.png shows the first page's widget, book/static/card.png the same below the course's name (1200 × 630,
+as previews of links want it). Both have few colours, and so few bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tools.system import chromium  # noqa: E402
+
+FIRST = ROOT / "_build" / "html" / "book" / "index.html"
+STATIC = ROOT / "book" / "static"
+COLOURS = 64
+# What a picture need not show: all but the sentence, its arcs and the words to choose from.
+PLAIN = ".qkv-more, .qkv-tables, .qkv-share { display: none !important }"
+CARD = """() => {
+  const widget = document.querySelector(".qkv-widget");
+  document.body.replaceChildren(Object.assign(document.createElement("h1"), {
+    innerHTML: '<span class="qkv-wordmark" style="font-size: 1em"><span class="qkv-query">Q</span>' +
+      '<span class="qkv-key">K</span><span class="qkv-value">V</span></span> self-attention you can touch',
+    style: "margin: 0 0 28px; font: 700 34px/1 var(--qkv-font)",
+  }), widget);
+  document.body.style.cssText =
+    "display: flow-root; box-sizing: border-box; width: 800px; height: 420px; padding: 36px 60px 0";
+}"""
+
+
+def save(page: Page, name: str, selector: str) -> None:
+    """Save what a part of the page looks like, in few colours."""
+    picture = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(STATIC / name, optimize=True)
+    print(f"{name}: {picture.width} × {picture.height}, {(STATIC / name).stat().st_size:,} bytes")
+
+
+def main() -> None:
+    """Draw both."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, device_scale_factor=1.5)
+        page.goto(FIRST.as_uri())
+        page.locator('.qkv-widget[data-state="ready"]').wait_for()
+        page.add_style_tag(content=PLAIN)
+        page.wait_for_timeout(500)
+        save(page, "readme.png", ".qkv-widget")
+        page.evaluate(CARD)
+        page.wait_for_timeout(500)
+        save(page, "card.png", "body")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
