@@ -1,0 +1,166 @@
+"""1.1: one-hot rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.tokens import some_ids
+from qkv.sequences import one_hot
+
+Outside = Callable[[Tensor, int], Tensor]  # of ids and vocab_size: which ids are taken for outside
+Guard = Callable[[Tensor, int], None]  # raises where an id is outside
+Rows = Callable[[Tensor, int], Tensor]
+
+
+def draw_ids(draw: Draw) -> list[Case]:
+    def case(name: str, n: int, vocab: int, *must: int, raises: str | None = None) -> Case:
+        inside = must if raises else [i for i in must if 0 <= i < vocab]
+        return Case(call(some_ids(draw, n, vocab, *inside), vocab), name, {"n": n, "vocab": vocab}, raises=raises)
+
+    def without_last() -> Case:
+        n, vocab = draw.whole(5, 7), draw.whole(9, 12)
+        word = draw.whole(1, vocab - 2)
+        ids = some_ids(draw, n, vocab - 1, 0, word, word)
+        return Case(call(ids, vocab), "plain", {"n": n, "vocab": vocab})
+
+    few, many = draw.whole(4, 6), draw.whole(8, 11)
+    vocab = draw.whole(4, 8)
+    return [
+        without_last(),
+        case("plain", many, few, 0, few - 1, 1, 1),
+        case("the first and the last id", 4, many, 0, many - 1),
+        case("as many ids as words", few, few, 0, few - 1, 2, 2),
+        case("n = 1", 1, vocab, vocab - 1),
+        case("n = 1", 1, vocab, 0),
+        case("a vocabulary of one word", 3, 1),
+        case("an id that equals vocab_size", few + 2, vocab, vocab, 0, raises="ValueError"),
+        case("an id far above", few, vocab, vocab + draw.whole(2, 9), 0, raises="ValueError"),
+        case("the id −1", few + 1, vocab, -1, vocab - 1, raises="ValueError"),
+        case("an id far below", few, vocab, -vocab - draw.whole(2, 9), vocab - 1, raises="ValueError"),
+        case("nothing but an id that equals vocab_size", 1, vocab, vocab, raises="ValueError"),
+        case("nothing but the id −1", 1, vocab, -1, raises="ValueError"),
+    ]
+
+
+def is_outside(ids: Tensor, vocab_size: int) -> Tensor:
+    return (ids < 0) | (ids >= vocab_size)
+
+
+def guard(outside: Outside) -> Guard:
+    """Give a check of the ids that takes these for outside."""
+
+    def check(ids: Tensor, vocab_size: int) -> None:
+        if outside(ids, vocab_size).any():
+            raise ValueError(f"expected ids from 0 to {vocab_size - 1}")
+
+    return check
+
+
+in_range = guard(is_outside)
+
+
+def guard_by_truth(ids: Tensor, vocab_size: int) -> None:
+    if ids[is_outside(ids, vocab_size)]:
+        raise ValueError("outside")
+
+
+def compared(ids: Tensor, vocab_size: int) -> Tensor:
+    return (ids[:, None] == torch.arange(vocab_size)).float()
+
+
+def looked_up(ids: Tensor, vocab_size: int) -> Tensor:
+    return torch.eye(vocab_size)[ids]
+
+
+def one_hot_variant(check: Guard = in_range, rows: Rows = compared) -> Callable[..., Tensor]:
+    """Give an answer that checks ids, or makes rows, in another way."""
+
+    def variant(ids: Tensor, vocab_size: int) -> Tensor:
+        check(ids, vocab_size)
+        return rows(ids, vocab_size)
+
+    return variant
+
+
+def every_row_has_every_id(ids: Tensor, vocab_size: int) -> Tensor:
+    rows = torch.zeros(len(ids), vocab_size)
+    rows[:, ids] = 1
+    return rows
+
+
+def checked(slug: str, outside: Outside, *rows: Rows) -> Misconception:
+    """The mistake to refuse these ids, with rows by comparison, or made in one of these ways."""
+    ways = [{"check": guard(outside), "rows": make} for make in rows] or [{"check": guard(outside)}]
+    return Misconception(slug, knob_sets=tuple(ways))
+
+
+def made(slug: str, *rows: Rows) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"rows": make} for make in rows))
+
+
+QUESTION = Question(
+    id="1.1",
+    points=2,
+    inputs=("ids", "vocab_size"),
+    outputs=("rows (n, vocab_size)",),
+    draw=draw_ids,
+    reference=one_hot,
+    variant=one_hot_variant,
+    any_float=True,
+    row_sums={"rows": 1.0},
+    misconceptions=(
+        Misconception("id-not-checked", twin=looked_up, knob_sets=({"check": lambda ids, size: None},)),
+        checked("negative-id-let-through", lambda ids, size: ids >= size),
+        checked("large-id-let-through", lambda ids, size: ids < 0, compared, looked_up),
+        checked("id-off-by-one", lambda ids, size: (ids < 0) | (ids > size), compared, looked_up),
+        checked("minus-one-let-through", lambda ids, size: (ids < -1) | (ids >= size)),
+        checked("last-id-refused", lambda ids, size: (ids < 0) | (ids >= size - 1)),
+        checked("first-id-refused", lambda ids, size: (ids <= 0) | (ids >= size)),
+        checked("all-for-any", lambda ids, size: is_outside(ids, size).all()),
+        Misconception("good-ids-refused", twin=one_hot_variant(guard(lambda ids, size: (ids >= 0) | (ids >= size)))),
+        Misconception("one-unknown-id-let-through", twin=one_hot_variant(guard_by_truth)),
+        made("not-floats", lambda ids, size: compared(ids, size).long()),
+        made(
+            "counted-from-one",
+            lambda ids, size: torch.eye(size)[ids - 1],
+            lambda ids, size: (ids[:, None] == torch.arange(1, size + 1)).float(),
+        ),
+        made(
+            "shifted-right",
+            lambda ids, size: torch.eye(size)[(ids + 1) % size],
+            lambda ids, size: (ids[:, None] == torch.arange(-1, size - 1)).float(),
+        ),
+        made("transposed", lambda ids, size: compared(ids, size).mT),
+        made("vocabulary-guessed", lambda ids, size: F.one_hot(ids).float()),
+        made("position-for-id", lambda ids, size: torch.eye(len(ids), size)),
+        made("id-in-place-of-1", lambda ids, size: compared(ids, size) * ids[:, None]),
+        made(
+            "filled-up-to-the-id",
+            lambda ids, size: (torch.arange(size) <= ids[:, None]).float(),
+            lambda ids, size: (torch.arange(size) >= ids[:, None]).float(),
+            lambda ids, size: (torch.arange(size) < ids[:, None]).float(),
+            lambda ids, size: (torch.arange(size) > ids[:, None]).float(),
+        ),
+        made("zeros-and-ones-exchanged", lambda ids, size: 1 - compared(ids, size)),
+        made("every-row-has-every-id", every_row_has_every_id),
+        made("counts", lambda ids, size: compared(ids, size).sum(0)),
+        made("repeated-ids-dropped", lambda ids, size: compared(ids.unique(), size)),
+        made("ids-sorted", lambda ids, size: compared(ids.sort().values, size)),
+        made("one-column-too-many", lambda ids, size: compared(ids, size + 1)),
+        made("one-column-too-few", lambda ids, size: compared(ids, size - 1)),
+        made("all-zeros", lambda ids, size: torch.zeros(len(ids), size)),
+        made("softmax-applied", lambda ids, size: compared(ids, size).softmax(-1)),
+        Misconception(
+            "ids-against-columns-one-by-one",
+            twins=(
+                one_hot_variant(rows=lambda ids, size: (ids == torch.arange(size)).float()),
+                one_hot_variant(rows=lambda ids, size: (ids[None] == torch.arange(size)).float()),
+            ),
+        ),
+    ),
+)

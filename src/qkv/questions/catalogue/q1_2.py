@@ -1,0 +1,104 @@
+"""1.2: an embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.tokens import some_ids
+from qkv.sequences import embed
+
+Index = Callable[[Tensor, Tensor], Tensor]  # of ids and the table: where is looked up
+After = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the rows that were found, ids and the table
+
+
+def draw_look_up(draw: Draw) -> list[Case]:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+        s = draw.sizes("n", "vocab", "d", low=5, **fixed)
+        count = s["n"] * torch.Size(leading).numel()
+        twice = draw.whole(0, s["vocab"] - 1)
+        ids = some_ids(draw, count, s["vocab"], 0, s["vocab"] - 1, twice, twice).reshape(*leading, s["n"])
+        return Case(call(ids, draw.normal(s["vocab"], s["d"], dtype=dtype)), name, s)
+
+    same = draw.whole(5, 9)
+    return [
+        *draw.situations(case),
+        case("more features than words", vocab=6, d=draw.whole(8, 11)),
+        case("more words than features", vocab=draw.whole(8, 11), d=6),
+        case("all sizes equal", n=same, vocab=same, d=same),
+        case("n = 1", n=1),
+        case("sentences of one word", leading=(3,), n=1),
+        case("d = 1", d=1),
+        case("a vocabulary of one word", vocab=1),
+    ]
+
+
+def look_up_variant(
+    index: Index = lambda ids, table: ids, after: After = lambda rows, ids, table: rows
+) -> Callable[..., Tensor]:
+    """Give an answer that looks up at other places, or goes on with the rows."""
+
+    def variant(ids: Tensor, table: Tensor) -> Tensor:
+        return after(table[index(ids, table)], ids, table)
+
+    return variant
+
+
+def by_position(ids: Tensor, table: Tensor) -> Tensor:
+    return (torch.arange(ids.shape[-1]) % len(table)).expand(ids.shape)
+
+
+def indexed(slug: str, *places: Index) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"index": index} for index in places))
+
+
+def changed(slug: str, *changes: After) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
+
+
+QUESTION = Question(
+    id="1.2",
+    points=2,
+    inputs=("ids", "table"),
+    outputs=("vectors (..., d)",),
+    draw=draw_look_up,
+    reference=embed,
+    variant=look_up_variant,
+    gradients=True,
+    misconceptions=(
+        Misconception("columns-looked-up", twins=(lambda ids, table: table.mT[ids], lambda ids, table: table[:, ids])),
+        indexed("counted-from-one", lambda ids, table: ids - 1),
+        indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
+        indexed("position-for-id", by_position),
+        indexed("table-reversed", lambda ids, table: len(table) - 1 - ids),
+        indexed("ids-sorted", lambda ids, table: ids.sort(-1).values),
+        indexed("repeated-ids-dropped", lambda ids, table: ids.unique()),
+        indexed("leading-axes-lost", lambda ids, table: ids.flatten()),
+        indexed("only-the-first-sequence", lambda ids, table: ids.reshape(-1, ids.shape[-1])[0]),
+        changed("summed-over-tokens", lambda rows, ids, table: rows.sum(-2)),
+        changed("averaged-over-tokens", lambda rows, ids, table: rows.mean(-2)),
+        changed("summed-over-features", lambda rows, ids, table: rows.sum(-1)),
+        changed("transposed", lambda rows, ids, table: rows.mT),
+        changed("multiplied-by-id", lambda rows, ids, table: rows * ids[..., None]),
+        changed(
+            "scaled-by-width",
+            lambda rows, ids, table: rows * table.shape[-1] ** 0.5,
+            lambda rows, ids, table: rows / table.shape[-1] ** 0.5,
+        ),
+        changed("normalised", lambda rows, ids, table: F.normalize(rows, dim=-1)),
+        changed("softmax-applied", lambda rows, ids, table: rows.softmax(-1)),
+        changed("vectors-rounded", lambda rows, ids, table: rows.trunc()),
+        Misconception(
+            "padding-for-a-word",
+            twin=lambda ids, table: F.embedding(ids, table, padding_idx=0),
+            knob_sets=({"after": lambda rows, ids, table: rows * (ids != 0)[..., None]},),
+        ),
+        Misconception("one-hot-returned", twin=lambda ids, table: F.one_hot(ids, len(table)).to(table.dtype)),
+        Misconception("ids-returned", twin=lambda ids, table: ids),
+        Misconception("table-returned", twin=lambda ids, table: table * 1),
+    ),
+)

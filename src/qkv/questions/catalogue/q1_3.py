@@ -1,0 +1,255 @@
+"""1.3: a batch and its mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
+from qkv.sequences import pad_batch
+
+Lengths = list[int]
+Change = Callable[[Tensor, Tensor, Lengths], Any]  # of the right batch, the right mask and the lengths
+
+
+def draw_sequences(draw: Draw) -> list[Case]:
+    def some_lengths(longest: int) -> Lengths:
+        """Draw lengths for 3 or 4 sequences, pairwise different, the longest at this place."""
+        n_max = draw.whole(6, 7)
+        shorter = (2 + torch.randperm(n_max - 2, generator=draw.generator)).tolist()
+        lengths = shorter[: draw.whole(2, 3)]
+        lengths.insert(len(lengths) if longest < 0 else longest, n_max)
+        return lengths
+
+    def case(name: str, lengths: Lengths, d: int | None = None, dtype: torch.dtype = torch.float32) -> Case:
+        d = draw.whole(8, 11) if d is None else d
+        sequences = [draw.normal(n, d, dtype=dtype) for n in lengths]
+        return Case(call(sequences), name, {"B": len(lengths), "n_max": max(lengths), "d": d})
+
+    same = draw.whole(4, 6)
+    return [
+        case("plain", some_lengths(1)),
+        case("plain", some_lengths(-1)),
+        case("the longest first", some_lengths(0)),
+        case("float64", some_lengths(1), dtype=torch.float64),
+        silent(draw),
+        case("all of one length", [same] * 3),
+        case("one sequence", [same]),
+        case("a sequence of one row", [1, same, 3]),
+        case("d = 1", some_lengths(-1), d=1),
+        case("sequences of one row each", [1, 1]),
+        case("all sizes equal", [same, 2, *range(3, same)] + [same] * 1, d=same),
+    ]
+
+
+def silent(draw: Draw) -> Case:
+    """Real rows that look like padding: all zeros, zero in part, or of sum 0."""
+    d = 2 * draw.whole(4, 5)
+    first, second, third = draw.normal(5, d), draw.normal(6, d), torch.zeros(3, d)
+    first[-1] = 0  # the last real row
+    first[1] = 0
+    second[2, : d // 2] = 0
+    second[3, d // 2 :] = -second[3, : d // 2]
+    second[0] = 0
+    return Case(call([first, third, second]), "real rows of zeros", {"B": 3, "n_max": 6, "d": d})
+
+
+def pad_variant(
+    order: Callable[[list[Tensor]], list[Tensor]] = list,
+    width: Callable[[Lengths], int] = max,
+    start: Callable[[int, int], int] = lambda n, width: 0,
+    fill: float = 0.0,
+    real: Change = lambda batch, mask, lengths: mask,
+    give: Change = lambda batch, mask, lengths: (batch, mask),
+) -> Callable[..., Any]:
+    """Give an answer that goes wrong at some of its steps."""
+
+    def variant(sequences: list[Tensor]) -> Any:
+        chosen = order(sequences)
+        lengths = [len(s) for s in chosen]
+        n = width(lengths)
+        batch = torch.full((len(chosen), n, chosen[0].shape[-1]), fill, dtype=chosen[0].dtype)
+        mask = torch.zeros(len(chosen), n, dtype=torch.bool)
+        for i, s in enumerate(chosen):
+            first = start(min(len(s), n), n)
+            batch[i, first : first + len(s)] = s[:n]
+            mask[i, first : first + len(s)] = True
+        return give(batch, real(batch, mask, lengths), lengths)
+
+    return variant
+
+
+# ── masks ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def column(lengths: Lengths) -> Tensor:
+    return torch.tensor(lengths)[:, None]
+
+
+def places(mask: Tensor) -> Tensor:
+    return torch.arange(mask.shape[1])
+
+
+def first_places(choose: Callable[[Lengths], int]) -> Change:
+    """Give a mask that takes as many rows of each sequence for real."""
+    return lambda batch, mask, lengths: places(mask) < column([choose(lengths)] * len(lengths))
+
+
+def longer_by(rows: int) -> Change:
+    """Give a mask that takes this many more rows for real."""
+    return lambda batch, mask, lengths: places(mask) < column(lengths) + rows
+
+
+def as_wide_as(axis: int) -> Change:
+    """Give a mask with as many places as the batch has on another axis."""
+    return lambda batch, mask, lengths: torch.arange(batch.shape[axis]) < column(lengths)
+
+
+# ── batches ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def repeat_last(batch: Tensor, mask: Tensor, lengths: Lengths) -> Any:
+    last = torch.stack([row[n - 1] for row, n in zip(batch, lengths, strict=True)])
+    return torch.where(mask[..., None], batch, last[:, None]), mask
+
+
+def in_front(n: int, width: int) -> int:
+    return width - n
+
+
+def sized_by_the_first(sequences: list[Tensor]) -> Any:
+    batch = torch.zeros(len(sequences), *sequences[0].shape, dtype=sequences[0].dtype)
+    mask = torch.zeros(batch.shape[:2], dtype=torch.bool)
+    for i, s in enumerate(sequences):
+        batch[i, : len(s)] = s
+        mask[i, : len(s)] = True
+    return batch, mask
+
+
+def places_first(sequences: list[Tensor]) -> Any:
+    """Forget that `pad_sequence` puts the places first unless it is told otherwise."""
+    batch = torch.nn.utils.rnn.pad_sequence(sequences)
+    return batch, torch.arange(batch.shape[1]) < column([len(s) for s in sequences])
+
+
+# ── quotes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def mask_counts(seen: Seen) -> str:
+    """Quote how many rows a mask takes for real."""
+    mask = seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None
+    return str(mask.bool().sum(-1).tolist()) if isinstance(mask, Tensor) and mask.ndim == 2 else "other"
+
+
+def padding(seen: Seen) -> str:
+    """Quote the first number of padding."""
+    for row, sequence in zip(seen.value[0], seen.case.script[0].args[0], strict=True):
+        if len(sequence) < len(row):
+            return f"{float(row[len(sequence)].flatten()[0]):g}".replace("-", "−").replace("inf", "∞")
+    return "something else"
+
+
+def masked(slug: str, *reals: Change) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"real": real} for real in reals))
+
+
+def given(slug: str, *gives: Change) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"give": give} for give in gives))
+
+
+def ordered(slug: str, *orders: Callable[[list[Tensor]], list[Tensor]]) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"order": order} for order in orders))
+
+
+QUESTION = Question(
+    id="1.3",
+    points=4,
+    inputs=("sequences",),
+    outputs=("batch (B, n_max, d)", "mask (B, n_max)"),
+    draw=draw_sequences,
+    reference=pad_batch,
+    variant=pad_variant,
+    gradients=True,
+    quotes={"mask_counts": mask_counts, "padding": padding},
+    misconceptions=(
+        masked("mask-inverted", lambda batch, mask, lengths: ~mask),
+        masked(
+            "mask-read-off-the-numbers",
+            lambda batch, mask, lengths: (batch != 0).any(-1),
+            lambda batch, mask, lengths: (batch != 0).all(-1),
+            lambda batch, mask, lengths: batch[..., 0] != 0,
+            lambda batch, mask, lengths: batch[..., -1] != 0,
+            lambda batch, mask, lengths: batch.sum(-1).abs() > 1e-6,
+        ),
+        masked(
+            "mask-off-by-one",
+            longer_by(1),
+            longer_by(-1),
+            lambda batch, mask, lengths: places(mask) > column(lengths),
+        ),
+        masked("everything-real", lambda batch, mask, lengths: torch.ones_like(mask)),
+        masked("nothing-real", lambda batch, mask, lengths: torch.zeros_like(mask)),
+        masked(
+            "one-length-for-all",
+            first_places(lambda lengths: lengths[0]),
+            first_places(lambda lengths: lengths[-1]),
+            first_places(min),
+        ),
+        masked(
+            "only-the-end-marked",
+            lambda batch, mask, lengths: places(mask) == column(lengths) - 1,
+            lambda batch, mask, lengths: places(mask) == column(lengths),
+            lambda batch, mask, lengths: places(mask) != column(lengths),
+        ),
+        masked("mask-of-numbers", lambda batch, mask, lengths: mask.long()),
+        masked("lengths-for-a-mask", lambda batch, mask, lengths: torch.tensor(lengths)),
+        masked("mask-transposed", lambda batch, mask, lengths: mask.mT),
+        masked(
+            "mask-for-every-number",
+            lambda batch, mask, lengths: mask[..., None].expand_as(batch),
+            lambda batch, mask, lengths: mask[..., None],
+        ),
+        masked("mask-from-the-other-side", lambda batch, mask, lengths: mask.flip(-1)),
+        masked("mask-as-wide-as-another-axis", as_wide_as(0), as_wide_as(2)),
+        masked(
+            "places-against-lengths-one-by-one",
+            lambda batch, mask, lengths: places(mask) < torch.tensor(lengths),
+            lambda batch, mask, lengths: places(mask) < torch.tensor(lengths)[None],
+        ),
+        masked("one-answer-a-sequence", lambda batch, mask, lengths: mask.shape[1] < column(lengths)),
+        Misconception("padded-in-front", knob_sets=({"start": in_front}, {"start": in_front, "real": longer_by(0)})),
+        Misconception(
+            "padded-with-something-else", knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -torch.inf, torch.nan))
+        ),
+        Misconception("cut-to-the-shortest", knobs={"width": min}),
+        Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),
+        Misconception("one-row-too-short", knobs={"width": lambda lengths: max(lengths) - 1}),
+        Misconception("fixed-length", knobs={"width": lambda lengths: 16}),
+        Misconception("sized-by-the-first", twin=sized_by_the_first),
+        ordered(
+            "sorted-by-length",
+            lambda sequences: sorted(sequences, key=len),
+            lambda sequences: sorted(sequences, key=len, reverse=True),
+        ),
+        ordered("order-reversed", lambda sequences: sequences[::-1]),
+        Misconception(
+            "batch-axis-second",
+            twin=places_first,
+            knob_sets=(
+                {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask)},
+                {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask.mT)},
+            ),
+        ),
+        given("last-row-repeated", repeat_last),
+        given("nothing-filled-in", lambda batch, mask, lengths: (0 * batch.nan_to_num(), mask)),
+        given("features-second", lambda batch, mask, lengths: (batch.mT, mask)),
+        given("put-end-to-end", lambda batch, mask, lengths: (batch[mask], mask)),
+        given("rows-and-mask-swapped", lambda batch, mask, lengths: (mask, batch)),
+        given("mask-not-returned", lambda batch, mask, lengths: batch),
+        given("batch-not-returned", lambda batch, mask, lengths: mask),
+        given("lengths-added", lambda batch, mask, lengths: (batch, mask, torch.tensor(lengths))),
+    ),
+)

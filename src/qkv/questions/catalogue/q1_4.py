@@ -1,0 +1,151 @@
+"""1.4: windows of a signal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.sequences import frame_signal
+
+Starts = Callable[[int, int, int], Sequence[int]]  # of the number of samples, window and hop: where windows begin
+
+
+def draw_signal(draw: Draw) -> list[Case]:
+    def case(
+        name: str, window: int, hop: int, n_frames: int, rest: int | None = None, dtype: torch.dtype = torch.float32
+    ) -> Case:
+        rest = draw.whole(1, hop - 1) if rest is None else rest
+        samples = window + (n_frames - 1) * hop + rest
+        sizes = {"samples": samples, "window": window, "hop": hop, "n_frames": n_frames}
+        return Case(call(draw.normal(samples, dtype=dtype), window, hop), name, sizes)
+
+    def shape() -> tuple[int, int, int]:
+        hop = draw.whole(3, 4)
+        return draw.choose([n for n in (7, 8, 10, 11) if n % hop]), hop, draw.whole(5, 6)
+
+    return [
+        case("plain", *shape()),
+        case("plain", *shape()),
+        case("float64", *shape(), dtype=torch.float64),
+        case("the last window fits exactly", *shape(), rest=0),
+        case("one sample is missing to another window", 7, 4, draw.whole(3, 6), rest=3),
+        case("windows that do not overlap", 5, 5, draw.whole(6, 8)),
+        case("windows that do not overlap, and fit exactly", 5, 5, draw.whole(6, 8), rest=0),
+        case("hop = 1", draw.whole(4, 6), 1, draw.whole(7, 9), rest=0),
+        case("a single window", 7, 3, 1, rest=0),
+        case("a single window, and some samples left", 7, 3, 1, rest=draw.whole(1, 2)),
+        case("two windows", 8, 3, 2, rest=0),
+        case("a hop of more than half a window", 9, 7, draw.whole(3, 5)),
+        case("as many windows as samples in each", 6, 4, 6),
+        case("windows of one sample", 1, 1, draw.whole(5, 9), rest=0),
+    ]
+
+
+def cut(signal: Tensor, window: int, starts: Sequence[int]) -> Tensor:
+    """Stack windows that begin at these samples, filled up with zeros past the end."""
+    padded = F.pad(signal, (0, max(starts) + window))
+    return torch.stack([padded[start : start + window] for start in starts])
+
+
+def all_starts(samples: int, window: int, hop: int) -> Sequence[int]:
+    return range(0, samples - window + 1, hop)
+
+
+def frames_variant(
+    starts: Starts = all_starts, after: Callable[[Tensor], Tensor] = lambda frames: frames
+) -> Callable[..., Tensor]:
+    """Give an answer whose windows begin elsewhere, or are changed afterwards."""
+
+    def variant(signal: Tensor, window: int, hop: int) -> Tensor:
+        return after(cut(signal, window, starts(len(signal), window, hop)))
+
+    return variant
+
+
+def stacked(starts: Starts) -> Callable[..., Tensor]:
+    """Give an answer that stacks slices of the signal, which end where the signal ends."""
+
+    def variant(signal: Tensor, window: int, hop: int) -> Tensor:
+        return torch.stack([signal[start : start + window] for start in starts(len(signal), window, hop)])
+
+    return variant
+
+
+def begun(slug: str, *starts: Starts) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"starts": start} for start in starts))
+
+
+def changed(slug: str, *changes: Callable[[Tensor], Tensor]) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
+
+
+QUESTION = Question(
+    id="1.4",
+    points=4,
+    inputs=("signal", "window", "hop"),
+    outputs=("frames (n_frames, window)",),
+    draw=draw_signal,
+    reference=frame_signal,
+    variant=frames_variant,
+    misconceptions=(
+        begun(
+            "last-window-padded",
+            lambda samples, window, hop: range(0, samples - window + hop, hop),
+            lambda samples, window, hop: range(0, samples, hop),
+        ),
+        begun("window-forgotten-in-the-count", lambda samples, window, hop: range(0, samples // hop * hop, hop)),
+        Misconception("ragged-windows", twin=stacked(lambda samples, window, hop: range(0, samples, hop))),
+        Misconception(
+            "one-window-too-few",
+            twin=stacked(lambda samples, window, hop: range(0, (samples - window) // hop * hop, hop)),
+        ),
+        begun(
+            "one-window-too-many",
+            lambda samples, window, hop: range(0, ((samples - window) // hop + 2) * hop, hop),
+        ),
+        Misconception("exact-fit-lost", twin=stacked(lambda samples, window, hop: range(0, samples - window, hop))),
+        begun("first-window-dropped", lambda samples, window, hop: range(hop, samples - window + 1 + hop, hop)),
+        begun("one-sample-late", lambda samples, window, hop: [s + 1 for s in all_starts(samples, window, hop)]),
+        begun("hop-ignored", lambda samples, window, hop: range(0, samples - window + 1, window)),
+        begun("hop-of-one", lambda samples, window, hop: range(samples - window + 1)),
+        Misconception(
+            "hop-taken-for-overlap",
+            twin=stacked(lambda samples, window, hop: range(0, samples - window + 1, window - hop)),
+        ),
+        begun("half-a-window", lambda samples, window, hop: range(0, samples - window + 1, max(1, window // 2))),
+        begun("twice-the-hop", lambda samples, window, hop: range(0, samples - window + 1, 2 * hop)),
+        Misconception("window-and-hop-swapped", twin=lambda signal, window, hop: signal.unfold(0, hop, window)),
+        Misconception("rows-as-long-as-the-hop", twin=lambda signal, window, hop: signal.unfold(0, hop, hop)),
+        Misconception(
+            "window-one-long",
+            twin=lambda signal, window, hop: cut(signal, window + 1, all_starts(len(signal), window, hop)),
+        ),
+        changed("window-one-short", lambda frames: frames[:, :-1]),
+        changed("transposed", lambda frames: frames.mT),
+        changed("put-end-to-end", torch.flatten),
+        changed("laid-out-along-the-wrong-axis", lambda frames: frames.mT.reshape(frames.shape)),
+        changed("windows-reversed", lambda frames: frames.flip(0)),
+        changed("samples-reversed", lambda frames: frames.flip(-1)),
+        changed(
+            "tapered",
+            lambda frames: frames * torch.hann_window(frames.shape[-1], dtype=frames.dtype),
+            lambda frames: frames * torch.hamming_window(frames.shape[-1], dtype=frames.dtype),
+        ),
+        changed("mean-removed", lambda frames: frames - frames.mean(-1, keepdim=True)),
+        changed("averaged", lambda frames: frames.mean(-1)),
+        changed("only-the-first-window", lambda frames: frames[:1]),
+        Misconception("signal-returned", twin=lambda signal, window, hop: signal),
+        Misconception(
+            "arguments-of-unfold",
+            twins=(
+                lambda signal, window, hop: signal.unfold(window, -1, hop),
+                lambda signal, window, hop: signal.unfold(hop, window, -1),
+                lambda signal, window, hop: signal.unfold(window, hop, -1),
+            ),
+        ),
+    ),
+)
