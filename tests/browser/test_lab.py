@@ -40,6 +40,7 @@ CASES = {
     "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "8", "1", "1"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
     "MaskPainter": Case("MaskPainter()", "slider:queries", "ArrowLeft", "queries", "6", "2", "2"),
+    "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "2", "4", "4"),
     "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),
     "Predict": Case(
         'Predict("?", [("one", "a"), ("two", "b")], "B")', "radio:A.", "Space", "guess", "'A'", "'B'", "That is right."

@@ -28,7 +28,7 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
     "PredictNumber": {"answer": 32, "near": 4, "why": "Why."},
 }
 NUMBERED = ["CacheStepper", "HeadSplitter", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab"]
-NUMBERED += ["SentenceLab", "SequenceExplorer", "TemperatureLab"]
+NUMBERED += ["PatternLab", "SentenceLab", "SequenceExplorer", "TemperatureLab"]
 NAMES = [*NUMBERED, *PREDICTIONS]
 # Showing the other pictures of a widget that has several.
 LOOKS: list[tuple[str, dict[str, Any]]] = [
