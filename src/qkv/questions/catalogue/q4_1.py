@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -133,57 +134,57 @@ def of_tempered(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tenso
     return answer
 
 
+def wrong(slug: str, step: str, *ways: Any) -> Misconception:
+    """The mistake to do one step in this way, or in one of these."""
+    return Misconception(slug, knob_sets=tuple({step: way} for way in ways))
+
+
+def without_shift(slug: str, step: str, *ways: Any) -> Misconception:
+    """The mistake to do one step in this way, and to subtract nothing from the scores."""
+    return Misconception(slug, knob_sets=tuple({step: way, "shift": nothing} for way in ways))
+
+
+def after_the_softmax(slug: str, *ways: Callable[[Tensor, float, int], Tensor]) -> Misconception:
+    """The mistake to use the temperature on weights, in one of these ways, and not on scores."""
+    return Misconception(slug, knob_sets=tuple({"temper": lambda z, t: z, "after": way} for way in ways))
+
+
 TEMPERATURES = (
-    Misconception("temperature-multiplied", knobs={"temper": lambda z, t: z * t}),
-    Misconception("temperature-ignored", knobs={"temper": lambda z, t: z}),
-    Misconception("temperature-squared", knobs={"temper": lambda z, t: z / t**2}),
-    Misconception("temperature-under-a-root", knobs={"temper": lambda z, t: z / math.sqrt(t)}),
-    Misconception(
+    wrong("temperature-multiplied", "temper", lambda z, t: z * t),
+    wrong("temperature-ignored", "temper", lambda z, t: z),
+    wrong("temperature-squared", "temper", lambda z, t: z / t**2),
+    wrong("temperature-under-a-root", "temper", lambda z, t: z / math.sqrt(t)),
+    after_the_softmax(
         "temperature-on-probabilities",
-        knob_sets=(
-            {"temper": lambda z, t: z, "after": lambda p, t, dim: p / t},
-            {"temper": lambda z, t: z, "after": lambda p, t, dim: p ** (1 / t)},
-            {"temper": lambda z, t: z, "after": lambda p, t, dim: (p / t).softmax(dim)},
-        ),
+        lambda p, t, dim: p / t,
+        lambda p, t, dim: p ** (1 / t),
+        lambda p, t, dim: (p / t).softmax(dim),
     ),
-    Misconception("temperature-twice", knobs={"after": lambda p, t, dim: p / t}),
-    Misconception("temperature-on-powers", knobs={"temper": lambda z, t: z, "after": lambda p, t, dim: p * t}),
-    Misconception(
-        "wrong-default-temperature",
-        knob_sets=({"defaults": (0.0, -1)}, {"defaults": (2.0, -1)}, {"defaults": (0.5, -1)}),
-    ),
-    Misconception(
-        "temperature-not-checked",
-        knob_sets=({"guard": lambda t: None}, {"guard": lambda t: 1 / t}),
-    ),
-    Misconception("zero-temperature-let-through", knobs={"guard": refuse(lambda t: t < 0)}),
-    Misconception("negative-temperature-let-through", knobs={"guard": refuse(lambda t: t == 0)}),
-    Misconception("assertion-for-an-error", knobs={"guard": refuse(lambda t: t <= 0, AssertionError)}),
+    after_the_softmax("temperature-on-powers", lambda p, t, dim: p * t),
+    wrong("temperature-twice", "after", lambda p, t, dim: p / t),
+    wrong("wrong-default-temperature", "defaults", (0.0, -1), (2.0, -1), (0.5, -1)),
+    wrong("temperature-not-checked", "guard", lambda t: None, lambda t: 1 / t),
+    wrong("zero-temperature-let-through", "guard", refuse(lambda t: t < 0)),
+    wrong("negative-temperature-let-through", "guard", refuse(lambda t: t == 0)),
+    wrong("assertion-for-an-error", "guard", refuse(lambda t: t <= 0, AssertionError)),
 )
 
 SHIFTS = (
-    Misconception("overflow", knobs={"shift": nothing}),
-    Misconception("one-maximum-for-all", knobs={"shift": lambda z, dim, t: z.max()}),
-    Misconception(
+    wrong("overflow", "shift", nothing),
+    wrong("one-maximum-for-all", "shift", lambda z, dim, t: z.max()),
+    wrong(
         "maximum-along-the-wrong-axis",
-        knob_sets=(
-            {"shift": lambda z, dim, t: row_maximum(z, 0)},
-            {"shift": lambda z, dim, t: row_maximum(z, -1)},
-        ),
+        "shift",
+        lambda z, dim, t: row_maximum(z, 0),
+        lambda z, dim, t: row_maximum(z, -1),
     ),
-    Misconception("maximum-before-the-temperature", knobs={"shift": lambda z, dim, t: row_maximum(z, dim) * t}),
-    Misconception("mean-subtracted", knobs={"shift": lambda z, dim, t: z.mean(dim=dim, keepdim=True)}),
-    Misconception("minimum-subtracted", knobs={"shift": lambda z, dim, t: z.amin(dim=dim, keepdim=True)}),
-    Misconception("magnitude-subtracted", knobs={"shift": lambda z, dim, t: row_maximum(z.abs(), dim)}),
-    Misconception("maximum-added", knobs={"shift": lambda z, dim, t: -row_maximum(z, dim)}),
-    Misconception(
-        "scores-clipped",
-        knob_sets=(
-            {"temper": lambda z, t: (z / t).clamp(-80, 80), "shift": nothing},
-            {"temper": lambda z, t: (z / t).clamp(-50, 50), "shift": nothing},
-        ),
-    ),
-    Misconception("nan-replaced", knobs={"shift": nothing, "after": lambda p, t, dim: p.nan_to_num()}),
+    wrong("maximum-before-the-temperature", "shift", lambda z, dim, t: row_maximum(z, dim) * t),
+    wrong("mean-subtracted", "shift", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
+    wrong("minimum-subtracted", "shift", lambda z, dim, t: z.amin(dim=dim, keepdim=True)),
+    wrong("magnitude-subtracted", "shift", lambda z, dim, t: row_maximum(z.abs(), dim)),
+    wrong("maximum-added", "shift", lambda z, dim, t: -row_maximum(z, dim)),
+    without_shift("scores-clipped", "temper", lambda z, t: (z / t).clamp(-80, 80), lambda z, t: (z / t).clamp(-50, 50)),
+    without_shift("nan-replaced", "after", lambda p, t, dim: p.nan_to_num()),
     Misconception(
         "axis-not-kept",
         twins=(
@@ -196,16 +197,13 @@ SHIFTS = (
 AXES = (
     Misconception(
         "dim-ignored",
-        knob_sets=(
-            {"axis": lambda dim: -1},
-            {"below": lambda powers, dim: powers.sum(-1, keepdim=True)},
-        ),
+        knob_sets=({"axis": lambda dim: -1}, {"below": lambda powers, dim: powers.sum(-1, keepdim=True)}),
     ),
     Misconception(
         "softmax-over-queries",
         knob_sets=({"defaults": (1.0, 0)}, {"defaults": (1.0, -2)}, {"axis": lambda dim: 0}),
     ),
-    Misconception("softmax-axis-from-the-front", knobs={"defaults": (1.0, 1)}),
+    wrong("softmax-axis-from-the-front", "defaults", (1.0, 1)),
     Misconception(
         "softmax-over-everything",
         twins=(
@@ -217,20 +215,12 @@ AXES = (
 
 WEIGHTS = (
     Misconception("not-normalised", knob_sets=({"below": one}, {"below": one, "shift": nothing})),
-    Misconception("divided-by-the-mean", knobs={"below": lambda powers, dim: powers.mean(dim=dim, keepdim=True)}),
-    Misconception("divided-by-the-length", knobs={"below": lambda powers, dim: powers.norm(dim=dim, keepdim=True)}),
-    Misconception(
-        "exponential-forgotten",
-        knob_sets=(
-            {"power": lambda z: z},
-            {"power": lambda z: z, "shift": nothing},
-            {"power": torch.abs, "shift": nothing},
-            {"power": torch.square, "shift": nothing},
-            {"power": lambda z: z.clamp(min=0), "shift": nothing},
-        ),
-    ),
-    Misconception("base-two", knobs={"power": torch.exp2}),
-    Misconception("base-ten", knobs={"power": lambda z: 10**z}),
+    wrong("divided-by-the-mean", "below", lambda powers, dim: powers.mean(dim=dim, keepdim=True)),
+    wrong("divided-by-the-length", "below", lambda powers, dim: powers.norm(dim=dim, keepdim=True)),
+    without_shift("exponential-forgotten", "power", lambda z: z, torch.abs, torch.square, lambda z: z.clamp(min=0)),
+    wrong("exponential-left-out-after-the-maximum", "power", lambda z: z),
+    wrong("base-two", "power", torch.exp2),
+    wrong("base-ten", "power", lambda z: 10**z),
     Misconception("sigmoid", twin=of_tempered(lambda z, dim: z.sigmoid())),
     Misconception(
         "log-softmax",
@@ -239,10 +229,10 @@ WEIGHTS = (
             of_tempered(lambda z, dim: softmax(z, dim=dim).log()),
         ),
     ),
-    Misconception("softmax-twice", knobs={"after": lambda p, t, dim: p.softmax(dim)}),
-    Misconception("only-the-best", knobs={"power": lambda z: (z == 0).to(z.dtype)}),
-    Misconception("scores-negated", knobs={"temper": lambda z, t: -z / t}),
-    Misconception("all-alike", knobs={"power": torch.ones_like}),
+    wrong("softmax-twice", "after", lambda p, t, dim: p.softmax(dim)),
+    wrong("only-the-best", "power", lambda z: (z == 0).to(z.dtype)),
+    wrong("scores-negated", "temper", lambda z, t: -z / t),
+    wrong("all-alike", "power", torch.ones_like),
 )
 
 
