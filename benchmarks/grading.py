@@ -70,7 +70,7 @@ def ours(folder: Path, n: int) -> list[float]:
     times: list[float] = []
     writer = Writer(folder / "out", 1)
     results = grade_all(
-        find([folder / "in"]), Settings(seed=1), writer, JOBS, tell=lambda *_: times.append(time.perf_counter())
+        find([folder / "in"]), Settings(seed=1), writer, JOBS, on_graded=lambda *_: times.append(time.perf_counter())
     )
     full = sum(result.score == result.max_score for result in results)
     if full != n - n // 3:
