@@ -16,7 +16,6 @@ To write one, start from `catalogue/q3_1` and from the examples in `engine/quest
 
 from __future__ import annotations
 
-import pkgutil
 import re
 import tomllib
 from collections.abc import Iterator
@@ -41,9 +40,7 @@ def ids() -> tuple[str, ...]:
 @cache
 def chapters() -> tuple[int, ...]:
     """The chapters that have questions."""
-    names = (module.name for module in pkgutil.iter_modules(__path__))
-    old = {int(name.removeprefix("chapter_")) for name in names if name.startswith("chapter_")}
-    return tuple(sorted(old | {_chapter_of(name) for name in ids()}))
+    return tuple(sorted({_chapter_of(name) for name in ids()}))
 
 
 @cache
@@ -51,11 +48,7 @@ def questions_of(chapter: int) -> dict[str, Question]:
     """A chapter's questions by their ids, in order."""
     if chapter not in chapters():
         raise KeyError(f"no chapter {chapter} has questions; these have: {', '.join(map(str, chapters()))}")
-    found = {name: _read(name) for name in ids() if _chapter_of(name) == chapter}
-    if (FOLDER / f"chapter_{chapter:02}.py").exists():
-        old = import_module(f"{__name__}.chapter_{chapter:02}").QUESTIONS
-        found |= {question.id: with_words(question, {}) for question in old if question.id not in found}
-    return dict(sorted(found.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
+    return {name: _read(name) for name in ids() if _chapter_of(name) == chapter}
 
 
 def find(question_id: str) -> Question:

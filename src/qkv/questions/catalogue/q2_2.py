@@ -1,0 +1,114 @@
+"""2.2: scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.attention import attention_scores
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.products import PRODUCTS, Product, multiplied, q_with_k
+from qkv.questions.shared.scales import ROOTLESS
+
+After = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the scores, q and k
+
+
+def draw_pairs(draw: Draw) -> list[Case]:
+    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+        s = draw.sizes("n_q", "n_k", "d_k", **{"d_k": draw.choose(ROOTLESS)} | fixed)
+        q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
+        return Case(call(q, draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)), name, s)
+
+    same = draw.choose(ROOTLESS)
+    return [
+        *draw.situations(case),
+        case("one query and one key", n_q=1, n_k=1),
+        case("one query", n_q=1),
+        case("one key", n_k=1),
+        case("d_k = 1", d_k=1),
+        case("as many queries as keys", n_q=same, n_k=same, d_k=11),
+        case("as many keys as features", n_k=same, d_k=same),
+        case("all sizes equal", n_q=same, n_k=same, d_k=same),
+    ]
+
+
+def scores_variant(product: Product = q_with_k, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:
+    """Give an answer that compares in another way, or goes on with the scores."""
+
+    def variant(q: Tensor, k: Tensor) -> Tensor:
+        return after(product(q, k), q, k)
+
+    return variant
+
+
+def lengths(rows: Tensor) -> Tensor:
+    return rows.norm(dim=-1, keepdim=True)
+
+
+def minus_infinity_above(scores: Tensor) -> Tensor:
+    return scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf)
+
+
+def changed(slug: str, *changes: After) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
+
+
+QUESTION = Question(
+    id="2.2",
+    points=3,
+    inputs=("q", "k"),
+    outputs=("scores (..., n_q, n_k)",),
+    draw=draw_pairs,
+    reference=attention_scores,
+    variant=scores_variant,
+    gradients=True,
+    misconceptions=(
+        *PRODUCTS,
+        multiplied("distance", torch.cdist, lambda q, k: -torch.cdist(q, k)),
+        multiplied("squared-distance", lambda q, k: -(torch.cdist(q, k) ** 2), lambda q, k: torch.cdist(q, k) ** 2),
+        multiplied("added-for-multiplied", lambda q, k: q.sum(-1)[..., :, None] + k.sum(-1)[..., None, :]),
+        multiplied("sums-multiplied", lambda q, k: q.sum(-1)[..., :, None] * k.sum(-1)[..., None, :]),
+        multiplied("not-summed", lambda q, k: q[..., :, None, :] * k[..., None, :, :]),
+        multiplied("mixed-across-the-batch", lambda q, k: q_with_k(q, k.flip(0) if k.ndim > 2 else k)),
+        Misconception(
+            "only-matching-places",
+            knob_sets=(
+                {"product": lambda q, k: (q * k).sum(-1)},
+                {"after": lambda scores, q, k: scores * torch.eye(*scores.shape[-2:], dtype=scores.dtype)},
+            ),
+        ),
+        changed("scaled-already", lambda scores, q, k: scores / math.sqrt(q.shape[-1])),
+        changed("averaged-over-features", lambda scores, q, k: scores / q.shape[-1]),
+        changed("scale-multiplied", lambda scores, q, k: scores * math.sqrt(q.shape[-1])),
+        changed("cosine-similarity", lambda scores, q, k: scores / (lengths(q) @ lengths(k).mT)),
+        changed(
+            "divided-by-a-length",
+            lambda scores, q, k: scores / lengths(k).mT,
+            lambda scores, q, k: scores / lengths(q),
+        ),
+        changed("only-the-first-query", lambda scores, q, k: scores[..., :1, :].expand_as(scores)),
+        changed("keys-reversed", lambda scores, q, k: scores.flip(-1)),
+        changed(
+            "softmax-already-applied",
+            lambda scores, q, k: scores.softmax(-1),
+            lambda scores, q, k: (scores / math.sqrt(q.shape[-1])).softmax(-1),
+        ),
+        changed("softmax-over-queries", lambda scores, q, k: scores.softmax(-2)),
+        changed("exponential-already-applied", lambda scores, q, k: scores.exp()),
+        changed("scores-negated", lambda scores, q, k: -scores),
+        changed("scores-rounded", lambda scores, q, k: scores.round()),
+        changed("sign-lost", lambda scores, q, k: scores.abs(), lambda scores, q, k: scores.relu()),
+        changed(
+            "masked-though-not-asked",
+            lambda scores, q, k: minus_infinity_above(scores),
+            lambda scores, q, k: scores.tril(),
+        ),
+        changed("summed-over-everything", lambda scores, q, k: scores.sum((-2, -1))),
+        changed("summed-over-keys", lambda scores, q, k: scores.sum(-1)),
+        Misconception("last-feature-left-out", twin=lambda q, k: q_with_k(q[..., :-1], k[..., :-1])),
+        Misconception("first-feature-left-out", twin=lambda q, k: q_with_k(q[..., 1:], k[..., 1:])),
+    ),
+)

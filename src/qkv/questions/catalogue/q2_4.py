@@ -1,0 +1,139 @@
+"""2.4: the mixture of the values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.attention import weighted_sum
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.scales import ROOTLESS
+
+Change = Callable[[Tensor], Tensor]
+Mix = Callable[[Tensor, Tensor], Tensor]  # of weights and v
+
+
+def draw_mixtures(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        leading: tuple[int, ...] = (),
+        dtype: torch.dtype = torch.float32,
+        share: Change = lambda weights: weights,
+        **fixed: int,
+    ) -> Case:
+        s = draw.sizes("n_q", "n_k", "d_v", **fixed)
+        weights = share(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype))
+        return Case(call(weights, draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)), name, s)
+
+    same = draw.choose(ROOTLESS)
+    return [
+        *draw.situations(case),
+        case("one query", n_q=1),
+        case("one key", n_k=1),
+        case("d_v = 1", d_v=1),
+        case("as many queries as keys", n_q=same, n_k=same),
+        case("as many keys as features of a value", n_k=same, d_v=same),
+        case("as many queries as features of a value", n_q=same, d_v=same),
+        case("all sizes equal", n_q=same, n_k=same, d_v=same),
+        case("rows that do not sum to 1", share=lambda weights: 2 * weights * (weights > weights.median())),
+    ]
+
+
+def product(weights: Tensor, v: Tensor) -> Tensor:
+    return weights @ v
+
+
+def laid_out(weights: Tensor, v: Tensor) -> Tensor:
+    """Every value times every weight it gets: (..., n_q, n_k, d_v)."""
+    return weights.unsqueeze(-1) * v.unsqueeze(-3)
+
+
+def mixture_variant(
+    share: Change = lambda weights: weights,
+    values: Change = lambda v: v,
+    mix: Mix = product,
+    after: Change = lambda out: out,
+) -> Callable[..., Tensor]:
+    """Give an answer that changes the weights, the values, the product or what comes of it."""
+
+    def variant(weights: Tensor, v: Tensor) -> Tensor:
+        return after(mix(share(weights), values(v)))
+
+    return variant
+
+
+def best(weights: Tensor) -> Tensor:
+    return (weights == weights.amax(-1, keepdim=True)).to(weights.dtype)
+
+
+def shared(slug: str, *shares: Change) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"share": share} for share in shares))
+
+
+def valued(slug: str, *values: Change) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"values": change} for change in values))
+
+
+def mixed(slug: str, *mixes: Mix) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"mix": mix} for mix in mixes))
+
+
+def changed(slug: str, *changes: Change) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
+
+
+QUESTION = Question(
+    id="2.4",
+    points=2,
+    inputs=("weights", "v"),
+    outputs=("out (..., n_q, d_v)",),
+    draw=draw_mixtures,
+    reference=weighted_sum,
+    variant=mixture_variant,
+    gradients=True,
+    misconceptions=(
+        shared("mixed-by-columns", lambda weights: weights.mT),
+        shared("softmax-again", lambda weights: weights.softmax(-1)),
+        shared("softmax-over-queries", lambda weights: weights.softmax(-2)),
+        shared("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),
+        shared("columns-made-to-sum-to-1", lambda weights: weights / weights.sum(-2, keepdim=True)),
+        shared(
+            "weights-have-no-say",
+            lambda weights: torch.full_like(weights, 1 / weights.shape[-1]),
+            torch.ones_like,
+        ),
+        shared("only-the-best-key", best, lambda weights: weights * best(weights)),
+        shared("only-the-diagonal", lambda weights: weights * torch.eye(*weights.shape[-2:], dtype=weights.dtype)),
+        shared("masked-though-not-asked", lambda weights: weights.tril()),
+        shared("weights-squared", lambda weights: weights**2),
+        shared("logarithm-taken", lambda weights: weights.log()),
+        shared("weights-rounded", lambda weights: weights.round()),
+        valued("values-transposed", lambda v: v.mT),
+        valued("keys-reversed", lambda v: v.flip(-2)),
+        valued("keys-shifted", lambda v: v.roll(-1, -2), lambda v: v.roll(1, -2)),
+        mixed("values-on-the-left", lambda weights, v: v @ weights),
+        mixed("entry-by-entry", lambda weights, v: weights * v),
+        mixed("not-summed", laid_out),
+        mixed("summed-over-queries", lambda weights, v: laid_out(weights, v).sum(-3)),
+        mixed("summed-over-features", lambda weights, v: laid_out(weights, v).sum(-1)),
+        mixed("axis-counted-from-the-front", lambda weights, v: laid_out(weights, v).sum(1)),
+        mixed("one-batch-shape", torch.bmm, torch.mm),
+        mixed("averaged-over-keys", lambda weights, v: weights @ v / weights.shape[-1]),
+        mixed(
+            "scaled-though-not-asked",
+            lambda weights, v: weights @ v / math.sqrt(v.shape[-1]),
+            lambda weights, v: weights @ v / math.sqrt(v.shape[-2]),
+        ),
+        changed("transposed", lambda out: out.mT),
+        changed("laid-out-along-the-wrong-axis", lambda out: out.mT.reshape(out.shape)),
+        changed("only-the-first-query", lambda out: out[..., :1, :].expand_as(out)),
+        Misconception("first-key-left-out", twin=lambda weights, v: weights[..., 1:] @ v[..., 1:, :]),
+        Misconception("last-key-left-out", twin=lambda weights, v: weights[..., :-1] @ v[..., :-1, :]),
+        Misconception("weights-returned-too", twin=lambda weights, v: (weights @ v, weights)),
+        Misconception("weights-returned", twin=lambda weights, v: weights),
+        Misconception("values-returned", twin=lambda weights, v: v),
+    ),
+)

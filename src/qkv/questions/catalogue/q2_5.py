@@ -1,0 +1,235 @@
+"""2.5: single-head attention as a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qkv.attention import attention
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, call, load, make
+from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
+from qkv.questions.shared.scales import ROOTLESS
+
+Triple = tuple[Tensor, Tensor, Tensor]
+
+
+class Projections(nn.Module):
+    """Three layers, with a bias each: an answer may have one or none."""
+
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.w_q = Layer(d_model, d_k)
+        self.w_k = Layer(d_model, d_k)
+        self.w_v = Layer(d_model, d_v)
+
+
+Roles = Callable[[Projections, Tensor], Triple]
+Attend = Callable[[Tensor, Tensor, Tensor], Any]
+
+
+def draw_heads(draw: Draw) -> list[Case]:
+    def layers(s: dict[str, int], dtype: torch.dtype) -> dict[str, Tensor]:
+        given = {}
+        for name, width in (("w_q", s["d_k"]), ("w_k", s["d_k"]), ("w_v", s["d_v"])):
+            given[f"{name}.weight"] = draw.normal(width, s["d_model"], dtype=dtype, scale=s["d_model"] ** -0.5)
+            given[f"{name}.bias"] = draw.normal(width, dtype=dtype, scale=0.5)
+        return given
+
+    def case(
+        name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
+    ) -> Case:
+        s = draw.sizes("n", "d_model", "d_k", "d_v", **{"d_k": draw.choose(ROOTLESS)} | fixed)
+        calls = [call(draw.normal(*leading, s["n"], s["d_model"], dtype=dtype))]
+        if then:
+            calls.append(call(draw.normal(then, s["d_model"], dtype=dtype)))
+        return Case((make(s["d_model"], s["d_k"], s["d_v"]), load(layers(s, dtype)), *calls), name, s)
+
+    same = draw.choose(ROOTLESS)
+    return [
+        *draw.situations(case),
+        case("one sequence after another", n=5, then=8),
+        case("n = 1", n=1),
+        case("d_k = 1", d_k=1),
+        case("d_v = 1", d_v=1),
+        case("as many tokens as d_k", n=same, d_k=same),
+        case("d_k = d_v", d_k=same, d_v=same),
+        case("d_k = d_v = d_model", d_model=same, d_k=same, d_v=same),
+        case("all sizes equal", n=same, d_model=same, d_k=same, d_v=same),
+    ]
+
+
+def own_roles(layers: Projections, x: Tensor) -> Triple:
+    return layers.w_q(x), layers.w_k(x), layers.w_v(x)
+
+
+def one_after_another(layers: Projections, x: Tensor) -> Triple:
+    q = layers.w_q(x)
+    k = layers.w_k(q)
+    return q, k, layers.w_v(k)
+
+
+def head(attend: Attend = attention, roles: Roles = own_roles) -> Callable[..., Any]:
+    """Give a class that projects in this way and then attends in that way."""
+
+    class SingleHead(Projections):
+        def forward(self, x: Tensor) -> Any:
+            return attend(*roles(self, x))
+
+    return SingleHead
+
+
+def head_variant(roles: Roles = own_roles, **knobs: Any) -> Callable[..., Any]:
+    """Give an answer that projects otherwise, or goes wrong where an answer to 3.3 may."""
+    return head(attention_variant(**knobs), roles)
+
+
+# ── mistakes in `attention` ───────────────────────────────────────────────────────────────────────
+
+# In one sequence there are as many queries as keys; and what is asked of the wrong layer is said below.
+NOT_FOR_A_HEAD = (
+    "scaled-by-number-of-queries",
+    "query-and-key-swapped",
+    "keys-compared-with-keys",
+    "queries-compared-with-queries",
+    "keys-used-as-values",
+    "queries-used-as-values",
+)
+# What often comes together with another mistake. All pairs of all ideas would take seconds.
+OFTEN = (
+    "softmax-over-queries",
+    "no-softmax",
+    "no-scale",
+    "scaled-by-d-k",
+    "scale-multiplied",
+    "weights-transposed-in-the-mix",
+    "output-and-weights-swapped",
+    "weights-not-returned",
+)
+
+
+def for_a_head(idea: Misconception) -> Misconception:
+    """Make a mistake in `attention` one in the module."""
+    if idea.slug in OFTEN:
+        return idea
+    return Misconception(
+        idea.slug, twins=tuple(head(way.twin or attention_variant(**way.knobs)) for way in idea.ways())
+    )
+
+
+# ── mistakes in the module ────────────────────────────────────────────────────────────────────────
+
+
+class Kept(Projections):
+    """Keeps keys and values of earlier calls."""
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__(*sizes)
+        self.rows: Tensor | None = None
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        self.rows = x if self.rows is None else torch.cat([self.rows, x], dim=-2)
+        return attention(self.w_q(x), self.w_k(self.rows), self.w_v(self.rows))
+
+
+class Remembered(Projections):
+    """Answers a second call as it did the first."""
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__(*sizes)
+        self.answer: tuple[Tensor, Tensor] | None = None
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        if self.answer is None:
+            self.answer = attention(*own_roles(self, x))
+        return self.answer
+
+
+class ScaledByWidth(Projections):
+    """Divides its scores by a power of d_model."""
+
+    power = 0.5
+
+    def forward(self, x: Tensor) -> Any:
+        scale = self.w_q.in_features**self.power
+        return attention_variant(scale=lambda *_: scale)(*own_roles(self, x))
+
+
+class ScaledByWholeWidth(ScaledByWidth):
+    power = 1
+
+
+class InputAdded(Projections):
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        out, weights = attention(*own_roles(self, x))
+        return out + x, weights
+
+
+class BareMatrices(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.w_q, self.w_k, self.w_v = (nn.Parameter(torch.randn(d_model, d)) for d in (d_k, d_k, d_v))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return attention(x @ self.w_q, x @ self.w_k, x @ self.w_v)
+
+
+class NoSuperInit(nn.Module):
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        self.w_q = nn.Linear(d_model, d_k)
+
+
+def averaged(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    out, weights = attention(q, k, v)
+    return out.mean(-2), weights
+
+
+def by_weights(layers: Projections, x: Tensor) -> Triple:
+    return x @ layers.w_q.weight.mT, x @ layers.w_k.weight.mT, x @ layers.w_v.weight.mT
+
+
+def by_weights_as_stored(layers: Projections, x: Tensor) -> Triple:
+    return x @ layers.w_q.weight, x @ layers.w_k.weight, x @ layers.w_v.weight
+
+
+def made(slug: str, roles: Roles) -> Misconception:
+    return Misconception(slug, knobs={"roles": roles})
+
+
+QUESTION = Question(
+    id="2.5",
+    called="SingleHeadAttention",
+    points=5,
+    inputs=("x",),
+    outputs=("out (..., n, d_v)", "weights (..., n, n)"),
+    draw=draw_heads,
+    reference=head(),
+    variant=head_variant,
+    quotes={"first_row_sum": first_row_sum},
+    gradients=True,
+    row_sums={"weights": 1.0},
+    misconceptions=(
+        *(for_a_head(idea) for idea in ATTENTION if idea.slug not in NOT_FOR_A_HEAD),
+        made("query-and-key-swapped", lambda layers, x: (layers.w_k(x), layers.w_q(x), layers.w_v(x))),
+        made("queries-compared-with-queries", lambda layers, x: (layers.w_q(x), layers.w_q(x), layers.w_v(x))),
+        made("keys-compared-with-keys", lambda layers, x: (layers.w_k(x), layers.w_k(x), layers.w_v(x))),
+        made("keys-used-as-values", lambda layers, x: (layers.w_q(x), layers.w_k(x), layers.w_k(x))),
+        made("queries-used-as-values", lambda layers, x: (layers.w_q(x), layers.w_k(x), layers.w_q(x))),
+        made("value-not-projected", lambda layers, x: (layers.w_q(x), layers.w_k(x), x)),
+        made("key-not-projected", lambda layers, x: (layers.w_q(x), x, layers.w_v(x))),
+        made("query-not-projected", lambda layers, x: (x, layers.w_k(x), layers.w_v(x))),
+        made("nothing-projected", lambda layers, x: (x, x, x)),
+        made("projected-one-after-another", one_after_another),
+        made("bias-left-out", by_weights),
+        made("layer-weights-transposed", by_weights_as_stored),
+        Misconception("scaled-by-d-model", twins=(ScaledByWidth, ScaledByWholeWidth)),
+        Misconception("input-added", twin=InputAdded),
+        Misconception("averaged-over-tokens", twin=head(averaged)),
+        Misconception("only-the-query", twin=head(lambda q, k, v: q)),
+        Misconception("state-kept", twins=(Kept, Remembered)),
+        Misconception("parameters-for-layers", twin=BareMatrices),
+        Misconception("no-super-init", twin=NoSuperInit),
+    ),
+)
