@@ -1,4 +1,5 @@
 // What the reader has visited and read, in this browser alone: one entry of localStorage, which nothing sends anywhere.
+// The map exports, imports and clears with it what other pages keep: guesses at predictions, and answers to exercises.
 
 (() => {
   const KEY = "qkv-progress";
@@ -6,6 +7,14 @@
   const TRACKED = /^(chapters|chapters\/deeper|exercises)\/[\w-]+$/;
   const LEAST = 10_000; // ms before the end of a chapter counts as reached by reading
   const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+  const isGuess = ({ isRight, isSure }) => typeof isRight === "boolean" && typeof isSure === "boolean";
+  const isAnswer = ({ source = "", status = "", points = 0 }) =>
+    typeof source === "string" && typeof status === "string" && typeof points === "number";
+  const OTHERS = [
+    { key: "qkv-predictions", holds: "guesses", name: /^chapters\/[\w/-]+#[\w-]+$/, fits: isGuess },
+    { key: "qkv-answers", holds: "answers", name: /^(try )?\d+\.\d+$/, fits: isAnswer },
+  ];
 
   const here = document.querySelector("[data-page]")?.dataset.page ?? "";
   const map = document.querySelector(".qkv-progress-map");
@@ -22,6 +31,44 @@
         .filter(([page, days]) => TRACKED.test(page) && days && typeof days === "object")
         .map(clean),
     );
+  }
+
+  /** What another script keeps, or a file holds of it, as far as it is understood. */
+  function entriesOf({ key, holds, name, fits }, text) {
+    try {
+      const { format, version, [holds]: entries } = JSON.parse(text);
+      if (format !== key || version !== 1) return {};
+      return Object.fromEntries(Object.entries(entries).filter(([id, entry]) => name.test(id) && entry && fits(entry)));
+    } catch {
+      return {}; // nothing is there, or something else
+    }
+  }
+
+  function loadOther(other) {
+    try {
+      return entriesOf(other, localStorage.getItem(other.key));
+    } catch {
+      return {}; // storage is blocked
+    }
+  }
+
+  function saveOther({ key, holds }, entries) {
+    try {
+      if (Object.keys(entries).length)
+        localStorage.setItem(key, JSON.stringify({ format: key, version: 1, [holds]: entries }));
+      else localStorage.removeItem(key);
+    } catch {
+      // storage is blocked: save says so
+    }
+  }
+
+  /** All that is kept, as one text. */
+  function everything() {
+    const others = OTHERS.map((other) => [
+      other.key,
+      { format: other.key, version: 1, [other.holds]: loadOther(other) },
+    ]);
+    return JSON.stringify({ ...FORMAT, pages: load(), ...Object.fromEntries(others) }, null, 2);
   }
 
   const written = (pages) => JSON.stringify({ ...FORMAT, pages }, null, 2);
@@ -71,12 +118,21 @@
     if (map) showMap(pages);
   }
 
+  /** The points that the answers of an exercise's page got when they were checked last there. */
+  function pointsOf(page) {
+    const chapter = Number(page.match(/^exercises\/(\d+)_/)?.[1]);
+    const answers = Object.entries(loadOther(OTHERS[1])).filter(([id]) => Number.parseInt(id, 10) === chapter);
+    return answers.reduce((sum, [, { points = 0 }]) => sum + points, 0);
+  }
+
   function showMap(pages) {
     const boxes = [...map.querySelectorAll("[data-progress]")];
     for (const box of boxes) box.checked = Boolean(pages[box.dataset.progress]?.read);
     for (const place of map.querySelectorAll("[data-visited]")) {
       const { visited, read } = pages[place.dataset.visited] ?? {};
-      place.textContent = read ? `, ${read}` : visited ? `, opened ${visited}` : "";
+      const points = pointsOf(place.dataset.visited);
+      const day = read ? `, ${read}` : visited ? `, opened ${visited}` : "";
+      place.textContent = points ? `${day}, ${points} points on the page` : day;
     }
     const of = (kind) => {
       const all = boxes.filter((box) => box.dataset.progress.startsWith(kind));
@@ -93,22 +149,26 @@
 
   function download() {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([written(load())], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([everything()], { type: "application/json" }));
     link.download = "qkv-progress.json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  /** Add what a file holds to what is here; the earlier day of two counts. */
+  /** Add what a file holds to what is here; the earlier day of two counts, and what was written here stays. */
   async function take(file) {
     try {
       const pages = load();
-      for (const [page, days] of Object.entries(pagesOf(await file.text()))) {
+      const text = await file.text();
+      for (const [page, days] of Object.entries(pagesOf(text))) {
         pages[page] ??= {};
         for (const [what, day] of Object.entries(days)) {
           if (!pages[page][what] || day < pages[page][what]) pages[page][what] = day;
         }
       }
+      const held = JSON.parse(text);
+      for (const other of OTHERS)
+        saveOther(other, { ...entriesOf(other, JSON.stringify(held[other.key] ?? null)), ...loadOther(other) });
       if (!save(pages)) throw new Error("this browser keeps nothing");
       show();
     } catch (problem) {
@@ -118,7 +178,9 @@
 
   function clear(button) {
     const before = load();
+    const others = OTHERS.map((other) => [other, loadOther(other)]);
     save({});
+    for (const other of OTHERS) saveOther(other, {});
     show();
     say("Cleared. Nothing is kept.");
     const undo = button.cloneNode();
@@ -126,6 +188,7 @@
     undo.textContent = "Undo";
     undo.addEventListener("click", () => {
       save(before);
+      for (const [other, entries] of others) saveOther(other, entries);
       undo.remove();
       show();
       button.focus();

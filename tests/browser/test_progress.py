@@ -95,6 +95,47 @@ def test_of_a_file_only_what_is_known_is_taken(visit: Visit, tmp_path: Path):
     assert kept(page) == {CHAPTER: {"visited": "2026-01-02"}}
 
 
+HELD: dict[str, dict[str, object]] = {
+    "qkv-predictions": {"guesses": {"chapters/03_scaling#widget-1": {"isRight": True, "isSure": False}}},
+    "qkv-answers": {
+        "answers": {"3.1": {"source": "def f(): ...", "status": "passed", "points": 3}, "try 3.1": {"source": "1"}}
+    },
+}
+OTHERS = {key: {"format": key, "version": 1} | held for key, held in HELD.items()}
+READ_OTHERS = "keys => Object.fromEntries(keys.map((key) => [key, JSON.parse(localStorage.getItem(key))]))"
+
+
+def test_guesses_and_answers_travel_with_it_and_are_forgotten_with_it(visit: Visit, tmp_path: Path):
+    page = visit(MAP)
+    page.evaluate("all => { for (const key in all) localStorage.setItem(key, JSON.stringify(all[key])); }", OTHERS)
+    page.reload()
+    expect(page.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points on the page")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    file = tmp_path / "mine.json"
+    download.value.save_as(file)
+    other = visit(MAP)
+    other.locator("input[type=file]").set_input_files(file)
+    expect(other.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points on the page")
+    assert other.evaluate(READ_OTHERS, list(OTHERS)) == OTHERS
+    other.get_by_role("button", name="Clear").click()
+    assert other.evaluate("localStorage.length") == 0
+    other.get_by_role("button", name="Undo").click()
+    assert other.evaluate(READ_OTHERS, list(OTHERS)) == OTHERS
+
+
+def test_an_answer_that_was_written_here_stays_when_a_file_is_added(visit: Visit, tmp_path: Path):
+    file = tmp_path / "theirs.json"
+    file.write_text(json.dumps({**json.loads(progress({})), **OTHERS}), encoding="utf-8")
+    page = visit(MAP)
+    mine = {"format": "qkv-answers", "version": 1, "answers": {"3.1": {"source": "mine"}}}
+    page.evaluate("mine => localStorage.setItem('qkv-answers', JSON.stringify(mine))", mine)
+    page.locator("input[type=file]").set_input_files(file)
+    page.wait_for_function("localStorage.getItem('qkv-predictions')")
+    answers = page.evaluate(READ_OTHERS, ["qkv-answers"])["qkv-answers"]["answers"]
+    assert answers == {"3.1": {"source": "mine"}, "try 3.1": {"source": "1"}}
+
+
 def test_progress_can_be_forgotten_and_called_back(visit: Visit):
     page = visit(MAP)
     box = page.locator(f'[data-progress="{CHAPTER}"]')
