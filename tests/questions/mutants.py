@@ -26,7 +26,7 @@ from qkv import cache as kv_cache
 from qkv import softmax as softmax_module
 from qkv.observing import Case, Observation, observe, quiet, results_of, undisturbed
 from qkv.questions.engine.comparing import WRONG_RESULT, differences
-from qkv.questions.engine.judging import Verdict, judge
+from qkv.questions.engine.judging import FLOAT32_REMARK, Verdict, judge
 from qkv.questions.engine.question import Question
 
 MAX_TICKS = 300_000  # turns of a loop, in all the cases of one check: a mutant that never ends raises instead
@@ -644,7 +644,7 @@ def survives(subject: Subject, mutant: Mutant, seed: int) -> bool:
             if not seen.absent and any(d.kind in WRONG_RESULT for d in differences(question, case, seen, want)):
                 return False
     found = verdict_on(subject, mutant, seed)
-    return found is not None and found.status == "passed"
+    return found is not None and found.status == "passed" and FLOAT32_REMARK not in found.message
 
 
 @cache

@@ -166,10 +166,26 @@ def _tensor_difference(
         return Difference("nan", nan_text(name, strange), None, name, seen, want)
     if not close(case, seen, want):
         return Difference("values", f"The values of your {name} differ.", None, name, seen, want)
-    if seen.dtype != want.dtype and not (question.any_float and seen.is_floating_point() and want.is_floating_point()):
+    both_floating = seen.is_floating_point() and want.is_floating_point()
+    if seen.dtype != want.dtype and not (question.any_float and both_floating) and not _is_coarser(seen, want):
         kinds = f"{dtype_name(seen.dtype)}; {dtype_name(want.dtype)} was expected"
         return Difference("dtype", f"The values of your {name} are right, but their dtype is {kinds}.", None, name)
     return None
+
+
+def _is_coarser(seen: Any, want: Any) -> bool:
+    """Say whether this is float32 where float64 was expected: as right as float32 can be, and worth a remark."""
+    tensors = isinstance(seen, Tensor) and isinstance(want, Tensor)
+    return tensors and (seen.dtype, want.dtype) == (torch.float32, torch.float64)
+
+
+def is_float32_for_float64(seen: Observation, want: Observation) -> bool:
+    """Say whether a result, or one of several in it, is float32 where float64 was expected."""
+    for a, b in zip(seen.results, want.results, strict=False):
+        several = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
+        if any(_is_coarser(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
+            return True
+    return False
 
 
 def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:
@@ -299,6 +315,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         return
     if seen.gradients is None:
         return
+    coarse = is_float32_for_float64(seen, want)
     for where, expected in (want.gradients or {}).items():
         if where[1] in seen.absent:
             continue
@@ -313,7 +330,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
-        elif not _gradients_close(got, expected):
+        elif not _gradients_close(got, expected, coarse):
             text = f"The values are right, but the gradient that reaches {name} is not: a part of the way back is cut."
             yield Difference("gradient", text, (where, "part"))
 
@@ -328,7 +345,7 @@ def same_gradients(one: Observation, other: Observation) -> bool:
     )
 
 
-def _gradients_close(seen: Tensor, want: Tensor) -> bool:
-    relative = 1e-6 if want.dtype == torch.float64 else 2e-3
+def _gradients_close(seen: Tensor, want: Tensor, coarse: bool = False) -> bool:
+    relative = 1e-6 if want.dtype == torch.float64 and not coarse else 2e-3
     scale = float(want.nan_to_num(0.0, 0.0, 0.0).abs().max().clamp(min=1.0))
     return torch.allclose(seen.double(), want.double(), rtol=relative, atol=relative * scale, equal_nan=True)

@@ -12,11 +12,16 @@ from typing import Any, Literal
 
 from qkv.observing import Case, Observation, undisturbed
 from qkv.questions.engine.causes import describe_difference
-from qkv.questions.engine.comparing import WRONG_RESULT
+from qkv.questions.engine.comparing import WRONG_RESULT, is_float32_for_float64
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.matching import Matching
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import tried_with
+
+FLOAT32_REMARK = (
+    " One remark: for float64 inputs your result is float32. It is accepted, but it has fewer digits than the inputs. "
+    "Which tensor of yours was made without a dtype?"
+)
 
 Status = Literal["passed", "failed", "not attempted", "error"]
 
@@ -90,4 +95,5 @@ def _praise(evidence: Evidence) -> str:
     times = Counter(case.name for case in evidence.cases)
     names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
     gradients = " Gradients reach every input." if evidence.question.gradients else ""
-    return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}"
+    coarse = any(map(is_float32_for_float64, evidence.seen, evidence.want))
+    return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}{FLOAT32_REMARK if coarse else ''}"
