@@ -28,6 +28,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+try:
+    from torch.utils._python_dispatch import TorchDispatchMode
+except ImportError:  # the torch of a web page has none, so sizes are not counted there
+    TorchDispatchMode = None  # type: ignore[assignment, misc]
+
 MAX_TEXT = 300  # characters of any text that comes from an answer
 MAX_ITEMS = 64  # members of a list or tuple that are looked at
 MAX_PARAMETERS = 1_000  # of an object whose layers are looked at
@@ -60,6 +65,13 @@ class Provided:
 
 
 @dataclass(frozen=True, eq=False)
+class Carried:
+    """Stands for the state that came back last in an earlier step, the very object."""
+
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """One thing that is done: make an object, load its layers, or call something."""
 
@@ -69,6 +81,7 @@ class Step:
     method: str | None = None  # of the object that was made, or of `on`
     on: Provided | None = None
     times: int = 1
+    carries: bool = False  # the last thing that comes back is a state of any form: handed on, and not compared
 
 
 def call(*args: Any, **kwargs: Any) -> Step:
@@ -79,6 +92,11 @@ def call(*args: Any, **kwargs: Any) -> Step:
 def call_many(times: int, *args: Any, **kwargs: Any) -> Step:
     """Call it this often with the same arguments; whole numbers that come back are gathered in one tensor."""
     return Step("call", args, kwargs, times=times)
+
+
+def call_carrying(*args: Any) -> Step:
+    """Call it for a result and a state, which `Carried(step)` hands to later calls."""
+    return Step("call", args, carries=True)
 
 
 def method(name: str, *args: Any, on: Provided | None = None, **kwargs: Any) -> Step:
@@ -112,6 +130,7 @@ class Case:
         raises: the exception that the last step must raise
         gradients: False where gradients are not looked at, though the question asks for them
         tolerance: absolute; by default 1e-4 in float32 and 1e-8 in float64
+        most: the numbers that the largest tensor formed on the way may hold; None where nobody counts
     """
 
     steps: Step | tuple[Step, ...]
@@ -120,6 +139,7 @@ class Case:
     raises: str | None = None
     gradients: bool = True
     tolerance: float | None = None
+    most: int | None = None
 
     @property
     def script(self) -> tuple[Step, ...]:
@@ -177,6 +197,7 @@ class Observation:
         gradients: the gradient that each floating-point argument and loaded parameter received, None where none flowed
         gradient_raised: what came instead when gradients were asked for
         printed: what was printed, bounded
+        largest: the numbers in the largest tensor that was formed; None where nobody counted
     """
 
     results: tuple[Any, ...] = ()
@@ -192,6 +213,7 @@ class Observation:
     gradient_raised: Raised | None = None
     printed: str = ""
     seconds: float = 0.0
+    largest: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +223,7 @@ class Trace:
     It holds no comparison. Code that an answer can reach must not be the one that says whether an input was changed.
 
     Attributes:
-        results, raised, lacking, absent, gradients, gradient_raised, printed, seconds: as in an observation
+        results, raised, lacking, absent, gradients, gradient_raised, printed, seconds, largest: as in an observation
         at_the_end: the steps that called something, with what they had returned, read again after the last step
         handed: the tensors and lists that were handed over, in order, as they are afterwards
         generators: each generator's seed and state afterwards
@@ -220,6 +242,7 @@ class Trace:
     gradient_raised: Raised | None = None
     printed: str = ""
     seconds: float = 0.0
+    largest: int | None = None
 
 
 def observe(answer: Any, cases: Sequence[Case], gradients: bool = False) -> list[Observation]:
@@ -274,6 +297,7 @@ def _observation(case: Case, left: Trace) -> Observation:
         gradient_raised=left.gradient_raised,
         printed=left.printed,
         seconds=left.seconds,
+        largest=left.largest,
     )
 
 
@@ -386,6 +410,8 @@ class _Run:
         self.shared: dict[int, Any] = {}
         self.generators: list[torch.Generator] = []
         self.kept: list[tuple[int, Any]] = []  # step, and the very object that came back
+        self.states: dict[int, Any] = {}  # of the steps that carry one
+        self.compared: list[Any] = []  # what came back, states apart
         self.lacking: list[str] = []
         self.absent: list[str] = []
 
@@ -406,8 +432,10 @@ class _Run:
         before = torch.get_rng_state()
         started = time.perf_counter()
         _settle()
+        counting = Counting() if case.most is not None and TorchDispatchMode is not None else None
         with _Bounded() as printed:
-            results, raised = self.follow(case)
+            with counting or contextlib.nullcontext():
+                results, raised = self.follow(case)
             _settle()  # the answer may have changed what all of torch does
             seconds = time.perf_counter() - started
             if self.gradients and raised is None and not self.lacking:
@@ -426,6 +454,7 @@ class _Run:
             gradient_raised=gradient_raised,
             printed=printed.text(),
             seconds=seconds,
+            largest=None if counting is None else counting.largest,
         )
 
     def do(self, i: int, step: Step) -> Any:
@@ -445,6 +474,9 @@ class _Run:
         came_back = function(*args, **kwargs)
         result = record(came_back)
         self.kept.append((i, came_back))
+        self.compared.append(came_back)
+        if step.carries and isinstance(came_back, (tuple, list)) and came_back:
+            self.compared[-1], self.states[i] = came_back[:-1], came_back[-1]
         return result
 
     def hand_over(self, value: Any, where: Where) -> Any:
@@ -453,6 +485,8 @@ class _Run:
             return self.hand_over_tensor(value, where)
         if isinstance(value, (Seeded, Provided)):
             return self.hand_over_shared(value)
+        if isinstance(value, Carried):
+            return self.states.get(value.step)
         if isinstance(value, (list, tuple)):
             given = type(value)(self.hand_over(item, where) for item in value)
             if isinstance(given, list):
@@ -516,7 +550,7 @@ class _Run:
         open_leaves = [(where, leaf) for where, leaf in leaves if leaf.requires_grad]
         try:
             with torch._C.DisableTorchFunctionSubclass():
-                live = (t for _, came_back in self.kept for t in _tensors(came_back))
+                live = (t for came_back in self.compared for t in _tensors(came_back))
                 parts = [(t * projection(t)).sum().double() for t in live if t.is_floating_point() and t.requires_grad]
                 if not parts or not open_leaves:
                     return received, None
@@ -530,6 +564,29 @@ class _Run:
             pairs = [(leaf, g) for (at, leaf), g in zip(open_leaves, given, strict=True) if at == where]
             received[where] = _joined(pairs)
         return received, None
+
+
+if TorchDispatchMode is not None:
+
+    class Counting(TorchDispatchMode):
+        """Count the numbers in the largest tensor that any operation gives."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.largest = 0
+
+        def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            given = operation(*args, **(kwargs or {}))
+            self.largest = max([self.largest, _hidden(operation, args), *(t.numel() for t in _tensors(given))])
+            return given
+
+
+def _hidden(operation: Any, args: Sequence[Any]) -> int:
+    """Count the scores of attention that is one operation, whatever it does inside."""
+    if "scaled_dot_product" not in operation.name() or len(args) < 2:
+        return 0
+    q, k = args[:2]
+    return int(q.shape[:-1].numel() * k.shape[-2])
 
 
 def _joined(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:

@@ -60,6 +60,15 @@ NOT_ASKED: dict[str, tuple[tuple[str, str], ...]] = {
         ("start: int = 0, stop: int | None = None", ""),
         ("slice(start, len(self) if stop is None else stop)", "slice(0, len(self))"),
     ),
+    "10.1": (
+        ("n_q: int, window: int, n_k: int | None = None, sinks: int = 0,", "n: int, window: int,"),
+        ("allowed = causal_mask(n_q, n_k)", "allowed = causal_mask(n)"),
+        ("else torch.ones(n_q, n_k, dtype=torch.bool)\n", "else torch.ones(n, n, dtype=torch.bool)\n"),
+        ("torch.arange(n_k - n_q, n_k)[:, None] - torch.arange(n_k)", "torch.arange(n)[:, None] - torch.arange(n)"),
+        ("    first = torch.arange(n_k) < sinks\n", ""),
+        ("((lag.abs() < window) | first)", "(lag.abs() < window)"),
+        *AS_MANY_KEYS,
+    ),
     "7.5": (
         WITH_A_MASK,
         ('return visit("heads", weighted_sum(weights, v)), weights', "return weighted_sum(weights, v)"),

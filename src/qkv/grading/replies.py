@@ -201,7 +201,7 @@ def whole(tree: Any, most: int) -> int:
 def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     """Read what one run left, against the case that was run."""
     (results, raised, lacking, absent, at_the_end, handed, generators, states, received, received_raised, printed,
-     seconds) = exactly(12, items(tree, "Trace"))  # fmt: skip
+     seconds, largest) = exactly(13, items(tree, "Trace"))  # fmt: skip
     read_results = _results(reply, results, case.script)
     read_raised = _raised(raised)
     done = len(read_results)
@@ -220,6 +220,7 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     must(wanted or received is None, "no gradients")
     must(wanted or received_raised is None, "no error of gradients")
     must(type(seconds) in (int, float) and 0 <= seconds <= MAX_SECONDS, "seconds")
+    must((largest is None) == (case.most is None), "a count where one was asked for")
     return Trace(
         results=read_results,
         raised=read_raised,
@@ -233,6 +234,7 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
         gradient_raised=_raised(received_raised),
         printed=text(printed),
         seconds=float(seconds),
+        largest=None if largest is None else whole(largest, 2**62),
     )
 
 

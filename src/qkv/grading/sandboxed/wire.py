@@ -38,7 +38,14 @@ BY_THE_CLOCK = 4  # times its processor time: what an answer may take by the clo
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
 PLAIN: dict[str, type] = {
     cls.__name__: cls
-    for cls in (observing.Case, observing.Step, observing.OtherValue, observing.Raised, observing.Trace)
+    for cls in (
+        observing.Case,
+        observing.Step,
+        observing.Carried,
+        observing.OtherValue,
+        observing.Raised,
+        observing.Trace,
+    )
 }
 
 

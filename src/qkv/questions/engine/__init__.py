@@ -1,10 +1,11 @@
 """What question files are made of. They import it from here; the judge has its own modules beside this one."""
 
-from qkv.observing import Case, Provided, Seeded, call, call_many, length, load, make, method
+from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method
 from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.question import Layer, Misconception, Question, Seen
 
 __all__ = [
+    "Carried",
     "Case",
     "Draw",
     "Layer",
@@ -14,6 +15,7 @@ __all__ = [
     "Seeded",
     "Seen",
     "call",
+    "call_carrying",
     "call_many",
     "length",
     "load",

@@ -20,6 +20,7 @@ SLUGS = {
     "changed": "inputs-changed",
     "unstable": "not-the-same-twice",
     "gradient": "gradient-cut",
+    "large": "tensor-too-large",
 }
 
 # What was done in place of raising the exception that was asked for.

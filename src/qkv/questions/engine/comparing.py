@@ -31,7 +31,7 @@ from qkv.questions.engine.wording import (
 
 Kind = Literal[
     "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
-    "aliased", "changed", "unstable", "generator", "gradient",
+    "aliased", "changed", "unstable", "generator", "gradient", "large",
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
 
@@ -112,7 +112,8 @@ def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, w
         if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
             yield Difference("structure", structure_text(question, seen, want))
             return
-        for i, (a, b) in enumerate(zip(seen, want, strict=True)):
+        compared = len(want) - step.carries
+        for i, (a, b) in enumerate(zip(seen[:compared], want[:compared], strict=True)):
             name, _, shape = (names[i] if i < len(names) else f"item {i}").partition(" ")
             difference = _difference(question, case, name, shape, a, b)
             if difference:
@@ -280,10 +281,20 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
         text = f"Your answer writes into what it was handed: {names} has other values afterwards."
         yield Difference("changed", text, tuple(written))
+    if case.most is not None and seen.largest is not None and seen.largest > case.most:
+        yield Difference("large", _large_text(case, seen.largest), seen.largest)
     yield from _generator_differences(seen, want)
     if seen.unstable:
         text = "Called twice with the same inputs, your answer gave two different results. " + _why_unstable(seen)
         yield Difference("unstable", text, seen.unstable)
+
+
+def _large_text(case: Case, largest: int) -> str:
+    sizes = ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
+    return (
+        f"The values are right, but with {sizes} your answer forms a tensor of {largest:,} numbers; "
+        f"{case.most:,} are enough for the largest one. Which line forms it?"
+    )
 
 
 def _why_unstable(seen: Observation) -> str:

@@ -40,6 +40,12 @@ for what was loaded. `method("eval")` between the steps calls a method.
 Every step's result is compared, and that no earlier result changes later. An object that an answer is *given* is
 `held = Provided(Store, (k, v))`; then `Case((call(x, …, held), length(on=held)))` looks at it afterwards.
 
+**A state of any form** that the answer gives back and is handed again: `call_carrying(None, q, k)`, whose last result
+nobody compares, then `call_carrying(Carried(0), q, k)`, where 0 is the first step.
+
+**How much is formed on the way.** `Case(…, most=n)`: no tensor may hold more numbers. Fused attention counts as the
+scores that it stands for. The torch of a web page cannot count, and a card says so there.
+
 **Random draws.** A generator is `Seeded(seed)`, in the call's arguments. `call_many(2000, …)` gathers whole numbers
 in one tensor. `Question.differs` then compares by counts in place of by value; reference and twins are samplers too,
 and get the same seed as the answer.

@@ -1,0 +1,158 @@
+"""10.2: linear attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.attention import attention
+from qkv.cheaper import linear_attention
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.shared.features import FEATURES, Features, mapped
+
+Total = Callable[[Tensor, Tensor], Tensor]  # of the features of q and of k: what each row is divided by, (..., n, 1)
+
+
+def draw_texts(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        leading: tuple[int, ...] = (),
+        dtype: torch.dtype = torch.float32,
+        features: Any = None,
+        most: int | None = None,
+        **fixed: int,
+    ) -> Case:
+        s = draw.sizes("n", "d", "d_v", **fixed)
+        q, k = (draw.normal(*leading, s["n"], s["d"], dtype=dtype) for _ in range(2))
+        v = draw.normal(*leading, s["n"], s["d_v"], dtype=dtype)
+        features = draw.choose(FEATURES) if features is None else features
+        return Case(call(q, k, v, features()), name, s, most=most)
+
+    long, same = draw.whole(230, 260), draw.choose((5, 6))
+    return [
+        *draw.situations(case),
+        *(case("one feature map and another", features=features) for features in FEATURES),
+        case("all sizes equal", n=same, d=same, d_v=same),
+        case("one token", n=1),
+        # Keys times values, token by token, are 2 · 2d · d_v numbers each: fewer than n.
+        case("a long text", leading=(2,), n=long, d=draw.choose((4, 5)), d_v=6, most=long * long - 1),
+    ]
+
+
+def by_rows(asked: Tensor, offered: Tensor) -> Tensor:
+    return asked @ offered.sum(-2).unsqueeze(-1)
+
+
+def linear_variant(
+    ask: Features = mapped,
+    offer: Features = mapped,
+    hand_over: Features = lambda features, v: v,
+    total: Total = by_rows,
+) -> Callable[..., Any]:
+    """Give an answer that goes wrong at some of its steps."""
+
+    def variant(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Any:
+        asked, offered, v = ask(feature_map, q), offer(feature_map, k), hand_over(feature_map, v)
+        return asked @ (offered.mT @ v) / total(asked, offered)
+
+    return variant
+
+
+def scores_first(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+    scores = feature_map(q) @ feature_map(k).mT
+    return scores / scores.sum(-1, keepdim=True) @ v
+
+
+def one_example_after_another(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+    if q.ndim == 2:
+        return scores_first(q, k, v, feature_map)
+    return torch.stack([one_example_after_another(*one, feature_map) for one in zip(q, k, v, strict=True)])
+
+
+def over_queries(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+    scores = feature_map(q) @ feature_map(k).mT
+    return scores / scores.sum(-2, keepdim=True) @ v
+
+
+def of_the_scores(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+    scores = feature_map(q @ k.mT)
+    return scores / scores.sum(-1, keepdim=True) @ v
+
+
+def softmax_of_features(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+    return (feature_map(q) @ feature_map(k).mT).softmax(-1) @ v
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+    scores = (feature_map(q) @ feature_map(k).mT).tril()
+    return scores / scores.sum(-1, keepdim=True) @ v
+
+
+def totals(slug: str, *wrong: Total) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"total": total} for total in wrong))
+
+
+QUESTION = Question(
+    id="10.2",
+    points=4,
+    inputs=("q", "k", "v", "feature_map"),
+    outputs=("out (..., n, d_v)",),
+    draw=draw_texts,
+    reference=linear_attention,
+    variant=linear_variant,
+    gradients=True,
+    misconceptions=(
+        Misconception("scores-first", twins=(scores_first, one_example_after_another)),
+        Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
+        Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),
+        Misconception(
+            "features-forgotten",
+            twin=linear_variant(ask=lambda features, q: q, offer=lambda features, k: k),
+        ),
+        Misconception("features-of-values", knobs={"hand_over": lambda features, v: features(v)}, alone=True),
+        Misconception(
+            "features-twice",
+            twin=lambda q, k, v, features: linear_attention(features(q), features(k), v, features),
+        ),
+        Misconception(
+            "scaled-inside-the-features",
+            twins=(
+                lambda q, k, v, features: linear_attention(q / q.shape[-1] ** 0.5, k, v, features),
+                lambda q, k, v, features: linear_attention(q, k / k.shape[-1] ** 0.5, v, features),
+                lambda q, k, v, features: linear_attention(
+                    q / q.shape[-1] ** 0.25, k / k.shape[-1] ** 0.25, v, features
+                ),
+            ),
+        ),
+        totals("not-divided", lambda asked, offered: torch.ones_like(asked[..., :1])),
+        totals("divided-by-the-number-of-tokens", lambda asked, offered: offered.shape[-2] + 0 * asked[..., :1]),
+        totals("query-not-in-the-sum", lambda asked, offered: offered.sum((-2, -1)).unsqueeze(-1).unsqueeze(-1)),
+        totals("keys-not-in-the-sum", lambda asked, offered: asked.sum(-1, keepdim=True)),
+        totals("own-key-alone-in-the-sum", lambda asked, offered: (asked * offered).sum(-1, keepdim=True)),
+        totals("one-sum-for-all-rows", lambda asked, offered: by_rows(asked, offered).sum(-2, keepdim=True)),
+        totals("sum-multiplied", lambda asked, offered: 1 / by_rows(asked, offered)),
+        totals("divided-by-the-wrong-sum", lambda asked, offered: by_rows(offered, asked)),
+        Misconception("divided-by-columns", twin=over_queries),
+        Misconception("query-and-key-swapped", twin=lambda q, k, v, features: linear_attention(k, q, v, features)),
+        Misconception("keys-used-as-values", twin=lambda q, k, v, features: linear_attention(q, k, k, features)),
+        Misconception("keys-compared-with-keys", twin=lambda q, k, v, features: linear_attention(k, k, v, features)),
+        Misconception("features-of-the-scores", twin=of_the_scores),
+        Misconception("softmax-of-the-products", twin=softmax_of_features),
+        Misconception(
+            "softmax-attention",
+            twins=(
+                lambda q, k, v, features: attention(q, k, v)[0],
+                lambda q, k, v, features: (q @ k.mT).softmax(-1) @ v,
+                lambda q, k, v, features: attention(features(q), features(k), v)[0],
+            ),
+        ),
+        Misconception("causal-though-not-asked", twin=causal),
+        Misconception(
+            "sums-over-features",
+            twin=lambda q, k, v, features: linear_attention(q, k, v, lambda x: features(x).softmax(-1)),
+        ),
+    ),
+)

@@ -1,0 +1,201 @@
+"""10.3: one token of causal linear attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.attention import attention
+from qkv.cheaper import linear_attention_step
+from qkv.questions.engine import Carried, Case, Draw, Misconception, Question, call_carrying
+from qkv.questions.shared.features import FEATURES, Features, mapped
+
+State = tuple[Tensor, Tensor]
+FeatureMap = Callable[[Tensor], Tensor]
+
+
+def draw_tokens(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        leading: tuple[int, ...] = (),
+        dtype: torch.dtype = torch.float32,
+        after: tuple[int | None, ...] = (None, 0, 1, 2),
+        features: Any = None,
+        **fixed: int,
+    ) -> Case:
+        """Read a token in each step, with the state that the step named in `after` gave."""
+        s = draw.sizes("d", "d_v", **fixed)
+        feature_map = (draw.choose(FEATURES) if features is None else features)()
+
+        def token(state: int | None) -> Any:
+            q, k = (draw.normal(*leading, s["d"], dtype=dtype) for _ in range(2))
+            v = draw.normal(*leading, s["d_v"], dtype=dtype)
+            return call_carrying(None if state is None else Carried(state), q, k, v, feature_map)
+
+        return Case(tuple(map(token, after)), name, s)
+
+    same = draw.choose((5, 6))
+    return [
+        *draw.situations(case),
+        *(case("one feature map and another", features=features) for features in FEATURES),
+        case("the first token alone", after=(None,)),
+        case("a state that is used twice", after=(None, 0, 0, 1)),
+        case("two texts in turn", after=(None, None, 0, 1)),
+        case("all sizes equal", d=same, d_v=same),
+        case("a longer text", after=(None, *range(5))),
+    ]
+
+
+# ── one step, with something wrong ────────────────────────────────────────────────────────────────
+
+Sum = Callable[[State | None, State], State]  # of the state that was given and what is new: all so far
+Mix = Callable[[Tensor, State, State], Tensor]  # of the query's features, all so far, and what is new: the output
+
+
+def added(state: State | None, new: State) -> State:
+    return new if state is None else (state[0] + new[0], state[1] + new[1])
+
+
+def read_out(asked: Tensor, summary: Tensor) -> Tensor:
+    return (asked.unsqueeze(-2) @ summary).squeeze(-2)
+
+
+def divided(asked: Tensor, so_far: State, new: State) -> Tensor:
+    return read_out(asked, so_far[0]) / (asked * so_far[1]).sum(-1, keepdim=True)
+
+
+def step_variant(
+    ask: Features = mapped,
+    offer: Features = mapped,
+    hand_over: Features = lambda features, v: v,
+    add: Sum = added,
+    mix: Mix = divided,
+    give: Callable[[Tensor, Any, Any], Any] = lambda out, state, before: (out, state),
+) -> Callable[..., Any]:
+    """Give an answer that goes wrong at some part of its step."""
+
+    def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+        asked, offered, v = ask(feature_map, q), offer(feature_map, k), hand_over(feature_map, v)
+        new = offered.unsqueeze(-1) * v.unsqueeze(-2), offered
+        so_far = add(state, new)
+        return give(mix(asked, so_far, new), so_far, state)
+
+    return variant
+
+
+def written_into(*places: int) -> Sum:
+    def add(state: State | None, new: State) -> State:
+        if state is None:
+            return new
+        so_far = list(added(state, new))
+        for place in places:
+            so_far[place] = state[place].add_(new[place])
+        return so_far[0], so_far[1]
+
+    return add
+
+
+def kept(*places: int) -> Sum:
+    """Carry on some of the two sums, and begin the others anew."""
+
+    def add(state: State | None, new: State) -> State:
+        so_far = added(state, new)
+        return (so_far if 0 in places else new)[0], (so_far if 1 in places else new)[1]
+
+    return add
+
+
+def before_this_one(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    """Read out first and add afterwards; the first token, which has nothing to read, gets its own value."""
+    _, so_far = linear_attention_step(state, q, k, v, feature_map)
+    return divided(feature_map(q), so_far if state is None else state, so_far), so_far
+
+
+def zeros_before(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    _, so_far = linear_attention_step(state, q, k, v, feature_map)
+    before = (torch.zeros_like(so_far[0]), torch.zeros_like(so_far[1])) if state is None else state
+    return divided(feature_map(q), before, so_far), so_far
+
+
+def averaged(state: State | None, new: State) -> State:
+    so_far = added(state, new)
+    return so_far if state is None else (so_far[0] / 2, so_far[1] / 2)
+
+
+def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    """Keep every key and value, and attend with a softmax."""
+    k, v = k.unsqueeze(-2), v.unsqueeze(-2)
+    if state is not None:
+        k, v = torch.cat([state[0], k], dim=-2), torch.cat([state[1], v], dim=-2)
+    return attention(q.unsqueeze(-2), k, v)[0].squeeze(-2), (k, v)
+
+
+def swapped(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    return linear_attention_step(state, k, q, v, feature_map)
+
+
+def keys_as_values(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    return linear_attention_step(state, q, k, k, feature_map)
+
+
+def mixing(slug: str, *mixes: Mix) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"mix": mix} for mix in mixes))
+
+
+def adding(slug: str, *sums: Sum) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"add": add} for add in sums))
+
+
+QUESTION = Question(
+    id="10.3",
+    points=3,
+    inputs=("state", "q", "k", "v", "feature_map"),
+    outputs=("out (..., d_v)", "state"),
+    draw=draw_tokens,
+    reference=linear_attention_step,
+    variant=step_variant,
+    gradients=True,
+    misconceptions=(
+        adding("state-forgotten", kept()),
+        Misconception("old-state-returned", knobs={"give": lambda out, state, before: (out, before or state)}),
+        adding("sum-of-features-not-carried", kept(0)),
+        adding("summary-not-carried", kept(1)),
+        adding("state-written-into", written_into(0, 1), written_into(0), written_into(1)),
+        adding("state-halved", averaged),
+        Misconception("cannot-see-itself", twins=(before_this_one, zeros_before)),
+        Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
+        Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),
+        Misconception("features-forgotten", twin=step_variant(ask=lambda features, q: q, offer=lambda features, k: k)),
+        Misconception("features-of-values", knobs={"hand_over": lambda features, v: features(v)}, alone=True),
+        mixing("not-divided", lambda asked, so_far, new: read_out(asked, so_far[0])),
+        mixing(
+            "query-not-in-the-sum",
+            lambda asked, so_far, new: read_out(asked, so_far[0]) / so_far[1].sum(-1, keepdim=True),
+        ),
+        mixing(
+            "keys-not-in-the-sum",
+            lambda asked, so_far, new: read_out(asked, so_far[0]) / asked.sum(-1, keepdim=True),
+        ),
+        mixing(
+            "sum-multiplied",
+            lambda asked, so_far, new: read_out(asked, so_far[0]) * (asked * so_far[1]).sum(-1, keepdim=True),
+        ),
+        mixing(
+            "not-read-by-the-query",
+            lambda asked, so_far, new: so_far[0].sum(-2) / so_far[1].sum(-1, keepdim=True),
+        ),
+        mixing(
+            "divided-feature-by-feature",
+            lambda asked, so_far, new: read_out(asked, so_far[0] / so_far[1].unsqueeze(-1)),
+        ),
+        Misconception("query-and-key-swapped", twin=swapped),
+        Misconception("keys-used-as-values", twin=keys_as_values),
+        Misconception("softmax-attention", twin=all_tokens),
+        Misconception("output-and-state-swapped", knobs={"give": lambda out, state, before: (state, out)}, alone=True),
+        Misconception("state-not-returned", knobs={"give": lambda out, state, before: out}, alone=True),
+        Misconception("state-in-two-parts", knobs={"give": lambda out, state, before: (out, *state)}, alone=True),
+    ),
+)

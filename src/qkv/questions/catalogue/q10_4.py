@@ -1,0 +1,221 @@
+"""10.4: attention, a block at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.attention import attention
+from qkv.cheaper import blockwise_attention
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+
+Pairs = Iterator[tuple[Tensor, Tensor]]
+Cut = Callable[[Tensor, Tensor, int], Pairs]  # of keys, values and the block: blocks of both
+Scale = Callable[[Tensor, Tensor], float]  # of q and a block of keys: what scores are divided by
+Largest = Callable[[Tensor, Tensor], Tensor]  # of the largest so far and a block's scores: the largest now
+Shrink = Callable[[Tensor, Tensor], Tensor]  # of the largest before and now: the factor of what was summed
+
+
+def draw_blocks(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        leading: tuple[int, ...] = (),
+        dtype: torch.dtype = torch.float32,
+        block: int | None = None,
+        most: int | None = None,
+        **fixed: int,
+    ) -> Case:
+        # Many take the root of a float32 tensor, whatever the inputs are: in float64 the root is exact.
+        fixed = {"d": 4} | fixed if dtype == torch.float64 else fixed
+        s = draw.sizes("n", "d", **({"n": draw.choose((8, 11)), "d": draw.choose((5, 6, 7))} | fixed))
+        s["block"] = 3 if block is None else block
+        q, k, v = (draw.normal(*leading, s["n"], s["d"], dtype=dtype) for _ in range(3))
+        tolerance = 1e-5 if dtype == torch.float32 else None
+        return Case(call(q, k, v, s["block"]), name, s, tolerance=tolerance, most=most)
+
+    def large(name: str, offsets: tuple[float, ...], falls: bool = False) -> Case:
+        """Scores around ±8,192: all numbers are eighths, so their products and sums are exact in any order."""
+        s = {"n": 11, "d": 4, "block": 4}
+        q, k, v = (draw.normal(s["n"], s["d"]) for _ in range(3))
+        q, k = (q * 8).round() / 8, (k * 8).round() / 8
+        q[:, 0] = torch.tensor([offsets[i % len(offsets)] for i in range(s["n"])])
+        k[:, 0] = 128 + draw.ids(s["n"], below=24) / 64
+        if falls:  # behind the first block
+            k[s["block"] :, 0] *= -1
+        return Case(call(q, k, v, s["block"]), name, s, gradients=False, tolerance=1e-3)
+
+    long, block = draw.whole(150, 180), draw.choose((16, 17))
+    return [
+        *draw.situations(case),
+        case("the block divides n", n=9, block=3),
+        case("a block of 1", block=1),
+        case("a block as long as the text", n=6, block=6),
+        case("a block longer than the text", n=4, block=9),
+        case("one token", n=1, block=2),
+        large("large scores", (128.0, 64.0)),
+        large("large negative scores", (-128.0, -64.0)),
+        large("large scores that fall or rise", (128.0, -64.0), falls=True),
+        case("a long text", leading=(2,), n=long, block=block, most=2 * long * block),
+    ]
+
+
+def cut(k: Tensor, v: Tensor, block: int) -> Pairs:
+    return zip(k.split(block, dim=-2), v.split(block, dim=-2), strict=True)
+
+
+def by_root(q: Tensor, k: Tensor) -> float:
+    return math.sqrt(q.shape[-1])
+
+
+def larger(largest: Tensor, scores: Tensor) -> Tensor:
+    return torch.maximum(largest, scores.amax(-1, keepdim=True))
+
+
+def shrunk(before: Tensor, now: Tensor) -> Tensor:
+    return (before - now).exp()
+
+
+def kept(before: Tensor, now: Tensor) -> Tensor:
+    return torch.ones_like(now)
+
+
+def block_variant(
+    cut: Cut = cut,
+    scale: Scale = by_root,
+    largest_of: Largest = larger,
+    begin: float = -math.inf,
+    shrink_total: Shrink = shrunk,
+    shrink_mixed: Shrink = shrunk,
+    hand_over: Callable[[Tensor, Tensor], Tensor] = lambda k, v: v,
+    finish: Callable[[Tensor, Tensor], Tensor] = lambda mixed, total: mixed / total,
+) -> Callable[..., Any]:
+    """Give an answer that goes wrong at some part of its loop over blocks."""
+
+    def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Any:
+        largest = torch.full_like(q[..., :1], begin)
+        total, mixed = torch.zeros_like(largest), torch.zeros_like(q)
+        for k_block, v_block in cut(k, v, block):
+            scores = q @ k_block.mT / scale(q, k_block)
+            now = largest_of(largest, scores)
+            powers = (scores - now).exp()
+            total = total * shrink_total(largest, now) + powers.sum(-1, keepdim=True)
+            mixed = mixed * shrink_mixed(largest, now) + powers @ hand_over(k_block, v_block)
+            largest = now
+        return finish(mixed, total)
+
+    return variant
+
+
+def whole_blocks(k: Tensor, v: Tensor, block: int) -> Pairs:
+    whole = k.shape[-2] // block * block
+    yield from cut(k[..., :whole, :], v[..., :whole, :], block) if whole else ()
+
+
+def padded(k: Tensor, v: Tensor, block: int) -> Pairs:
+    missing = -k.shape[-2] % block
+    yield from cut(F.pad(k, (0, 0, 0, missing)), F.pad(v, (0, 0, 0, missing)), block)
+
+
+def first_block(k: Tensor, v: Tensor, block: int) -> Pairs:
+    yield k[..., :block, :], v[..., :block, :]
+
+
+def last_block(k: Tensor, v: Tensor, block: int) -> Pairs:
+    yield list(cut(k, v, block))[-1]
+
+
+def softmax_in_each(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Give an answer that takes a softmax in each block, and joins the outputs of blocks."""
+
+    def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+        return joined(torch.stack([attention(q, *pair)[0] for pair in cut(k, v, block)]))
+
+    return variant
+
+
+def to_themselves(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    pairs = zip(q.split(block, dim=-2), cut(k, v, block), strict=True)
+    return torch.cat([attention(q_block, *pair)[0] for q_block, pair in pairs], dim=-2)
+
+
+def without_maximum(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    powers = [((q @ k_block.mT / by_root(q, k)).exp(), v_block) for k_block, v_block in cut(k, v, block)]
+    total = torch.stack([p.sum(-1, keepdim=True) for p, _ in powers]).sum(0)
+    return torch.stack([p @ v_block for p, v_block in powers]).sum(0) / total
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    return attention(q, k, v, torch.ones(k.shape[-2], k.shape[-2], dtype=torch.bool).tril())[0]
+
+
+def all_at_once(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    return attention(q, k, v)[0]
+
+
+def one_example_after_another(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    if q.ndim == 2:
+        return all_at_once(q, k, v, block)
+    return torch.stack([one_example_after_another(*one, block) for one in zip(q, k, v, strict=True)])
+
+
+def turned(before: Tensor, now: Tensor) -> Tensor:
+    """The factor upside down; before the first block there is nothing to scale."""
+    return torch.where(before.isinf(), torch.zeros_like(now), (now - before).exp())
+
+
+def scales(slug: str, *wrong: Scale) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"scale": scale} for scale in wrong))
+
+
+def cuts(slug: str, *wrong: Cut) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"cut": way} for way in wrong))
+
+
+QUESTION = Question(
+    id="10.4",
+    points=5,
+    inputs=("q", "k", "v", "block"),
+    outputs=("out (..., n, d)",),
+    draw=draw_blocks,
+    reference=blockwise_attention,
+    variant=block_variant,
+    gradients=True,
+    misconceptions=(
+        Misconception("all-scores-at-once", twins=(all_at_once, one_example_after_another)),
+        Misconception("sum-not-rescaled", knobs={"shrink_total": kept}),
+        Misconception("output-not-rescaled", knobs={"shrink_mixed": kept}),
+        Misconception("nothing-rescaled", twin=block_variant(shrink_total=kept, shrink_mixed=kept)),
+        Misconception("rescaled-the-wrong-way", twin=block_variant(shrink_total=turned, shrink_mixed=turned)),
+        Misconception(
+            "largest-of-this-block", knobs={"largest_of": lambda largest, scores: scores.amax(-1, keepdim=True)}
+        ),
+        Misconception(
+            "one-maximum-for-all-rows", knobs={"largest_of": lambda before, s: torch.maximum(before, s.amax())}
+        ),
+        Misconception("maximum-begins-at-zero", knobs={"begin": 0.0}),
+        Misconception("no-maximum", twin=without_maximum),
+        Misconception(
+            "softmax-in-each-block",
+            twins=(softmax_in_each(lambda outs: outs.sum(0)), softmax_in_each(lambda outs: outs.mean(0))),
+        ),
+        Misconception("blocks-see-themselves-only", twin=to_themselves),
+        Misconception("not-divided", knobs={"finish": lambda mixed, total: mixed}),
+        Misconception("sum-multiplied", knobs={"finish": lambda mixed, total: mixed * total}),
+        cuts("last-block-dropped", whole_blocks),
+        cuts("padding-counted", padded),
+        cuts("first-block-only", first_block),
+        cuts("last-block-only", last_block),
+        scales("no-scale", lambda q, k: 1.0),
+        scales("scaled-by-d", lambda q, k: q.shape[-1]),
+        scales("scale-multiplied", lambda q, k: q.shape[-1] ** -0.5),
+        scales("scaled-by-the-block", lambda q, k: k.shape[-2] ** 0.5),
+        Misconception("keys-used-as-values", knobs={"hand_over": lambda k, v: k}),
+        Misconception("query-and-key-swapped", twin=lambda q, k, v, block: blockwise_attention(k, q, v, block)),
+        Misconception("causal-though-not-asked", twin=causal),
+    ),
+)

@@ -1,0 +1,38 @@
+"""Maps to positive features, which linear attention is handed, and ways to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Provided
+
+Features = Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]  # of a feature map and vectors: what is used
+
+
+def elu_map() -> Callable[[Tensor], Tensor]:
+    """Make elu(x) + 1. Made of its source in a worker, it needs torch alone, as the next one does."""
+
+    def features(x: Tensor) -> Tensor:
+        return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+
+    return features
+
+
+def two_sided_map() -> Callable[[Tensor], Tensor]:
+    """Make a map to twice as many features: exp(x) and exp(−x)."""
+
+    def features(x: Tensor) -> Tensor:
+        return torch.cat([(x / 2).exp(), (-x / 2).exp()], dim=-1)
+
+    return features
+
+
+FEATURES = (partial(Provided, elu_map), partial(Provided, two_sided_map))
+
+
+def mapped(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return feature_map(x)
