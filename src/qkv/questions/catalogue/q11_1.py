@@ -1,0 +1,133 @@
+"""11.1: a picture in patches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.everywhere import patchify
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+
+
+def draw_pictures(draw: Draw) -> list[Case]:
+    def case(
+        name: str,
+        patch: int = 2,
+        grid: tuple[int, int] = (3, 4),
+        channels: int = 3,
+        dtype: torch.dtype = torch.float32,
+        more: tuple[int, int] = (0, 0),
+        raises: str | None = None,
+    ) -> Case:
+        height, width = (n * patch + extra for n, extra in zip(grid, more, strict=True))
+        image = draw.normal(channels, height, width, dtype=dtype)
+        sizes = {"C": channels, "H": height, "W": width, "patch": patch}
+        return Case(call(image, patch), name, sizes, raises=raises)
+
+    return [
+        case("plain", grid=draw.choose(((3, 4), (2, 5)))),
+        case("plain", patch=3, grid=draw.choose(((2, 4), (4, 2)))),
+        case("float64", dtype=torch.float64),
+        case("one channel", channels=1, grid=(3, 2)),
+        case("a square picture", grid=(3, 3)),
+        case("as many channels as rows in a patch", patch=3, grid=(3, 2)),
+        case("patches of one pixel", patch=1, grid=(3, 4)),
+        case("one patch", patch=4, grid=(1, 1)),
+        case("a height that does not divide", patch=3, more=(1, 0), raises="ValueError"),
+        case("a width that does not divide", patch=3, more=(0, 2), raises="ValueError"),
+    ]
+
+
+def checked(image: Tensor, patch: int) -> Tensor:
+    if image.shape[1] % patch or image.shape[2] % patch:
+        raise ValueError("a height and a width that the patch divides")
+    return image
+
+
+def arranged(*order: int) -> Callable[..., Tensor]:
+    """Give an answer that puts channel, row of patches, row, column of patches and column in this order."""
+
+    def variant(image: Tensor, patch: int) -> Tensor:
+        channels, height, width = checked(image, patch).shape
+        tiles = image.reshape(channels, height // patch, patch, width // patch, patch)
+        return tiles.permute(*order).reshape(-1, channels * patch * patch)
+
+    return variant
+
+
+def by_reshape(image: Tensor, patch: int) -> Tensor:
+    return checked(image, patch).reshape(-1, len(image) * patch * patch)
+
+
+def pixels_first(image: Tensor, patch: int) -> Tensor:
+    return checked(image, patch).permute(1, 2, 0).reshape(-1, len(image) * patch * patch)
+
+
+def overlapping(image: Tensor, patch: int) -> Tensor:
+    tiles = checked(image, patch).unfold(1, patch, 1).unfold(2, patch, 1)
+    return tiles.permute(1, 2, 0, 3, 4).reshape(-1, len(image) * patch * patch)
+
+
+def each_channel_alone(image: Tensor, patch: int) -> Tensor:
+    tiles = checked(image, patch).unfold(1, patch, patch).unfold(2, patch, patch)
+    return tiles.reshape(-1, patch * patch)
+
+
+def not_flattened(image: Tensor, patch: int) -> Tensor:
+    return patchify(image, patch).unflatten(1, (len(image), patch, patch))
+
+
+def on_a_grid(image: Tensor, patch: int) -> Tensor:
+    return patchify(image, patch).unflatten(0, (image.shape[1] // patch, -1))
+
+
+def rest_cut_off(image: Tensor, patch: int) -> Tensor:
+    height, width = (size // patch * patch for size in image.shape[1:])
+    return patchify(image[:, :height, :width], patch)
+
+
+def rest_filled_up(image: Tensor, patch: int) -> Tensor:
+    rows, columns = (-size % patch for size in image.shape[1:])
+    return patchify(torch.nn.functional.pad(image, (0, columns, 0, rows)), patch)
+
+
+def one_side_looked_at(side: int) -> Callable[..., Tensor]:
+    """Give an answer that looks whether the patch divides one of the two sides."""
+
+    def variant(image: Tensor, patch: int) -> Tensor:
+        if image.shape[side] % patch:
+            raise ValueError("a side that the patch divides")
+        return rest_cut_off(image, patch)
+
+    return variant
+
+
+QUESTION = Question(
+    id="11.1",
+    points=3,
+    inputs=("image", "patch"),
+    outputs=("patches (n_patches, C · patch²)",),
+    draw=draw_pictures,
+    reference=patchify,
+    misconceptions=(
+        Misconception("reshape-alone", twin=by_reshape),
+        Misconception("pixels-then-reshape", twin=pixels_first),
+        Misconception("column-by-column", twin=arranged(3, 1, 0, 2, 4)),
+        Misconception("channels-last", twin=arranged(1, 3, 2, 4, 0)),
+        Misconception("channels-between", twin=arranged(1, 3, 2, 0, 4)),
+        Misconception("patch-transposed", twin=arranged(1, 3, 0, 4, 2)),
+        Misconception("patch-transposed-channels-last", twin=arranged(1, 3, 4, 2, 0)),
+        Misconception("strips-for-patches", twin=arranged(1, 2, 0, 3, 4)),
+        Misconception("every-other-pixel", twin=arranged(2, 4, 0, 1, 3), alone=True),
+        Misconception("channels-in-front", twin=arranged(0, 1, 3, 2, 4)),
+        Misconception("patches-overlap", twin=overlapping),
+        Misconception("a-row-for-each-channel", twin=each_channel_alone),
+        Misconception("not-flattened", twin=not_flattened),
+        Misconception("patches-on-a-grid", twin=on_a_grid),
+        Misconception("rows-and-columns-swapped", twin=lambda image, patch: patchify(image, patch).T),
+        Misconception("rest-not-refused", twins=(rest_cut_off, rest_filled_up)),
+        Misconception("one-side-looked-at", twins=(one_side_looked_at(1), one_side_looked_at(2))),
+    ),
+)

@@ -1,0 +1,103 @@
+"""9.1: how far a head is an induction head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.inside import induction_score
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+
+Find = Callable[[list[int], int], list[int]]  # of the ids and a position: the positions looked at from there
+
+
+def draw_heads(draw: Draw) -> list[Case]:
+    def case(name: str, ids: list[int], dtype: torch.dtype = torch.float32) -> Case:
+        weights = (2 * draw.normal(len(ids), len(ids), dtype=dtype)).softmax(-1)
+        return Case(call(weights, torch.tensor(ids)), name, {"n": len(ids)})
+
+    def some(n: int, below: int) -> list[int]:
+        return [7 * i + 3 for i in draw.ids(n, below=below).tolist()]
+
+    a, b, c, d = (10 * i + draw.whole(0, 9) for i in range(4))
+    return [
+        case("plain", [a, b, c, a, b, d, c, a]),
+        case("plain", [*some(draw.whole(7, 9), 4), a, a, b, a]),
+        case("a token three times", [a, b, a, c, a, d]),
+        case("equal neighbours", [a, a, b, b, b]),
+        case("float64", [*some(8, 3), a, b, a], torch.float64),
+        case("one repeat, at the end", [b, c, d, b]),
+        case("nothing repeats", [a, b, c, d]),
+        case("one token", [a]),
+    ]
+
+
+def earlier(ids: list[int], i: int) -> list[int]:
+    return [j for j in range(i) if ids[j] == ids[i]]
+
+
+def score_variant(
+    find: Find = lambda ids, i: [earlier(ids, i)[-1] + 1],
+    counts: Callable[[list[int], int], bool] = lambda ids, i: bool(earlier(ids, i)),
+    mean: Callable[[Tensor, int], Tensor] = lambda found, n: found.mean(),
+    turned: bool = False,
+) -> Callable[..., Tensor]:
+    """Give an answer that looks elsewhere, at other positions, or takes another mean."""
+
+    def variant(weights: Tensor, ids: Tensor) -> Tensor:
+        texts = ids.tolist()
+        table = weights.T if turned else weights
+        at = [i for i in range(len(texts)) if counts(texts, i)]
+        if not at:
+            return weights.new_zeros(())
+        found = [table[i, [j for j in find(texts, i) if j < len(texts)]].sum() for i in at]
+        return mean(torch.stack(found), len(texts))
+
+    return variant
+
+
+def looks(slug: str, *finds: Find) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"find": find} for find in finds))
+
+
+def without_a_guard(weights: Tensor, ids: Tensor) -> Tensor:
+    found = [weights[i, earlier(ids.tolist(), i)[-1] + 1] for i in range(len(ids)) if earlier(ids.tolist(), i)]
+    return torch.stack(found).mean() if found else weights.new_tensor(float("nan"))
+
+
+QUESTION = Question(
+    id="9.1",
+    points=3,
+    inputs=("weights", "ids"),
+    outputs=("score",),
+    draw=draw_heads,
+    reference=induction_score,
+    variant=score_variant,
+    misconceptions=(
+        looks("weight-on-the-token-itself", lambda ids, i: [earlier(ids, i)[-1]]),
+        looks("token-before", lambda ids, i: [max(earlier(ids, i)[-1] - 1, 0)]),
+        looks("first-occurrence", lambda ids, i: [earlier(ids, i)[0] + 1]),
+        looks("every-occurrence", lambda ids, i: [j + 1 for j in earlier(ids, i)]),
+        looks("neighbour-of-the-query", lambda ids, i: [i - 1]),
+        looks("own-weight", lambda ids, i: [i]),
+        Misconception("keys-and-queries-swapped", knobs={"turned": True}),
+        Misconception(
+            "mean-over-all-positions",
+            knob_sets=(
+                {"mean": lambda found, n: found.sum() / n},
+                {"mean": lambda found, n: found.sum() / max(n - 1, 1)},
+            ),
+        ),
+        Misconception("sum-for-mean", knobs={"mean": lambda found, n: found.sum()}),
+        Misconception("largest-for-mean", knobs={"mean": lambda found, n: found.max()}),
+        Misconception("last-position-only", knobs={"mean": lambda found, n: found[-1]}),
+        Misconception(
+            "neighbours-left-out",
+            knobs={"counts": lambda ids, i: bool(earlier(ids, i)) and earlier(ids, i)[-1] + 1 < i},
+        ),
+        Misconception("second-occurrence-only", knobs={"counts": lambda ids, i: len(earlier(ids, i)) == 1}),
+        Misconception("nothing-to-average", twin=without_a_guard),
+    ),
+)

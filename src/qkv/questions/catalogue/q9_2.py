@@ -1,0 +1,88 @@
+"""9.2: what each head adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from qkv.inside import head_contribution
+from qkv.questions.engine import Case, Draw, Misconception, Question, call
+
+Bands = Callable[[Tensor, int], Tensor]  # of W_O and the number of heads: each head's part, (H, d_head, d_model)
+
+
+def draw_layers(draw: Draw) -> list[Case]:
+    def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
+        s = draw.sizes("n", "d_head", "d_model", **fixed)
+        s["H"] = fixed.get("H", draw.choose((2, 3)))
+        weights = draw.weights(s["H"], s["n"], s["n"], dtype=dtype)
+        v = draw.normal(s["H"], s["n"], s["d_head"], dtype=dtype)
+        w_o = draw.normal(s["H"] * s["d_head"], s["d_model"], dtype=dtype)
+        return Case(call(weights, v, w_o), name, s)
+
+    same = draw.choose((4, 5))
+    return [
+        case("plain"),
+        case("plain"),
+        case("float64", torch.float64),
+        case("one head", H=1),
+        case("one token", n=1),
+        case("a square W_O", H=2, d_head=4, d_model=8, n=5),
+        case("all sizes equal", H=same, n=same, d_head=same, d_model=same),
+    ]
+
+
+def bands(w_o: Tensor, n_heads: int) -> Tensor:
+    return w_o.unflatten(0, (n_heads, -1))
+
+
+def contribution_variant(
+    cut: Bands = bands,
+    mix: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
+    give: Callable[[Tensor], Tensor] = lambda added: added,
+) -> Callable[..., Tensor]:
+    """Give an answer that cuts W_O otherwise, mixes otherwise, or gives something else back."""
+
+    def variant(weights: Tensor, v: Tensor, w_o: Tensor) -> Tensor:
+        return give(mix(weights, v) @ cut(w_o, len(v)))
+
+    return variant
+
+
+def cuts(slug: str, *ways: Bands) -> Misconception:
+    return Misconception(slug, knob_sets=tuple({"cut": way} for way in ways))
+
+
+def scaled_by_heads(added: Tensor) -> Tensor:
+    return added / len(added)
+
+
+QUESTION = Question(
+    id="9.2",
+    points=3,
+    inputs=("weights", "v", "w_o"),
+    outputs=("added (H, n, d_model)",),
+    draw=draw_layers,
+    reference=head_contribution,
+    variant=contribution_variant,
+    gradients=True,
+    misconceptions=(
+        Misconception("heads-summed", knobs={"give": lambda added: added.sum(0)}, alone=True),
+        Misconception("tokens-in-front", knobs={"give": lambda added: added.transpose(0, 1)}, alone=True),
+        Misconception("divided-by-the-heads", knobs={"give": scaled_by_heads}),
+        Misconception("summed-up-to-each-head", knobs={"give": lambda added: added.cumsum(0)}),
+        cuts("rows-dealt-out", lambda w_o, n: w_o.unflatten(0, (-1, n)).transpose(0, 1)),
+        cuts("first-band-for-all", lambda w_o, n: w_o[: len(w_o) // n]),
+        cuts("bands-in-reverse", lambda w_o, n: bands(w_o, n).flip(0)),
+        cuts("whole-matrix-for-each", lambda w_o, n: bands(w_o, n).sum(0)),
+        cuts("transposed-output-matrix", lambda w_o, n: bands(w_o.T.reshape(w_o.shape), n)),
+        cuts("cut-by-columns", lambda w_o, n: w_o.reshape(len(w_o) // n, n, -1).transpose(0, 1).flip(0)),
+        Misconception("not-mixed", knobs={"mix": lambda weights, v: v}),
+        Misconception("weights-transposed-in-the-mix", knobs={"mix": lambda weights, v: weights.mT @ v}),
+        Misconception("weights-of-the-first-head", knobs={"mix": lambda weights, v: weights[0] @ v}),
+        Misconception("values-of-the-first-head", knobs={"mix": lambda weights, v: weights @ v[0]}),
+        Misconception("not-projected", twin=lambda weights, v, w_o: weights @ v, alone=True),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Chapter 9: right answers in many shapes, and what is said of some wrong ones."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.questions.answers import right_answers, what_is_said
+
+
+def score_by_a_dictionary(weights, ids):
+    last, found = {}, []
+    for i, token in enumerate(ids.tolist()):
+        if token in last:
+            found.append(weights[i, last[token] + 1])
+        last[token] = i
+    return torch.stack(found).mean() if found else torch.zeros((), dtype=weights.dtype)
+
+
+def score_by_running_sum(weights, ids):
+    total, count = weights.sum() * 0, 0
+    for i in range(len(ids)):
+        for j in range(i - 1, -1, -1):
+            if ids[j] == ids[i]:
+                total, count = total + weights[i][j + 1], count + 1
+                break
+    return total / max(count, 1)
+
+
+def added_in_a_loop(weights, v, w_o):
+    d = v.shape[2]
+    return torch.stack([weights[h] @ v[h] @ w_o[h * d : (h + 1) * d] for h in range(len(v))])
+
+
+def added_by_zeros(weights, v, w_o):
+    """Run the whole layer with all heads but one set to zero."""
+    heads, rows = weights @ v, []
+    for h in range(len(heads)):
+        alone = torch.zeros_like(heads)
+        alone[h] = heads[h]
+        rows.append(alone.transpose(0, 1).flatten(1) @ w_o)
+    return torch.stack(rows)
+
+
+def patched_by_clone(run, clean, corrupt, layer, position):
+    _, states = run(clean, None)
+
+    def edit(number, state):
+        new = state.clone()
+        if number == layer:
+            new[position] = states[layer][position]
+        return new
+
+    logits, _ = run(corrupt, edit=edit)
+    return logits
+
+
+def patched_by_where(run, clean, corrupt, layer, position):
+    kept = run(clean)[1][layer]
+    here = (torch.arange(len(clean)) == position)[:, None]
+    return run(corrupt, lambda at, state: torch.where(here, kept, state) if at == layer else state)[0]
+
+
+test_a_right_answer_is_accepted = right_answers(
+    {
+        "9.1": [score_by_a_dictionary, score_by_running_sum],
+        "9.2": [
+            added_in_a_loop,
+            added_by_zeros,
+            lambda w, v, o: torch.einsum("hij,hjd,hdm->him", w, v, o.view(len(v), v.shape[-1], -1)),
+        ],
+        "9.3": [patched_by_clone, patched_by_where],
+    }
+)
+
+SAID = {
+    "a number": ("9.1", lambda w, ids: score_by_a_dictionary(w, ids).item(), "failed", None, ["without axes"]),
+    "detached": ("9.2", lambda w, v, o: added_in_a_loop(w.detach(), v, o), "failed", "gradient-cut", ["weights"]),
+}
+
+test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
