@@ -22,16 +22,15 @@ def small_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[.
         state, states = table[ids], []
         counts = torch.arange(1, len(ids) + 1).to(table)[:, None]
         for layer in range(len(mixes) + 1):
-            given = state.clone()
+            before, given = state, state.clone()
             state = given if edit is None else edit(layer, given)
             if state is None:
                 raise TypeError(f"edit({layer}, state) gave None back; run goes on with what it returns")
-            if not torch.equal(given, table[ids] if layer == 0 else before):
+            if not torch.equal(given, before):
                 raise RuntimeError(f"edit({layer}, state) wrote into the state that it was given")
             states.append(state)
             if layer < len(mixes):
                 state = state + torch.tanh(state.cumsum(0) / counts @ mixes[layer])
-                before = state
         return state @ unembedding, states
 
     return run
