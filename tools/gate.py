@@ -28,7 +28,8 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTHON, "-m", "ruff", "format", "--quiet", "--check", "."],
         ["node_modules/.bin/biome", "ci", "--log-level=warn", "."],
     ]),
-    ("types", "mypy, and arrows between modules one way", [
+    ("types", "mypy and tsc, and arrows between modules one way", [
+        ["node_modules/.bin/tsc", "--project", "."],
         [*PYTHON, "-m", "mypy", "--no-error-summary"],
         [*PYTHON, "-c", "import sys; from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"],
     ]),

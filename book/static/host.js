@@ -7,16 +7,22 @@
 import { hydrate } from "@lit-labs/ssr-client";
 import { asked, followed, linkTo, Shared, same } from "./link.js";
 
+/** @import { State, widget } from "../../src/qkv/widgets/js/base.js" */
+/** @typedef {ReturnType<typeof widget>} Widget */
+/** @typedef {{ script: Element, el: HTMLElement }} Place */
+
 const MIME = "application/vnd.jupyter.widget-";
 const NEAR = "600px 0px"; // a widget starts when the reader is about a screen away from it
 
-/** Runs `widgets` (as `widget()` of the widgets' base makes them) wherever the page has a place for one. */
+/** Runs `widgets` (as `widget()` of the widgets' base makes them) wherever the page has a place for one.
+ * @param {Widget[]} widgets */
 export function host(widgets) {
   const start = () => run(new Map(widgets.map((widget) => [widget.name, widget])));
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start, { once: true });
   else start();
 }
 
+/** @param {Map<string, Widget>} widgets */
 function run(widgets) {
   const places = [...document.querySelectorAll(`script[type="${MIME}view+json"]`)].map((script) => ({
     script,
@@ -25,12 +31,12 @@ function run(widgets) {
   if (places.length === 0) return;
   const models = new Models(places);
   const follow = followed();
-  const open = ({ script, el }) => {
+  const open = (/** @type {Place} */ { script, el }) => {
     try {
-      const { model, traits, shared, refused } = models.get(JSON.parse(script.textContent).model_id);
+      const { model, traits, shared, refused } = models.get(JSON.parse(script.textContent ?? "").model_id);
       const widget = widgets.get(model.get("_name"));
       if (!widget) throw new Error(`there is no widget named ${model.get("_name")}`);
-      const drawing = el.firstElementChild && { id: el.closest(".qkv-slot").id, traits, takeOver };
+      const drawing = el.firstElementChild ? { id: el.closest(".qkv-slot")?.id ?? "", traits, takeOver } : undefined;
       widget.render({ model, el, drawing });
       if (el.dataset.state === "error" && shared.reset()) refused.push("The link asks for values that clash.");
       follow(shared, model);
@@ -40,32 +46,42 @@ function run(widgets) {
     }
   };
   const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-  const isAsked = ({ script }) => models.isAsked(script);
-  whenNear(places, open, (place) => isAsked(place) || (target ? target.contains(place.el) : inSight(place.el)));
+  whenNear(
+    places,
+    open,
+    (place) => models.isAsked(place.script) || (target ? target.contains(place.el) : inSight(place.el)),
+  );
   missLinked(models);
   document.documentElement.classList.remove("qkv-asked");
 }
 
-/** lit's hydration, and the text nodes that it expects: a parser makes none where a text is empty. */
+/** lit's hydration, and the text nodes that it expects: a parser makes none where a text is empty.
+ * @param {unknown} template
+ * @param {HTMLElement} body */
 function takeOver(template, body) {
   const comments = document.createTreeWalker(body, NodeFilter.SHOW_COMMENT);
   while (comments.nextNode()) {
-    const { data, nextSibling } = comments.currentNode;
-    if (data === "lit-part" && nextSibling?.data === "/lit-part") nextSibling.before("");
+    const { data, nextSibling: next } = /** @type {Comment} */ (comments.currentNode);
+    if (data === "lit-part" && next instanceof Comment && next.data === "/lit-part") next.before("");
   }
   hydrate(template, body);
 }
 
-/** The button beside a widget that copies a link to it as it is, and the place where is said what a link got wrong. */
+/** The button beside a widget that copies a link to it as it is, and the place where is said what a link got wrong.
+ * @param {HTMLElement} el
+ * @param {Shared} shared
+ * @param {string[]} refused */
 function offerLink(el, shared, refused) {
   const slot = el.closest(".qkv-slot");
   const bar = slot?.nextElementSibling;
-  if (!bar?.matches(".qkv-share")) return;
+  const place = bar?.querySelector("[role=status]");
+  if (!slot || !place) return;
+  /** @param {string} words */
   const say = (words) => {
-    bar.querySelector("[role=status]").textContent = words;
+    place.textContent = words;
   };
   if (refused.length) say(`${refused.join(" ")} The widget shows what it can.`);
-  bar.querySelector("button").addEventListener("click", async () => {
+  bar?.querySelector("button")?.addEventListener("click", async () => {
     const link = linkTo(shared, slot.id);
     try {
       await navigator.clipboard.writeText(link);
@@ -76,16 +92,20 @@ function offerLink(el, shared, refused) {
   });
 }
 
-/** Says beside the first widget that a link asks for one which the page does not have. */
+/** Says beside the first widget that a link asks for one which the page does not have.
+ * @param {Models} models */
 function missLinked(models) {
   const place = document.querySelector(".qkv-share [role=status]");
   const missed = asked(location.search).find(({ key }) => !models.keys().includes(key));
   if (place && missed) place.textContent = `The link asks for ${missed.key}, which is not on this page.`;
 }
 
-/** The element after the script, in which the site drew the widget; a new one where it drew nothing. */
+/** The element after the script, in which the site drew the widget; a new one where it drew nothing.
+ * @param {Element} script
+ * @returns {HTMLElement} */
 function placeOf(script) {
-  if (script.nextElementSibling?.matches(".qkv-widget")) return script.nextElementSibling;
+  const drawn = script.nextElementSibling;
+  if (drawn instanceof HTMLElement && drawn.matches(".qkv-widget")) return drawn;
   const el = document.createElement("div");
   el.classList.add("qkv-widget");
   el.dataset.state = "waiting";
@@ -93,16 +113,19 @@ function placeOf(script) {
   return el;
 }
 
+/** @param {HTMLElement} el
+ * @param {unknown} error */
 function fail(el, error) {
   console.error(error);
   el.dataset.state = "error";
   const message = document.createElement("p");
   message.className = "qkv-error";
   message.setAttribute("role", "alert");
-  message.textContent = `This widget cannot be shown: ${error.message}`;
+  message.textContent = `This widget cannot be shown: ${error instanceof Error ? error.message : error}`;
   el.replaceChildren(message);
 }
 
+/** @param {Element} el */
 function inSight(el) {
   const { top, bottom } = el.getBoundingClientRect();
   return top < innerHeight && bottom > 0;
@@ -110,9 +133,14 @@ function inSight(el) {
 
 /** Opens each place once: when it comes near the window, and all of them when the page is printed.
  *
- * An observer first answers some frames later, so those that are wanted first are opened at once. */
+ * An observer first answers some frames later, so those that are wanted first are opened at once.
+ * @param {Place[]} places
+ * @param {(place: Place) => void} open
+ * @param {(place: Place) => boolean} isFirst */
 function whenNear(places, open, isFirst) {
+  /** @type {Map<Element, Place>} */
   const waiting = new Map(places.map((place) => [place.el, place]));
+  /** @param {Element} el */
   const openOnce = (el) => {
     const place = waiting.get(el);
     waiting.delete(el);
@@ -132,14 +160,19 @@ function whenNear(places, open, isFirst) {
   });
 }
 
-const idIn = (script) => /"model_id":\s*"(\w+)"/.exec(script.textContent)?.[1];
+/** @param {Element} script */
+const idIn = (script) => /"model_id":\s*"(\w+)"/.exec(script.textContent ?? "")?.[1];
 
 /** The page's models, read when the first is asked for; views of one model share it. */
 class Models {
+  /** @type {ReturnType<typeof saved> | undefined} */
   #saved;
+  /** @type {Map<string, { model: Model, traits: State, shared: Shared, refused: string[] }>} */
   #models = new Map();
+  /** @type {Map<string | undefined, number>} */
   #numbers = new Map();
 
+  /** @param {Place[]} places */
   constructor(places) {
     for (const { script } of places) {
       const id = idIn(script);
@@ -147,16 +180,18 @@ class Models {
     }
   }
 
+  /** @param {string} id */
   get(id) {
-    if (!this.#models.has(id)) {
-      const { state, limits } = this.#read();
-      if (!state[id]) throw new Error("the page holds no state for it");
-      const traits = state[id].state;
-      const model = new Model(traits);
-      const shared = new Shared(model, this.#key(id), limits[model.get("_name")]);
-      this.#models.set(id, { model, traits, shared, refused: shared.restore(location.search) });
-    }
-    return this.#models.get(id);
+    const known = this.#models.get(id);
+    if (known) return known;
+    const { state, limits } = this.#read();
+    if (!state[id]) throw new Error("the page holds no state for it");
+    const traits = state[id].state;
+    const model = new Model(traits);
+    const shared = new Shared(model, this.#key(id), limits[model.get("_name")]);
+    const made = { model, traits, shared, refused: shared.restore(location.search) };
+    this.#models.set(id, made);
+    return made;
   }
 
   /** The names by which links call the page's widgets. */
@@ -164,14 +199,16 @@ class Models {
     return [...this.#numbers.keys()].map((id) => this.#key(id));
   }
 
-  /** Whether the address asks for something of the widget of this script. */
+  /** Whether the address asks for something of the widget of this script.
+   * @param {Element} script */
   isAsked(script) {
     const wanted = asked(location.search);
     return wanted.length > 0 && wanted.some(({ key }) => key === this.#key(idIn(script)));
   }
 
+  /** @param {string | undefined} id */
   #key(id) {
-    return `${this.#read().state[id]?.state._name}-${this.#numbers.get(id)}`;
+    return `${this.#read().state[id ?? ""]?.state._name}-${this.#numbers.get(id)}`;
   }
 
   #read() {
@@ -180,10 +217,11 @@ class Models {
   }
 }
 
-/** The states of all widgets, and the limits of what a link may ask of each kind. */
+/** The states of all widgets, and the limits of what a link may ask of each kind.
+ * @returns {{ state: Record<string, { state: State }>, limits: Record<string, any> }} */
 function saved() {
   const scripts = [...document.querySelectorAll(`script[type="${MIME}state+json"]`)];
-  const parts = scripts.map((script) => JSON.parse(script.textContent));
+  const parts = scripts.map((script) => JSON.parse(script.textContent ?? ""));
   return {
     state: Object.assign({}, ...parts.map(({ state }) => state)),
     limits: Object.assign({}, ...parts.map(({ limits }) => limits)),
@@ -193,16 +231,21 @@ function saved() {
 /** anywidget's model, with nobody at the other end. */
 export class Model {
   #state;
+  /** @type {{ event: string, listener: () => void }[]} */
   #listeners = [];
 
+  /** @param {State} state */
   constructor(state) {
     this.#state = { ...state };
   }
 
+  /** @param {string} key */
   get(key) {
     return this.#state[key];
   }
 
+  /** @param {string} key
+   * @param {unknown} value */
   set(key, value) {
     if (same(this.#state[key], value)) return;
     this.#state[key] = value;
@@ -210,10 +253,14 @@ export class Model {
     this.#tell("change");
   }
 
+  /** @param {string} event
+   * @param {() => void} listener */
   on(event, listener) {
     this.#listeners.push({ event, listener });
   }
 
+  /** @param {string} event
+   * @param {() => void} [listener] */
   off(event, listener) {
     this.#listeners = this.#listeners.filter(
       (entry) => entry.event !== event || (listener && entry.listener !== listener),
@@ -224,6 +271,7 @@ export class Model {
 
   send() {}
 
+  /** @param {string} event */
   #tell(event) {
     for (const entry of [...this.#listeners]) if (entry.event === event) entry.listener();
   }

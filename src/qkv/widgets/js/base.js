@@ -28,25 +28,49 @@ export { num } from "./numbers.js";
 export { remember } from "./remember.js";
 export { html, nothing, svg };
 
-/** An anywidget module: its `render` draws the widget into an element and returns what ends it. */
-export function widget(name, own) {
-  const parts = { name, own: {}, ...own };
+/** @typedef {Record<string, any>} State what the traits are, and what a view keeps for itself */
+/** @typedef {(changes: State) => void} SetState */
+/** @typedef {{ state: State, set: SetState, root: HTMLElement, eachDrawing: (work: () => void) => void }} Setting */
+/** @typedef {object} Definition
+ * @property {State} [own]
+ * @property {(state: State) => string} [says]
+ * @property {(state: State, set: SetState, id: string) => unknown} view
+ * @property {(parts: Setting) => (() => void) | undefined} [setup] */
+/** @typedef {Definition & { name: string, own: State }} Parts */
+/** @typedef {object} Model anywidget's
+ * @property {(name: string) => any} get
+ * @property {(name: string, value: any) => void} set
+ * @property {(event: string, listener: () => void) => void} on
+ * @property {(event: string, listener?: () => void) => void} off
+ * @property {() => void} save_changes */
+/** @typedef {{ id: string, traits: State, takeOver: (template: unknown, body: HTMLElement) => void }} Drawing */
+
+/** An anywidget module: its `render` draws the widget into an element and returns what ends it.
+ * @param {string} name
+ * @param {Definition} definition */
+export function widget(name, definition) {
+  /** @type {Parts} */
+  const parts = { name, own: {}, ...definition };
   return {
     name,
-    /** `drawing` is what a page of the site already shows in `el`: { id, traits, takeOver }; elsewhere there is none. */
+    /** `drawing` is what a page of the site already shows in `el`; elsewhere there is none.
+     * @param {{ model: Model, el: HTMLElement, drawing?: Drawing }} place */
     render({ model, el, drawing }) {
       const view = new View(parts, model, el, drawing);
       view.open();
       return () => view.close();
     },
-    /** The template of the first state, which nothing can change yet: the site draws it when it is built. */
+    /** The template of the first state, which nothing can change yet: the site draws it when it is built.
+     * @param {State} traits
+     * @param {string} id */
     first: (traits, id) => parts.view({ ...traits, ...parts.own }, () => {}, id),
   };
 }
 
-/** JupyterLab takes the arrow keys from whatever has the focus, unless that very element carries this mark. */
+/** JupyterLab takes the arrow keys from whatever has the focus, unless that very element carries this mark.
+ * @param {FocusEvent} event */
 const keepKeys = ({ target }) => {
-  target.dataset.lmSuppressShortcuts = "true";
+  if (target instanceof HTMLElement) target.dataset.lmSuppressShortcuts = "true";
 };
 
 let views = 0;
@@ -63,18 +87,24 @@ class View {
   #id;
   #frame = 0;
   #sizer = new ResizeObserver(([{ borderBoxSize }]) => this.#keepHeight(borderBoxSize[0].blockSize));
+  /** @type {(() => void) | undefined} */
   #tidy;
   #afterwards = () => {};
 
+  /** @param {Parts} parts
+   * @param {Model} model
+   * @param {HTMLElement} root
+   * @param {Drawing} [drawing] */
   constructor(parts, model, root, drawing) {
     this.#parts = parts;
     this.#model = model;
     this.#root = root;
     this.#drawing = drawing;
     this.#id = drawing?.id ?? `qkv-${++views}`;
-    this.#body = root.querySelector(":scope > div") ?? document.createElement("div");
+    this.#body =
+      /** @type {HTMLElement | null} */ (root.querySelector(":scope > div")) ?? document.createElement("div");
     this.#own = { ...parts.own };
-    this.#state = new Proxy(this.#own, { get: (_, key) => this.#read(key) });
+    this.#state = new Proxy(this.#own, { get: (_, key) => this.#read(String(key)) });
   }
 
   open() {
@@ -87,7 +117,7 @@ class View {
     this.#takeOver();
     this.#draw();
     this.#orFail(() => {
-      const eachDrawing = (work) => {
+      const eachDrawing = (/** @type {() => void} */ work) => {
         this.#afterwards = work;
       };
       this.#tidy = this.#parts.setup?.({ state: this.#state, set: this.#set, root: this.#root, eachDrawing });
@@ -118,14 +148,15 @@ class View {
 
   #view = () => this.#parts.view(this.#state, this.#set, this.#id);
 
+  /** @param {string} key */
   #read(key) {
     if (Object.hasOwn(this.#own, key)) return this.#own[key];
     const value = this.#drawing ? this.#drawing.traits[key] : this.#model.get(key);
-    if (value === undefined) throw new Error(`${this.#parts.name} has no ${String(key)}`);
+    if (value === undefined) throw new Error(`${this.#parts.name} has no ${key}`);
     return value;
   }
 
-  #set = (changes) => {
+  #set = (/** @type {State} */ changes) => {
     for (const [key, value] of Object.entries(changes)) {
       if (Object.hasOwn(this.#own, key)) this.#own[key] = value;
       else this.#model.set(key, value);
@@ -148,13 +179,15 @@ class View {
     });
   }
 
-  /** The page learns the height from here, so that a step of a slider lays out the widget and not the page around it. */
+  /** The page learns the height from here, so that a step of a slider lays out the widget and not the page around it.
+   * @param {number} height */
   #keepHeight(height) {
     this.#root.classList.add("qkv-sized");
     this.#root.style.containIntrinsicBlockSize = `${height}px`;
   }
 
-  /** An error is shown in place of the widget; the next change of the state tries again. */
+  /** An error is shown in place of the widget; the next change of the state tries again.
+   * @param {() => void} action */
   #orFail(action) {
     try {
       action();
@@ -165,7 +198,8 @@ class View {
       this.#body = fresh;
       this.#sizer.observe(fresh);
       this.#root.dataset.state = "error";
-      render(html`<p class="qkv-error" role="alert">${this.#parts.name} stopped: ${error.message}</p>`, fresh);
+      const reason = error instanceof Error ? error.message : error;
+      render(html`<p class="qkv-error" role="alert">${this.#parts.name} stopped: ${reason}</p>`, fresh);
     }
   }
 }
@@ -174,16 +208,19 @@ class View {
 class Speaker {
   static PAUSE = 700;
   element = Object.assign(document.createElement("p"), { className: "qkv-unseen", role: "status", ariaLive: "polite" });
+  /** @type {string | undefined} */
   #last;
   #timer = 0;
 
-  /** The sentence is made when it is said: no step of a slider waits for it. */
+  /** The sentence is made when it is said: no step of a slider waits for it.
+   * @param {() => string} make */
   say(make) {
     clearTimeout(this.#timer);
     if (this.#last === undefined) this.#last = make();
     else this.#timer = setTimeout(() => this.#speak(make()), Speaker.PAUSE);
   }
 
+  /** @param {string} sentence */
   #speak(sentence) {
     if (sentence !== this.#last) this.element.textContent = sentence;
     this.#last = sentence;

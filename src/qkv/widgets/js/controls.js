@@ -7,23 +7,31 @@ import { live } from "lit-html/directives/live.js";
 import { num } from "./numbers.js";
 import { remember } from "./remember.js";
 
+/** @typedef {{ label: unknown, text?: string, ends?: unknown[], onInput: (value: number) => void }} Labelled */
+/** @typedef {Event & { target: HTMLInputElement }} Typed */
+/** @typedef {Labelled & { value: number, min: number, max: number }} Span */
+/** @typedef {{ caption: string, head: unknown[], rows: unknown[][] }} Table */
+
+/** @param {Omit<Labelled, "onInput"> & { min: number, max: number, step: number, position: number, onPosition: (at: number) => void }} parts */
 function range({ label, min, max, step, position, text, ends = [], onPosition }) {
   return html`<div class="qkv-control qkv-range">
     <label>
       <span class="qkv-label">${label}</span>
       <input type="range" min=${min} max=${max} step=${step} aria-valuetext=${text} .value=${live(String(position))}
-        @input=${(event) => onPosition(Number(event.target.value))}>
+        @input=${(/** @type {Typed} */ event) => onPosition(event.target.valueAsNumber)}>
     </label>
     <span class="qkv-value" aria-hidden="true">${text}</span>
     ${ends.length ? html`<div class="qkv-ends" aria-hidden="true">${ends.map((end) => html`<span>${end}</span>`)}</div>` : nothing}
   </div>`;
 }
 
-/** A slider over equal steps. */
+/** A slider over equal steps.
+ * @param {Span & { step?: number }} parts */
 export const slider = ({ label, value, min, max, step = 1, text = num(value), ends, onInput }) =>
   range({ label, min, max, step, position: value, text, ends, onPosition: onInput });
 
-/** A slider over a list of values, such as the powers of two. */
+/** A slider over a list of values, such as the powers of two.
+ * @param {Labelled & { value: number, values: number[] }} parts */
 export const stepSlider = ({ label, value, values, text = num(value), ends, onInput }) =>
   range({
     label,
@@ -36,9 +44,11 @@ export const stepSlider = ({ label, value, values, text = num(value), ends, onIn
     onPosition: (index) => onInput(values[index]),
   });
 
-/** A slider whose steps multiply, over numbers of two digits; it stands at the nearest one to a value set elsewhere. */
+/** A slider whose steps multiply, over numbers of two digits; it stands at the nearest one to a value set elsewhere.
+ * @param {Span} parts */
 export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) => {
   const values = twoDigits(min, max);
+  /** @param {number} entry */
   const far = (entry) => Math.abs(Math.log(entry / value));
   const nearest = values.reduce((best, entry) => (far(entry) < far(best) ? entry : best));
   return range({
@@ -54,22 +64,26 @@ export const logSlider = ({ label, value, min, max, text = num(value), ends, onI
 };
 
 /** Numbers of two digits from `min` to `max`, about 200 and about evenly apart on a logarithmic scale. */
-const twoDigits = remember((min, max) => {
+const twoDigits = remember((/** @type {number} */ min, /** @type {number} */ max) => {
   const evenly = Array.from({ length: 201 }, (_, i) => min * (max / min) ** (i / 200));
   return [...new Set(evenly.map((value) => Number(value.toPrecision(2))))];
 });
 
-/** 1, 2, 4, … 2^last. */
+/** 1, 2, 4, … 2^last.
+ * @param {number} last */
 export const powersOfTwo = (last) => Array.from({ length: last + 1 }, (_, power) => 2 ** power);
 
+/** @param {{ label: unknown, checked: boolean, onChange: (now: boolean) => void }} parts */
 export const toggle = ({ label, checked, onChange }) => html`<label class="qkv-control qkv-toggle">
-  <input type="checkbox" role="switch" .checked=${live(checked)} @change=${(event) => onChange(event.target.checked)}>
+  <input type="checkbox" role="switch" .checked=${live(checked)} @change=${(/** @type {Typed} */ event) => onChange(event.target.checked)}>
   <span>${label}</span>
 </label>`;
 
 /** One of a few, all in sight: `options` are { value, label }; `name` starts with the view's id.
  *
- * Never a <select>: while one is in a widget, Chromium lays out the whole page at every step of a slider beside it. */
+ * Never a <select>: while one is in a widget, Chromium lays out the whole page at every step of a slider beside it.
+ * @template Value
+ * @param {{ label: unknown, name: string, value: Value, options: { value: Value, label: unknown }[], onChange: (value: Value) => void }} parts */
 export const choices = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control qkv-choices">
   <legend class="qkv-label">${label}</legend>
   <div>${options.map(
@@ -80,7 +94,8 @@ export const choices = ({ label, name, value, options, onChange }) => html`<fiel
   )}</div>
 </fieldset>`;
 
-/** A number typed by hand; what is not one, or lies outside, gives way to the value before. A cell's label is not drawn. */
+/** A number typed by hand; what is not one, or lies outside, gives way to the value before. A cell's label is not drawn.
+ * @param {{ label: string, value: number, min?: number, max?: number, step?: number | "any", inCell?: boolean, onInput: (value: number) => void }} parts */
 export const numberInput = ({
   label,
   value,
@@ -90,7 +105,7 @@ export const numberInput = ({
   inCell = false,
   onInput,
 }) => {
-  const passOn = ({ target }) => {
+  const passOn = (/** @type {Typed} */ { target }) => {
     const typed = target.valueAsNumber;
     if (typed >= min && typed <= max) onInput(typed);
     else target.value = String(value);
@@ -101,15 +116,18 @@ export const numberInput = ({
   </label>`;
 };
 
+/** @param {{ label: unknown, disabled?: boolean, onClick: (event: MouseEvent & { currentTarget: HTMLElement }) => void }} parts */
 export const button = ({ label, disabled = false, onClick }) =>
   html`<button type="button" class="qkv-control qkv-button" ?disabled=${disabled} @click=${onClick}>${label}</button>`;
 
-/** Named numbers: `entries` are [term, text] or [term, text, unit]. */
+/** Named numbers: `entries` are [term, text] or [term, text, unit].
+ * @param {[unknown, unknown, unknown?][]} entries */
 export const readings = (entries) => html`<dl class="qkv-readings">
   ${entries.map(([term, text, unit]) => html`<div><dt>${term}</dt><dd>${text}${unit ? html` <small>${unit}</small>` : nothing}</dd></div>`)}
 </dl>`;
 
-/** What the drawings show, as tables to open: `make` gives a list of { caption, head, rows }; the first cell of a row names it. */
+/** What the drawings show, as tables to open: `make` gives a list of { caption, head, rows }; the first cell of a row names it.
+ * @param {() => Table[]} make */
 export const tables = (make) => html`<details class="qkv-tables">
   <summary>Numbers</summary>
   <div>${inStep(() => make().map(table))}</div>
@@ -119,15 +137,19 @@ const PAUSE = 150;
 
 /** A template that a closed `<details>` draws anew only once its numbers rest, so that a step of a slider need not wait. */
 class InStep extends AsyncDirective {
+  /** @type {(() => unknown[]) | undefined} */
   #make;
   #timer = 0;
 
-  render(make) {
+  render(/** @type {() => unknown[]} */ make) {
     return make();
   }
 
+  /** @param {import("lit-html").ChildPart} part
+   * @param {[() => unknown[]]} values
+   * @returns {unknown} */
   update({ parentNode }, [make]) {
-    const details = parentNode.parentNode;
+    const details = /** @type {HTMLDetailsElement} */ (parentNode.parentNode);
     const isFirst = !this.#make;
     if (isFirst) details.addEventListener("toggle", this.#catchUp);
     this.#make = make;
@@ -140,7 +162,7 @@ class InStep extends AsyncDirective {
 
   #catchUp = () => {
     clearTimeout(this.#timer);
-    if (this.#timer && this.isConnected) this.setValue(this.#make());
+    if (this.#timer && this.isConnected) this.setValue(this.#make?.());
     this.#timer = 0;
   };
 
@@ -150,6 +172,7 @@ class InStep extends AsyncDirective {
 }
 const inStep = directive(InStep);
 
+/** @param {Table} parts */
 const table = ({ caption, head, rows }) => html`<div class="qkv-scroll" tabindex="0" role="group" aria-label=${caption}>
   <table>
     <caption>${caption}</caption>

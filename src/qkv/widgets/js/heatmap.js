@@ -6,26 +6,32 @@
 import { html, noChange } from "lit-html";
 import { ref } from "lit-html/directives/ref.js";
 
+/** @typedef {{ rows: (row: number) => ArrayLike<number>, most?: number, key: unknown, repainted: unknown }} Picture */
+
 const SHADES = 100; // on either side of 0
 
 /** A picture of `rows(0)` … `rows(height − 1)`, lists of `width` numbers from −most to most; `key` is the same while they are.
  *
- * It is painted again when `key` changes, or `repainted`, which `whenColoursChange` counts up. */
+ * It is painted again when `key` changes, or `repainted`, which `whenColoursChange` counts up.
+ * @param {Picture & { label: string, width: number, height: number }} picture */
 export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }) => html`<div class="qkv-heatmap">
   ${stillOf({ rows, width, height, most })}
   <canvas role="img" aria-label=${label} width=${width} height=${height}
     ${ref(painter({ rows, most, key, repainted }))}></canvas>
 </div>`;
 
-/** In a browser the still picture stays as it is, if there is one. */
+/** In a browser the still picture stays as it is, if there is one.
+ * @type {(picture: { rows: Picture["rows"], width: number, height: number, most: number }) => unknown} */
 let stillOf = () => noChange;
 
-/** The site's build says how still pictures are made. */
+/** The site's build says how still pictures are made.
+ * @param {typeof stillOf} make */
 export const drawStills = (make) => {
   stillOf = make;
 };
 
-/** Calls back when the page turns light or dark; returns what ends that. */
+/** Calls back when the page turns light or dark; returns what ends that.
+ * @param {() => void} callBack */
 export function whenColoursChange(callBack) {
   const media = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(callBack);
@@ -39,11 +45,12 @@ export function whenColoursChange(callBack) {
   };
 }
 
+/** @type {WeakMap<HTMLCanvasElement, Picture>} */
 const painted = new WeakMap();
 
 /** lit hands the canvas over before it is in the page, so the painting waits a moment. */
-const painter = (picture) => (canvas) => {
-  if (!canvas) return;
+const painter = (/** @type {Picture} */ picture) => (/** @type {Element | undefined} */ canvas) => {
+  if (!(canvas instanceof HTMLCanvasElement)) return;
   const { key, repainted } = painted.get(canvas) ?? {};
   if (key === picture.key && repainted === picture.repainted) return;
   painted.set(canvas, picture);
@@ -51,9 +58,12 @@ const painter = (picture) => (canvas) => {
   queueMicrotask(() => canvas.isConnected && paint(canvas, picture));
 };
 
-function paint(canvas, { rows, most, repainted }) {
+/** @param {HTMLCanvasElement} canvas
+ * @param {Picture} picture */
+function paint(canvas, { rows, most = 1, repainted }) {
   const shades = shadesOf(canvas, repainted);
   const context = canvas.getContext("2d", { willReadFrequently: true }); // kept in memory, where pixels are written fast
+  if (!context) return;
   const { width, height } = canvas;
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
@@ -67,22 +77,24 @@ function paint(canvas, { rows, most, repainted }) {
   context.putImageData(image, 0, 0);
 }
 
+/** @type {WeakMap<HTMLCanvasElement, { when: unknown, pixels: Uint32Array }>} */
 const knownShades = new WeakMap();
 
-/** The pixels of −1, −0.99, … 1 on this canvas. Asking for its style is slow, so they are kept while nothing repaints. */
+/** The pixels of −1, −0.99, … 1 on this canvas. Asking for its style is slow, so they are kept while nothing repaints.
+ * @param {HTMLCanvasElement} canvas
+ * @param {unknown} repainted */
 function shadesOf(canvas, repainted) {
-  if (knownShades.get(canvas)?.when !== repainted) {
-    const style = getComputedStyle(canvas);
-    knownShades.set(canvas, {
-      when: repainted,
-      pixels: mixtures([style.outlineColor, style.backgroundColor, style.color]),
-    });
-  }
-  return knownShades.get(canvas).pixels;
+  const known = knownShades.get(canvas);
+  if (known && known.when === repainted) return known.pixels;
+  const { outlineColor, backgroundColor, color } = getComputedStyle(canvas);
+  const pixels = mixtures([outlineColor, backgroundColor, color]);
+  knownShades.set(canvas, { when: repainted, pixels });
+  return pixels;
 }
 
+/** @param {string[]} colours */
 function mixtures(colours) {
-  const [minus, paper, plus] = colours.map((colour) => colour.match(/[\d.]+/g).map(Number));
+  const [minus, paper, plus] = colours.map((colour) => (colour.match(/[\d.]+/g) ?? []).map(Number));
   const bytes = Array.from({ length: 2 * SHADES + 1 }, (_, i) => {
     const share = Math.abs(i - SHADES) / SHADES;
     const full = i < SHADES ? minus : plus;

@@ -1,27 +1,47 @@
 /* All mathematics of the widgets: pure functions in float64, each tested against torch or against 50 digits. */
 
-export const sum = (xs) => xs.reduce((total, x) => total + x, 0);
+/** @typedef {{ batch: number, tokens: number, features: number, heads: number }} Sheet */
+/** @typedef {keyof typeof ROUTES} Route */
+/** @typedef {{ layers: number, dModel: number, heads: number, kvHeads: number, dHead: number, bytesPerValue: number }} Model */
+
+/** @param {Iterable<number>} xs */
+export function sum(xs) {
+  let total = 0;
+  for (const x of xs) total += x;
+  return total;
+}
+/** @param {number[] | Float64Array} xs */
 export const mean = (xs) => sum(xs) / xs.length;
 
-/** Mean squared distance from the mean, over n and not n − 1. */
+/** Mean squared distance from the mean, over n and not n − 1.
+ * @param {Float64Array} xs */
 export function variance(xs) {
   const centre = mean(xs);
   return mean(xs.map((x) => (x - centre) ** 2));
 }
 
+/** @param {number[]} a
+ * @param {number[]} b */
 export const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
+/** @param {number[][]} a */
 export const transpose = (a) => a[0].map((_, j) => a.map((row) => row[j]));
 
-/** (n, m) times (m, p), as lists of rows. */
+/** (n, m) times (m, p), as lists of rows.
+ * @param {number[][]} a
+ * @param {number[][]} b */
 export function matmul(a, b) {
   const columns = transpose(b);
   return a.map((row) => columns.map((column) => dot(row, column)));
 }
 
+/** @param {number[]} xs */
 const indexOfMax = (xs) => xs.reduce((best, x, i) => (x > xs[best] ? i : best), 0);
+/** @param {number[]} xs
+ * @param {number} left */
 const sumOfOthers = (xs, left) => xs.reduce((total, x, i) => (i === left ? total : total + x), 0);
 
-/** exp(zᵢ / T) / Σ exp(zⱼ / T). A score of −∞ gets nothing; where all are −∞, so do all. */
+/** exp(zᵢ / T) / Σ exp(zⱼ / T). A score of −∞ gets nothing; where all are −∞, so do all.
+ * @param {number[]} scores */
 export function softmax(scores, temperature = 1) {
   if (!(temperature > 0)) throw new RangeError(`a temperature is above 0; got ${temperature}`);
   const top = scores[indexOfMax(scores)];
@@ -31,7 +51,8 @@ export function softmax(scores, temperature = 1) {
   return powers.map((power) => power / total);
 }
 
-/** −Σ pᵢ log pᵢ in nats, with 0 · log 0 = 0, for weights that sum to 1. */
+/** −Σ pᵢ log pᵢ in nats, with 0 · log 0 = 0, for weights that sum to 1.
+ * @param {number[]} weights */
 export function entropy(weights) {
   const first = indexOfMax(weights);
   const others = sumOfOthers(weights, first);
@@ -44,7 +65,8 @@ export function entropy(weights) {
   );
 }
 
-/** Frobenius norm of (diag(p) − p pᵀ) / T, the softmax's derivative by its scores, for weights that sum to 1. */
+/** Frobenius norm of (diag(p) − p pᵀ) / T, the softmax's derivative by its scores, for weights that sum to 1.
+ * @param {number[]} weights */
 export function softmaxJacobianNorm(weights, temperature = 1) {
   // pᵢ(1 − pᵢ), with 1 − pᵢ summed from the other weights: a difference would cancel where pᵢ is near 1.
   const diagonal = weights.map((p, i) => p * sumOfOthers(weights, i));
@@ -62,7 +84,11 @@ export function softmaxJacobianNorm(weights, temperature = 1) {
   return (largest * Math.sqrt(squares)) / temperature;
 }
 
-/** How many values lie in each of `count` equal bins of [low, high]; values outside are not counted. */
+/** How many values lie in each of `count` equal bins of [low, high]; values outside are not counted.
+ * @param {Iterable<number>} values
+ * @param {number} low
+ * @param {number} high
+ * @param {number} count */
 export function histogram(values, low, high, count) {
   const bins = new Array(count).fill(0);
   for (const value of values) {
@@ -72,7 +98,8 @@ export function histogram(values, low, high, count) {
   return bins;
 }
 
-/** sfc32 (Doty-Humphrey, PractRand): whole numbers below 2³², seeded as there with (0, seed, 0, 1) and 12 steps. */
+/** sfc32 (Doty-Humphrey, PractRand): whole numbers below 2³², seeded as there with (0, seed, 0, 1) and 12 steps.
+ * @param {number} seed */
 export function randomIntegers(seed) {
   let [a, b, c, counter] = [0, seed | 0, 0, 1];
   const next = () => {
@@ -87,7 +114,9 @@ export function randomIntegers(seed) {
   return next;
 }
 
-/** `count` (even) standard normals by Box and Muller's method, from uniforms (x + ½) / 2³² of `randomIntegers`. */
+/** `count` (even) standard normals by Box and Muller's method, from uniforms (x + ½) / 2³² of `randomIntegers`.
+ * @param {number} count
+ * @param {number} seed */
 export function normals(count, seed) {
   const next = randomIntegers(seed);
   const uniform = () => (next() + 0.5) / 2 ** 32;
@@ -101,10 +130,13 @@ export function normals(count, seed) {
   return out;
 }
 
-/** What the softmax makes of rows of scores: means over the rows, and the first row's weights. */
+/** The spread of rows of scores, and what the softmax makes of them: means over the rows, and the first row's weights.
+ * @param {Float64Array} scores
+ * @param {number} rowLength */
 function summarise(scores, rowLength) {
   const rows = scores.length / rowLength;
-  const out = { largest: 0, entropy: 0, jacobianNorm: 0, weights: [] };
+  const std = Math.sqrt(variance(scores));
+  const out = { scores, std, largest: 0, entropy: 0, jacobianNorm: 0, weights: /** @type {number[]} */ ([]) };
   for (let row = 0; row < rows; row++) {
     const weights = softmax([...scores.subarray(row * rowLength, (row + 1) * rowLength)]);
     if (row === 0) out.weights = weights;
@@ -115,20 +147,27 @@ function summarise(scores, rowLength) {
   return out;
 }
 
-/** A tone whose pitch climbs and whose loudness swells, `seconds` long: samples from −1 to 1. */
+/** A tone whose pitch climbs and whose loudness swells, `seconds` long: samples from −1 to 1.
+ * @param {number} seconds
+ * @param {number} rate */
 export const climbingTone = (seconds, rate) =>
   Array.from({ length: Math.round(seconds * rate) }, (_, i) => {
     const time = i / rate;
     return (0.6 + 0.4 * Math.sin(2 * Math.PI * 4 * time)) * Math.sin(2 * Math.PI * (300 + 2500 * time) * time);
   });
 
-/** Overlapping windows of a signal, one every `hop` samples; a window that the signal does not fill is left out. */
+/** Overlapping windows of a signal, one every `hop` samples; a window that the signal does not fill is left out.
+ * @param {number[]} signal
+ * @param {number} window
+ * @param {number} hop */
 export const frameSignal = (signal, window, hop) =>
   Array.from({ length: 1 + Math.floor((signal.length - window) / hop) }, (_, i) =>
     signal.slice(i * hop, i * hop + window),
   );
 
-/** How loud each of `bands` equal bands of frequency is, from 0 to 1: the root of the share of the loudest. */
+/** How loud each of `bands` equal bands of frequency is, from 0 to 1: the root of the share of the loudest.
+ * @param {number[]} frame
+ * @param {number} bands */
 export function bandEnergies(frame, bands) {
   const n = frame.length;
   const wave = Array.from({ length: n }, (_, i) => [Math.cos((2 * Math.PI * i) / n), Math.sin((2 * Math.PI * i) / n)]);
@@ -146,7 +185,9 @@ export function bandEnergies(frame, bands) {
   return energies.map((energy) => Math.sqrt(energy / loudest));
 }
 
-/** Square patches of an image (rows of pixels of colours), row by row: each the list of its pixels' colours. */
+/** Square patches of an image (rows of pixels of colours), row by row: each the list of its pixels' colours.
+ * @param {number[][][]} image
+ * @param {number} side */
 export function imagePatches(image, side) {
   const across = image[0].length / side;
   return Array.from({ length: (image.length / side) * across }, (_, patch) => {
@@ -155,7 +196,8 @@ export function imagePatches(image, side) {
   });
 }
 
-/** One head of self-attention on the tokens x, with every table on the way. */
+/** One head of self-attention on the tokens x, with every table on the way.
+ * @param {{ x: number[][], wQ: number[][], wK: number[][], wV: number[][], scaled: boolean }} head */
 export function singleHead({ x, wQ, wK, wV, scaled }) {
   const [q, k, v] = [wQ, wK, wV].map((w) => matmul(x, w));
   const divisor = scaled ? Math.sqrt(q[0].length) : 1;
@@ -164,7 +206,8 @@ export function singleHead({ x, wQ, wK, wV, scaled }) {
   return { q, k, v, scores, weights, out: matmul(weights, v) };
 }
 
-/** TemperatureLab's numbers: one row of scores as an unscaled head of width d_k has them, and what T makes of it. */
+/** TemperatureLab's numbers: one row of scores as an unscaled head of width d_k has them, and what T makes of it.
+ * @param {{ scores: number[], d_k: number, temperature: number }} row */
 export function temperedRow({ scores, d_k, temperature }) {
   const stretched = scores.map((score) => score * Math.sqrt(d_k));
   const weights = softmax(stretched, temperature);
@@ -174,40 +217,40 @@ export function temperedRow({ scores, d_k, temperature }) {
 /** ScalingLab's numbers for one seed: d_k = 1, 2, 4, … 1024, without and with the division by √d_k.
  *
  * 16 sequences of 16 tokens; `normals` gives the queries (sequence, token, feature), then the keys. Level ℓ uses the
- * first 2^ℓ features: { d_k, plain, scaled }, each { scores, std, weights, largest, entropy, jacobianNorm }. */
+ * first 2^ℓ features: { d_k, plain, scaled }, each { scores, std, weights, largest, entropy, jacobianNorm }.
+ * @param {number} seed */
 export function scalingExperiment(seed) {
   const [sequences, tokens, features] = [16, 16, 1024];
   const keysStart = sequences * tokens * features;
   const draws = normals(2 * keysStart, seed);
   const levels = Array.from({ length: 11 }, (_, level) => ({
     d_k: 2 ** level,
-    plain: { scores: new Float64Array(sequences * tokens * tokens) },
-    scaled: {},
+    scores: new Float64Array(sequences * tokens * tokens),
   }));
   for (let pair = 0; pair < sequences * tokens * tokens; pair++) {
     const query = Math.floor(pair / tokens);
     const key = Math.floor(query / tokens) * tokens + (pair % tokens);
     const [q, k] = [query * features, keysStart + key * features];
     let [score, feature] = [0, 0];
-    for (const { d_k, plain } of levels) {
+    for (const { d_k, scores } of levels) {
       for (; feature < d_k; feature++) score += draws[q + feature] * draws[k + feature];
-      plain.scores[pair] = score;
+      scores[pair] = score;
     }
   }
-  for (const { d_k, plain, scaled } of levels) {
-    scaled.scores = plain.scores.map((score) => score / Math.sqrt(d_k));
-    for (const kind of [plain, scaled]) {
-      kind.std = Math.sqrt(variance(kind.scores));
-      Object.assign(kind, summarise(kind.scores, tokens));
-    }
-  }
-  return levels;
+  return levels.map(({ d_k, scores }) => ({
+    d_k,
+    plain: summarise(scores, tokens),
+    scaled: summarise(
+      scores.map((score) => score / Math.sqrt(d_k)),
+      tokens,
+    ),
+  }));
 }
 
 /* ---- many heads (chapter 5) */
 
 /** Where entry (row, column) of head h of example b lies in a sheet (batch, tokens, features) that is read row by row. */
-const places = {
+const places = /** @type {Record<string, (sheet: Sheet & { width: number }) => (...at: number[]) => number>} */ ({
   transpose:
     ({ tokens, features, width }) =>
     (b, h, row, column) =>
@@ -220,7 +263,7 @@ const places = {
     ({ batch, tokens, width }) =>
     (b, h, row, column) =>
       ((h * batch + b) * tokens + row) * width + column,
-};
+});
 
 /** Ways into heads and back out of them. Only the first is right. */
 const ROUTES = {
@@ -231,7 +274,9 @@ const ROUTES = {
   "heads first": ["headsFirst", "transpose"],
 };
 
-/** Every entry of every head: { b, h, row, column } with its place in the sheet it came `from` and in the one it goes `to`. */
+/** Every entry of every head: { b, h, row, column } with its place in the sheet it came `from` and in the one it goes `to`.
+ * @param {Route} route
+ * @param {Sheet} sheet */
 export function headEntries(route, { batch, tokens, features, heads }) {
   const shape = { batch, tokens, features, heads, width: features / heads };
   const [from, to] = ROUTES[route].map((kind) => places[kind](shape));
@@ -246,7 +291,11 @@ export function headEntries(route, { batch, tokens, features, heads }) {
   return entries;
 }
 
-/** Multi-head attention without an output projection: x (batch · tokens rows) and three (features, features) matrices. */
+/** Multi-head attention without an output projection: x (batch · tokens rows) and three (features, features) matrices.
+ * @param {number[][]} x
+ * @param {number[][][]} matrices
+ * @param {Route} route
+ * @param {Sheet & { causal?: boolean }} sheet */
 export function multiHead(x, [wQ, wK, wV], route, { causal = false, ...shape }) {
   const [q, k, v] = [wQ, wK, wV].map((w) => matmul(x, w).flat());
   const { tokens, features, heads } = shape;
@@ -257,6 +306,7 @@ export function multiHead(x, [wQ, wK, wV], route, { causal = false, ...shape }) 
     const rows = Array.from({ length: tokens }, (_, row) =>
       entries.slice(start + row * width, start + (row + 1) * width),
     );
+    /** @param {number[]} sheet */
     const read = (sheet) => rows.map((row) => row.map(({ from }) => sheet[from]));
     const [queries, keys, values] = [q, k, v].map(read);
     const mask = presetMask(causal ? "causal" : "all", { tokens });
@@ -274,11 +324,16 @@ export function multiHead(x, [wQ, wK, wV], route, { causal = false, ...shape }) 
   return out;
 }
 
-/** Nudge one row of random sheets (1 is added to each feature): by how much each entry of the output moves, a row a token. */
+/** Nudge one row of random sheets (1 is added to each feature): by how much each entry of the output moves, a row a token.
+ * @param {Route} route
+ * @param {Sheet & { nudged: number, seed?: number, causal?: boolean }} experiment */
 export function nudgeExperiment(route, { nudged, seed = 0, ...shape }) {
   const { batch, tokens, features } = shape;
   const numbers = normals(batch * tokens * features + 3 * features * features, seed);
+  /** @param {number} start */
   const rowAt = (start) => [...numbers.subarray(start, start + features)];
+  /** @param {number} start
+   * @param {number} count */
   const rowsFrom = (start, count) => Array.from({ length: count }, (_, i) => rowAt(start + i * features));
   const x = rowsFrom(0, batch * tokens);
   const projections = [0, 1, 2].map((i) =>
@@ -294,52 +349,68 @@ export function nudgeExperiment(route, { nudged, seed = 0, ...shape }) {
 
 /** Who may attend to whom, queries down and keys across, before anybody paints: true = may.
  *
- * Of `tokens` keys, the queries are the last `queries`. "top-left" lines up the first of them with the first key. */
-export function presetMask(preset, { tokens, queries = tokens, window, real }) {
+ * Of `tokens` keys, the queries are the last `queries`. "top-left" lines up the first of them with the first key.
+ * @param {string} preset
+ * @param {{ tokens: number, queries?: number, window?: number, real?: number }} sizes */
+export function presetMask(preset, { tokens, queries = tokens, window = tokens, real = tokens }) {
   const offset = tokens - queries;
-  const may = {
+  /** @type {Record<string, (i: number, j: number) => boolean>} */
+  const presets = {
     all: () => true,
     causal: (i, j) => j <= i,
     "top-left": (i, j) => j <= i - offset,
     window: (i, j) => j <= i && j > i - window,
     padding: (_, j) => j < real,
-  }[preset];
+  };
+  const may = presets[preset];
   return Array.from({ length: queries }, (_, row) => Array.from({ length: tokens }, (_, j) => may(offset + row, j)));
 }
 
 /** A row of weights under a mask, and three ways to get it wrong.
  *
  * "−∞" before the softmax is right while one key is left; with none it is 0/0. The others: "−1e9" or "0" instead of −∞,
- * and "after": 0 once the softmax is done. */
+ * and "after": 0 once the softmax is done.
+ * @param {number[]} scores
+ * @param {boolean[]} mask */
 export function maskedWeights(scores, mask, method = "−∞") {
   if (method === "after") return softmax(scores).map((p, j) => (mask[j] ? p : 0));
-  const hidden = { "−∞": -Infinity, "−1e9": -1e9, 0: 0 }[method];
+  const hidden = method === "−∞" ? -Infinity : Number(method.replace("−", "-"));
   if (method === "−∞" && !mask.includes(true)) return scores.map(() => NaN);
   return softmax(scores.map((score, j) => (mask[j] ? score : hidden)));
 }
 
 /** Multiply-adds of attention, all layers, for `nNew` tokens when `nHeld` are in the cache: [projections, scores and mixing].
  *
- * Projections: d_model × (queries, keys, values, output). Masked scores are counted, because they are computed. */
+ * Projections: d_model × (queries, keys, values, output). Masked scores are counted, because they are computed.
+ * @param {Model} model
+ * @param {number} nNew */
 export function attentionMultiplyAdds({ layers, dModel, heads, kvHeads, dHead }, nNew, nHeld = 0) {
   const projections = nNew * layers * dModel * (2 * heads + 2 * kvHeads) * dHead;
   return [projections, 2 * nNew * (nHeld + nNew) * layers * heads * dHead];
 }
 
-/** Bytes that the keys and values of `tokens` tokens take. */
+/** Bytes that the keys and values of `tokens` tokens take.
+ * @param {Model} model
+ * @param {number} tokens */
 export const kvCacheBytes = ({ layers, kvHeads, dHead, bytesPerValue }, tokens) =>
   2 * layers * kvHeads * dHead * tokens * bytesPerValue;
 
-/** How many items two lists share from the start, without a gap. */
+/** How many items two lists share from the start, without a gap.
+ * @param {unknown[]} cached
+ * @param {unknown[]} prompt */
 export function reusablePrefix(cached, prompt) {
   const differs = prompt.findIndex((item, i) => i >= cached.length || item !== cached[i]);
   return differs < 0 ? prompt.length : differs;
 }
 
-/** How fast each clock turns, in radians a position: ωᵢ = base^(−2i/d), i = 0 … d/2 − 1. */
+/** How fast each clock turns, in radians a position: ωᵢ = base^(−2i/d), i = 0 … d/2 − 1.
+ * @param {number} d
+ * @param {number} base */
 export const pairFrequencies = (d, base) => Array.from({ length: d / 2 }, (_, i) => base ** ((-2 * i) / d));
 
-/** Where the clocks' hands point at a position: sin tωᵢ and cos tωᵢ, pair by pair. */
+/** Where the clocks' hands point at a position: sin tωᵢ and cos tωᵢ, pair by pair.
+ * @param {number} position
+ * @param {number[]} frequencies */
 export function sinusoidalEncoding(position, frequencies) {
   const hands = new Float64Array(2 * frequencies.length);
   for (let i = 0; i < frequencies.length; i++) {
@@ -349,7 +420,9 @@ export function sinusoidalEncoding(position, frequencies) {
   return hands;
 }
 
-/** Rotary position embedding: each pair of neighbours in x turned by the angle of a hand, [sin tωᵢ, cos tωᵢ]. */
+/** Rotary position embedding: each pair of neighbours in x turned by the angle of a hand, [sin tωᵢ, cos tωᵢ].
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} hands */
 export function applyRope(x, hands) {
   const turned = new Float64Array(x.length);
   for (let i = 0; i < x.length; i += 2) {
@@ -360,22 +433,29 @@ export function applyRope(x, hands) {
   return turned;
 }
 
-/** What ALiBi adds to a score of head 1 … heads: minus the head's slope times the distance. */
+/** What ALiBi adds to a score of head 1 … heads: minus the head's slope times the distance.
+ * @param {number} head
+ * @param {number} heads
+ * @param {number} distance */
 export const alibiBias = (head, heads, distance) => -(2 ** ((-8 * head) / heads)) * Math.abs(distance);
 
 /** PositionExplorer's vectors: what stands in a query's and in a key's place, and the score of the two.
  *
  * `words` are the features of the two tokens, or null: then only positions speak, and RoPE turns hands that point to
- * twelve. `query(t)` and `key(s)` are the vectors that are compared; ALiBi's score is divided by √d, and lowered. */
+ * twelve. `query(t)` and `key(s)` are the vectors that are compared; ALiBi's score is divided by √d, and lowered.
+ * @param {{ scheme: string, d: number, base: number, head: number, words: number[][] | null }} setting */
 export function placedScores({ scheme, d, base, head, words }) {
   const frequencies = pairFrequencies(d, base);
   const hands = perPosition((t) => sinusoidalEncoding(t, frequencies));
-  const place = {
+  /** @type {Record<string, (word: ArrayLike<number> | null, t: number) => ArrayLike<number>>} */
+  const places = {
     sinusoidal: (word, t) => (word ? added(word, hands(t)) : hands(t)),
     rope: (word, t) => applyRope(word ?? hands(0), hands(t)),
     alibi: (word) => word ?? new Float64Array(d),
-  }[scheme];
-  const [query, key] = (words ?? [null, null]).map((word) => perPosition((t) => place(word, t)));
+  };
+  const [query, key] = (words ?? [null, null]).map((word) => perPosition((t) => places[scheme](word, t)));
+  /** @param {number} t
+   * @param {number} s */
   const score = (t, s) => {
     const [q, k] = [query(t), key(s)];
     let product = 0;
@@ -385,17 +465,22 @@ export function placedScores({ scheme, d, base, head, words }) {
   return { query, key, score, frequencies };
 }
 
+/** @param {ArrayLike<number>} a
+ * @param {ArrayLike<number>} b */
 function added(a, b) {
   const total = new Float64Array(a.length);
   for (let c = 0; c < a.length; c++) total[c] = a[c] + b[c];
   return total;
 }
 
-/** A function of a whole number that works out each value once. */
+/** A function of a whole number that works out each value once.
+ * @template Value
+ * @param {(t: number) => Value} work */
 function perPosition(work) {
+  /** @type {Map<number, Value>} */
   const known = new Map();
-  return (t) => {
+  return (/** @type {number} */ t) => {
     if (!known.has(t)) known.set(t, work(t));
-    return known.get(t);
+    return /** @type {Value} */ (known.get(t));
   };
 }

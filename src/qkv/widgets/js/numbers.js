@@ -4,7 +4,9 @@ const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** A number as text, to so many significant digits, or to `places` after the point; no whole digit is dropped.
  *
- * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262 144, num(2e-7) = 2.00 × 10⁻⁷, num(1, { places: 2 }) = 1.00 */
+ * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262 144, num(2e-7) = 2.00 × 10⁻⁷, num(1, { places: 2 }) = 1.00
+ * @param {number} x
+ * @param {{ digits?: number, places?: number }} [format] */
 export function num(x, { digits = 3, places } = {}) {
   if (Number.isNaN(x)) return "not a number";
   const size = Math.abs(x);
@@ -12,21 +14,29 @@ export function num(x, { digits = 3, places } = {}) {
   return x < 0 && /[1-9∞]/.test(text) ? `−${text}` : text;
 }
 
+/** @param {number} size
+ * @param {number} digits
+ * @param {number} [places] */
 function positive(size, digits, places) {
   if (places !== undefined && size < 1e14) return withPlaces(size, places);
-  const [leading, exponent] = size.toExponential(digits - 1).split("e");
+  const [leading, power] = size.toExponential(digits - 1).split("e");
+  const exponent = Number(power);
   if (exponent > 14 || (exponent < -4 && places === undefined)) return `${leading} × 10${raised(exponent)}`;
   const shown = places ?? (Number.isInteger(size) ? 0 : Math.max(0, digits - 1 - exponent));
   return withPlaces(size, shown);
 }
 
+/** @param {number} size
+ * @param {number} places */
 function withPlaces(size, places) {
   const [whole, rest] = size.toFixed(places).split(".");
   return grouped(whole) + (rest ? `.${rest}` : "");
 }
 
-/** Thousands are set apart by thin spaces, from 10 000 on. */
+/** Thousands are set apart by thin spaces, from 10 000 on.
+ * @param {string} whole */
 const grouped = (whole) => (whole.length < 5 ? whole : whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
+/** @param {number} exponent */
 const raised = (exponent) =>
-  [...String(Number(exponent))].map((digit) => (digit === "-" ? "⁻" : SUPERSCRIPTS[digit])).join("");
+  [...String(exponent)].map((digit) => (digit === "-" ? "⁻" : SUPERSCRIPTS[Number(digit)])).join("");
