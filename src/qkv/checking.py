@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from qkv import records
 from qkv.feedback import Bar, Card, Row, Table, shell, show
 from qkv.observing import observe, record
-from qkv.questions import find, questions_of
+from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.judging import Status, Verdict, judge
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe
@@ -76,7 +76,8 @@ def check(question: str, answer: Any) -> Report:
         KeyError: there is no such question; the message names those there are.
     """
     if not isinstance(question, str):
-        raise KeyError(f'use quotes: check("{question}", …). An id is a text, such as "3.1".')
+        known = ", ".join(name for chapter in chapters() for name in questions_of(chapter))
+        raise KeyError(f'use quotes: check("{question}", …). An id is a text; the questions are {known}')
     asked = find(question)
     with _without_displays():
         verdict, printed = _verdict(asked, answer)
