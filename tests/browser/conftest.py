@@ -19,6 +19,11 @@ def pages() -> list[str]:
     return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
 
 
+def has_widgets(page: str) -> bool:
+    """Whether a page of the built site shows a widget: a deeper page may do without."""
+    return 'class="qkv-slot"' in (SITE / page).read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
 def site() -> Iterator[str]:
     """Address of the built site, served on a free port."""

@@ -8,11 +8,11 @@ from playwright.sync_api import Playwright
 from tools import system
 
 from . import drivers
-from .conftest import pages
+from .conftest import has_widgets, pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-CHAPTERS = [page for page in pages() if page.startswith("chapters/")]
+CHAPTERS = [page for page in pages() if page.startswith("chapters/") and has_widgets(page)]
 # Every widget starts, every control that can be used shows something, and nothing is asked of another host.
 CORE = """async () => {
   const complaints = [];

@@ -15,10 +15,11 @@ Visit = Callable[..., Page]
 WITH_WIDGETS = [*CHAPTERS, "book/index.html"]
 # What moved, and by how much, from before the first paint on.
 SHIFTS = """window.shifts = [];
+const LEAST = 0.002; // a header or a scroll bar that is laid out late on a busy machine moves less than this
 new PerformanceObserver((list) => {
   for (const { value, hadRecentInput, sources } of list.getEntries()) {
     const seen = sources.map(({ node }) => (node?.closest?.(".qkv-slot") ?? node?.parentElement ?? node)?.outerHTML);
-    if (!hadRecentInput) window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
+    if (!hadRecentInput && value >= LEAST) window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
   }
 }).observe({ type: "layout-shift", buffered: true });"""
 # Each widget as it is, without what a script alone adds and without lit's marks.

@@ -84,7 +84,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
         "--LabApp.extension_manager=readonly",
         "--LabApp.expose_app_in_browser=True",
     ]
-    command = [sys.executable, "-m", "jupyter", *shlex.split(started[1]), *options]
+    command = [sys.executable, "-m", "jupyter", *shlex.split(started[1].replace("$(AS_ROOT)", "")), *options]
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
     address = f"http://127.0.0.1:{port}"

@@ -28,8 +28,9 @@ const isCommitted = ({ guess }) => guess.length > 0;
 
 const answer = (state, show) => html`<p class="qkv-question">${asked(state.question)}</p>${show(state)}`;
 
-const sureness = ({ isSure }, set) =>
-  toggle({ label: "I am sure", checked: isSure, onChange: (now) => set({ isSure: now }) });
+const sureness = ({ isSure }, set) => html`
+  ${toggle({ label: "I am sure", checked: isSure, onChange: (now) => set({ isSure: now }) })}
+  <span class="qkv-note">${isSure ? "counts as sure" : "counts as a guess"}</span>`;
 
 /** An empty guess is an empty string or an empty list, as the guess was. */
 const again = ({ guess }, set) =>
@@ -37,7 +38,7 @@ const again = ({ guess }, set) =>
 
 const commit = (state, set, guess, isRight) =>
   button({
-    label: guess === undefined ? "guess first" : "commit",
+    label: guess === undefined ? "guess first" : typeof guess === "string" ? `commit to ${guess}` : "commit",
     disabled: guess === undefined,
     onClick: ({ currentTarget }) => {
       const { isSure } = state;
