@@ -19,7 +19,8 @@ const LEAST = 0.002; // a header or a scroll bar that is laid out late on a busy
 new PerformanceObserver((list) => {
   for (const { value, hadRecentInput, sources } of list.getEntries()) {
     const seen = sources.map(({ node }) => (node?.closest?.(".qkv-slot") ?? node?.parentElement ?? node)?.outerHTML);
-    if (!hadRecentInput && value >= LEAST) window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
+    if (hadRecentInput || value < LEAST) continue;
+    window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
   }
 }).observe({ type: "layout-shift", buffered: true });"""
 # Each widget as it is, without what a script alone adds and without lit's marks.
