@@ -48,7 +48,7 @@ CASES = {
     "QKVStepper": Case("QKVStepper()", "switch:divide", "Space", "scaled", "True", "False", "off"),
     "ScalingLab": Case("ScalingLab(d_k=16)", "slider:features", "ArrowRight", "d_k", "32", "1024", "10"),
     "SentenceLab": Case(
-        'SentenceLab(handles=["temperature"])', "slider:temperature", "Home", "temperature", "0.01", "1.0", "80"
+        'SentenceLab(handles=["temperature"])', "slider:temperature", "Home", "temperature", "0.01", "1.0", "76"
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
     "TemperatureLab": Case("TemperatureLab()", "slider:unscaled", "ArrowRight", "d_k", "2", "64", "6"),
