@@ -422,11 +422,11 @@ def test_a_session_that_cannot_begin_is_no_fault_of_the_learner(grader, monkeypa
     assert points(grader, *RIGHT) == FULL
     real, ended = session._Session.ask, []
 
-    def ask(self, seconds, **message):
+    def ask(self, seconds, expected, **message):
         if message["do"] == "greet" and not ended:
             ended.append(self.end("it ended at once"))
             raise session.CrashError("it ended at once")
-        return real(self, seconds, **message)
+        return real(self, seconds, expected, **message)
 
     monkeypatch.setattr(session._Session, "ask", ask)
     assert points(grader, *RIGHT) == FULL

@@ -30,7 +30,8 @@ MAX_SOURCE = 1_000_000  # characters of a cell
 CANVAS = re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<user>\d{3,})_\d{3,}_(?P<rest>.+)")
 LATE = re.compile(r"(^|_)LATE_")
 COPY = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)+$", re.IGNORECASE)
-NAME = re.compile(r"(?:(?P<student>.+?)[_\- ])?(?P<notebook>(?P<chapter>\d\d)_[a-z0-9_]+)", re.IGNORECASE)
+EXERCISE = re.compile(r"(?P<chapter>\d\d)_[a-z0-9_]+", re.IGNORECASE)
+NAME = re.compile(rf"(?:(?P<student>.+?)[_\- ])?(?P<notebook>{EXERCISE.pattern})", re.IGNORECASE)
 IGNORED = re.compile(r"\._.*|\.ipynb_checkpoints|__MACOSX")  # copies that macOS and Jupyter make on their own
 CHECKS = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 DEFINES = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.MULTILINE)
@@ -113,8 +114,9 @@ def _named(path: Path, root: Path) -> tuple[str, str]:
     """Read from a path who handed it in, and what the file is called without what was added to its name.
 
     The first folder below `root` is the student; a file's own name tells the student only where there is no folder.
+    A folder that is called like an exercise is nobody: nbgrader keeps `bob/03_scaling/03_scaling.ipynb`.
     """
-    folders = path.absolute().relative_to(root).parts[:-1]
+    folders = [part for part in path.absolute().relative_to(root).parts[:-1] if not EXERCISE.fullmatch(part)]
     stem = COPY.sub("", path.stem)
     canvas = None if folders else CANVAS.fullmatch(stem)
     if canvas:
