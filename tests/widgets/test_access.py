@@ -27,7 +27,7 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
     "PredictMask": {"rows": ["I", "saw"], "columns": ["I", "saw"], "answer": [[1, 0], [1, 1]], "why": "Why."},
     "PredictNumber": {"answer": 32, "near": 4, "why": "Why."},
 }
-NUMBERED = ["CacheStepper", "HeadSplitter", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab"]
+NUMBERED = ["CacheStepper", "Everywhere", "HeadSplitter", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab"]
 NUMBERED += ["PatternLab", "SentenceLab", "SequenceExplorer", "TemperatureLab"]
 NAMES = [*NUMBERED, *PREDICTIONS]
 # Showing the other pictures of a widget that has several.
@@ -39,6 +39,8 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("QKVStepper", {"step": "queries"}),
     ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
     ("MaskPainter", {"preset": "padding", "method": "after"}),
+    ("Everywhere", {"kind": "sound", "token": 2}),
+    ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),
     ("SentenceLab", {"handles": ["temperature", "scale", "positions", "heads", "layers"], "matrix": True}),

@@ -1,0 +1,248 @@
+import { choices, html, logSlider, num, readings, remember, slider, svg, tables, toggle, widget } from "./base.js";
+import { bound, everyone, frames, inReach, likeness, melody, RATE, touching } from "./likeness.js";
+import { imagePatches } from "./maths.js";
+
+const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
+const SEEN = 0.005; // a smaller weight is drawn as none
+
+/** What each kind of thing is: its tokens, their names, which of them are near, how it is drawn, and which token stands where. */
+const KINDS = {
+  picture: {
+    first: 16, // the left slope of a roof
+    says: "patches of 2 × 2 pixels, each with red, green and blue",
+    nearSays: "touching patches only",
+    make: () => imagePatches(PICTURE, PATCH),
+    near: () => touching(ACROSS),
+    name: (i) => `row ${Math.floor(i / ACROSS) + 1}, column ${(i % ACROSS) + 1}`,
+    draw: drawPicture,
+    at: (x, y) => ACROSS * cell(y, 0) + cell(x, (WIDTH - HEIGHT) / 2),
+  },
+  sound: {
+    first: 2, // in the first note
+    says: "frames of 25 ms, each as the loudness of 20 bands",
+    nearSays: "frames within 30 ms only",
+    make: () => frames(melody()),
+    near: (n) => inReach(n, 3),
+    name: (i) => `${10 * i} to ${10 * i + 25} ms`,
+    draw: drawSound,
+    at: (x, _, n) => Math.floor((x / WIDTH) * n),
+  },
+  graph: {
+    first: 2, // the oxygen
+    says: "atoms of ethanol, each as hydrogen, carbon or oxygen",
+    nearSays: "bound atoms only",
+    make: () => ATOMS.map(({ kind }) => ["H", "C", "O"].map((each) => Number(each === kind))),
+    near: (n) => bound(BONDS, n),
+    name: (i) => `${ATOMS[i].kind} ${ATOMS.slice(0, i + 1).filter(({ kind }) => kind === ATOMS[i].kind).length}`,
+    draw: drawGraph,
+    at: (x, y) => {
+      const distances = ATOMS.map((atom) => Math.hypot(atom.x - x, atom.y - y));
+      return distances.indexOf(Math.min(...distances));
+    },
+  },
+};
+
+export default widget("Everywhere", {
+  says: (state) => {
+    const { n, token, best, row, name } = look(state);
+    return `Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${name(best)}, ${shown(row[best])}.`;
+  },
+  view: (state, set, id) => {
+    const seen = look(state);
+    const { kind, n, token, name } = seen;
+    return html`<div class="qkv-everywhere">
+      <div class="qkv-things" @pointerdown=${(event) => grab(event, seen, set)}
+        @pointermove=${(event) => event.buttons === 1 && grab(event, seen, set)}>
+        <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
+          ${kind.draw(seen)}
+        </svg>
+      </div>
+      <div>
+        ${choices({
+          label: "what are the tokens?",
+          name: `${id}-things`,
+          value: state.kind,
+          options: Object.keys(KINDS).map((value) => ({ value, label: value })),
+          onChange: (value) => set({ kind: value, token: KINDS[value].first }),
+        })}
+        ${slider({
+          label: "query",
+          value: token + 1,
+          min: 1,
+          max: n,
+          text: name(token),
+          onInput: (value) => set({ token: value - 1 }),
+        })}
+        ${logSlider({
+          label: html`temperature, <var>T</var>`,
+          value: state.temperature,
+          min: 0.05,
+          max: 20,
+          onInput: (temperature) => set({ temperature }),
+        })}
+        ${toggle({ label: kind.nearSays, checked: state.near, onChange: (near) => set({ near }) })}
+        ${numbers(seen)}
+      </div>
+    </div>
+    <p class="qkv-note">${n} ${kind.says}. Drag over them. The token in the blue frame asks; violet are its weights, the strongest is the largest.</p>
+    ${tables(() => [table(seen)])}`;
+  },
+});
+
+const made = remember((kind) => KINDS[kind].make(), 3);
+const masks = remember((kind, near) => (near ? KINDS[kind].near : everyone)(made(kind).length), 6);
+const attended = remember((kind, near, temperature) => likeness(made(kind), masks(kind, near), temperature), 4);
+
+/** Everything that the drawing needs of one state. */
+function look(state) {
+  const tokens = made(state.kind);
+  const n = tokens.length;
+  const kind = KINDS[state.kind];
+  const token = Math.min(state.token, n - 1);
+  const row = attended(state.kind, state.near, state.temperature)[token];
+  const mask = masks(state.kind, state.near);
+  const best = row.reduce((most, weight, i) => (i !== token && (most < 0 || weight > row[most]) ? i : most), -1);
+  return { kind, n, token, row, best, may: mask[token], name: kind.name };
+}
+
+/** A press or a stroke makes the token under the pointer the query. */
+function grab(event, { kind, n }, set) {
+  const { left, top, width, height } = event.currentTarget.getBoundingClientRect();
+  const [x, y] = [((event.clientX - left) / width) * WIDTH, ((event.clientY - top) / height) * HEIGHT];
+  set({ token: Math.min(n - 1, Math.max(0, kind.at(x, y, n))) });
+}
+
+const shown = (weight) => num(weight, { places: 2 });
+const opacity = (weight, most) => Math.round(100 * (weight / most)) / 100;
+
+const numbers = ({ n, row, best, may, token, name }) =>
+  readings([
+    ["sees", num(may.filter(Boolean).length), `of ${n} tokens`],
+    ["weight on itself", shown(row[token])],
+    ["looks most at another token", name(best), `weight ${shown(row[best])}`],
+  ]);
+
+const table = ({ row, may, name, token }) => ({
+  caption: `Where ${name(token)} looks`,
+  head: ["token", "may be seen", "weight"],
+  rows: row.map((weight, i) => [name(i), may[i] ? "yes" : "no", num(weight, { places: 3 })]),
+});
+
+/* ---- a picture: two houses, a tree and the sun, in 16 × 16 pixels */
+
+const COLOURS = {
+  s: [0.55, 0.75, 0.95], // sky
+  y: [1, 0.85, 0.3], // sun
+  r: [0.75, 0.25, 0.2], // roof
+  w: [0.9, 0.82, 0.65], // wall
+  d: [0.4, 0.25, 0.2], // door, trunk
+  t: [0.2, 0.45, 0.25], // tree
+  g: [0.5, 0.7, 0.35], // grass
+};
+const PICTURE = `
+ssssssssssssssss
+ssssssssssssssss
+ssssssyyssssssss
+ssssssyyssssssss
+srrrrssssssrrrrs
+rrrrrrssssrrrrrr
+rrrrrrttttrrrrrr
+rrrrrrttttrrrrrr
+wwwwwwttttwwwwww
+wwwwwwttttwwwwww
+wwddwwsddswwddww
+wwddwwsddswwddww
+gggggggggggggggg
+gggggggggggggggg
+gggggggggggggggg
+gggggggggggggggg`
+  .trim()
+  .split("\n")
+  .map((line) => [...line].map((letter) => COLOURS[letter]));
+const PATCH = 2;
+const ACROSS = PICTURE.length / PATCH;
+const SIDE = HEIGHT / ACROSS;
+const LEFT = (WIDTH - HEIGHT) / 2;
+
+const cell = (at, start) => Math.min(ACROSS - 1, Math.max(0, Math.floor((at - start) / SIDE)));
+const corner = (i) => [LEFT + (i % ACROSS) * SIDE, Math.floor(i / ACROSS) * SIDE];
+
+const pixels = remember(() =>
+  PICTURE.flatMap((line, y) =>
+    line.map((pixel, x) => {
+      const size = SIDE / PATCH;
+      const fill = `rgb(${pixel.map((share) => Math.round(255 * share)).join(" ")})`;
+      return svg`<rect x=${LEFT + x * size} y=${y * size} width=${size + 0.1} height=${size + 0.1} fill=${fill} />`;
+    }),
+  ),
+);
+
+/** What is looked at keeps its colours; a violet frame is the stronger, the larger the weight. */
+function drawPicture({ row, token }) {
+  const most = Math.max(...row);
+  const frame = (weight, i) => {
+    const [x, y] = corner(i);
+    return svg`<rect class="qkv-thing-fade" x=${x} y=${y} width=${SIDE} height=${SIDE} fill-opacity=${0.85 * (1 - opacity(weight, most))} />
+      <rect class="qkv-seen-edge" x=${x + 1} y=${y + 1} width=${SIDE - 2} height=${SIDE - 2} stroke-opacity=${weight < SEEN ? 0 : opacity(weight, most)} />`;
+  };
+  const [x, y] = corner(token);
+  return svg`${pixels()}${row.map(frame)}<rect class="qkv-asking" x=${x} y=${y} width=${SIDE} height=${SIDE} />`;
+}
+
+/* ---- a sound: its wave, and below it a bar a frame */
+
+const wave = remember(() => {
+  const samples = melody();
+  return samples.map((sample, i) => `${((i / samples.length) * WIDTH).toFixed(1)},${(32 - 28 * sample).toFixed(1)}`);
+});
+
+function drawSound({ row, token, n }) {
+  const seconds = melody().length / RATE;
+  const start = (i) => ((0.01 * i) / seconds) * WIDTH;
+  const most = Math.max(...row);
+  const width = WIDTH / n;
+  const bar = (weight, i) =>
+    svg`<rect class="qkv-thing-bar" x=${i * width + 0.5} y=${116 - 44 * opacity(weight, most)} width=${width - 1} height=${44 * opacity(weight, most)} />`;
+  return svg`<polyline class="qkv-thing-wave" points=${wave().join(" ")} />
+    <rect class="qkv-asking qkv-asking-filled" x=${start(token)} y="2" width=${(0.025 / seconds) * WIDTH} height="60" />
+    ${row.map(bar)}
+    <rect class="qkv-asking" x=${token * width} y="68" width=${width} height="50" />`;
+}
+
+/* ---- a graph: ethanol */
+
+const ATOMS = [
+  ["C", 46, 60],
+  ["C", 78, 60],
+  ["O", 110, 60],
+  ["H", 46, 26],
+  ["H", 46, 94],
+  ["H", 16, 60],
+  ["H", 78, 26],
+  ["H", 78, 94],
+  ["H", 137, 60],
+].map(([kind, x, y]) => ({ kind, x: Number(x), y: Number(y) }));
+const BONDS = [
+  [0, 1],
+  [1, 2],
+  [0, 3],
+  [0, 4],
+  [0, 5],
+  [1, 6],
+  [1, 7],
+  [2, 8],
+];
+
+function drawGraph({ row, token }) {
+  const bonds = BONDS.map(
+    ([a, b]) =>
+      svg`<line class="qkv-thing-bond" x1=${ATOMS[a].x} y1=${ATOMS[a].y} x2=${ATOMS[b].x} y2=${ATOMS[b].y} />`,
+  );
+  const most = Math.max(...row);
+  const atom = ({ kind, x, y }, i) =>
+    svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" fill-opacity=${0.7 * opacity(row[i], most)} />
+      <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
+      <text class="qkv-share-of" x=${x + 4} y=${y + 18}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
+  const { x, y } = ATOMS[token];
+  return svg`${bonds}${ATOMS.map(atom)}<circle class="qkv-asking" cx=${x} cy=${y} r="10" />`;
+}

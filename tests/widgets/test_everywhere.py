@@ -1,0 +1,161 @@
+"""Everywhere's weights and masks against the reference in torch, and its drawings under a hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import Locator, Page, expect
+
+from qkv.attention import attention
+from qkv.everywhere import frame_mask, graph_mask
+from qkv.widgets import Everywhere
+from qkv.widgets.base import _own_traits
+
+from .conftest import frame
+from .node import JS, node
+
+OpenPage = Callable[..., Page]
+MODULE = f'(await import("{(JS / "likeness.js").as_uri()}"))'
+BONDS = [(0, 1), (1, 2), (0, 3), (0, 4), (0, 5), (1, 6), (1, 7), (2, 8)]
+
+
+def mask_of(call: str) -> torch.Tensor:
+    return torch.tensor(node(f"async () => {MODULE}.{call}"), dtype=torch.bool)
+
+
+# ---- the mathematics
+
+
+@pytest.mark.parametrize("temperature", [0.05, 1.0, 7.5])
+def test_weights_are_those_of_the_reference(temperature: float):
+    x = torch.randn(9, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    x[3] = 0.5  # a token without variance, such as silence
+    mask = graph_mask(BONDS, 9)
+    data = {"tokens": x.tolist(), "mask": mask.tolist(), "temperature": temperature}
+    found = node(f"async (x) => {MODULE}.likeness(x.tokens, x.mask, x.temperature)", data)
+    normed = F.layer_norm(x, (5,))
+    _, weights = attention(normed / temperature, normed, x, mask)
+    torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), weights, atol=1e-10, rtol=0)
+
+
+def test_masks_are_those_of_the_reference():
+    assert mask_of("everyone(4)").all()
+    assert torch.equal(mask_of(f"bound({[list(bond) for bond in BONDS]}, 9)"), graph_mask(BONDS, 9))
+    assert torch.equal(mask_of("inReach(34, 3)"), frame_mask(34, 0.03))
+
+
+def test_touching_patches_share_an_edge_or_a_corner():
+    seen = mask_of("touching(4)")
+    at = torch.cartesian_prod(torch.arange(4), torch.arange(4))
+    assert torch.equal(seen, (at[:, None] - at).abs().amax(-1) <= 1)
+    assert seen.sum(-1).tolist() == [4, 6, 6, 4, 6, 9, 9, 6, 6, 9, 9, 6, 4, 6, 6, 4]
+
+
+def test_a_note_that_comes_again_is_found_again():
+    """Frames in the middle of the first, third and sixth note sound alike; the fourth is another."""
+    heard = f"const m = {MODULE}; const x = m.frames(m.melody());"
+    weights = torch.tensor(node(f"async () => {{ {heard} return m.likeness(x, m.everyone(x.length)); }}"))
+    assert weights.shape == (34, 34)
+    middle = weights[2, [2, 14, 20, 32]]
+    assert middle[[1, 3]].min() > 0.9 * middle[0]
+    assert middle[2] < 0.05 * middle[0]
+
+
+# ---- the drawing
+
+
+def show(page: Page, **traits: Any) -> Locator:
+    """The widget in the page, with its model as `window.it`."""
+    widget = Everywhere(**traits)
+    page.evaluate(
+        """async ([source, state]) => {
+          const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          window.it = show((await import(address)).default, state);
+          document.querySelector("main").append(it.el);
+        }""",
+        [str(widget._esm), {name: getattr(widget, name) for name in _own_traits(Everywhere)}],
+    )
+    frame(page)
+    return page.locator('.qkv-widget[data-state="ready"]')
+
+
+def press(widget: Locator, across: float, down: float) -> int:
+    """Press at a place of the drawing, as shares of its width and height; the token that asks then."""
+    area = widget.locator(".qkv-things")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    widget.page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+    frame(widget.page)
+    return int(widget.page.evaluate("it.model.get('token')"))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("kind", "across", "down", "token"),
+    [
+        ("picture", 0.2, 0.3, 16),
+        ("picture", 0.99, 0.99, 63),
+        ("sound", 0.5, 0.8, 17),
+        ("graph", 0.68, 0.5, 2),
+    ],
+)
+def test_what_is_pressed_asks(open_page: OpenPage, kind: str, across: float, down: float, token: int):
+    widget = show(open_page(width=390), kind=kind, token=0)
+    assert press(widget, across, down) == token
+
+
+@pytest.mark.browser
+def test_a_stroke_carries_the_query_along(open_page: OpenPage):
+    page = open_page()
+    widget = show(page, kind="sound", token=0)
+    press(widget, 0.1, 0.5)
+    page.mouse.down()
+    page.mouse.move(*centre(widget))
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("it.model.get('token')") == 17
+    expect(widget.get_by_role("status")).to_contain_text("Token 18 of 34, 170 to 195 ms")
+
+
+def centre(widget: Locator) -> tuple[float, float]:
+    box = widget.locator(".qkv-things").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2
+
+
+@pytest.mark.browser
+def test_the_slope_of_one_roof_finds_the_slope_of_the_other(open_page: OpenPage):
+    widget = show(open_page())
+    most = widget.locator("dd").last
+    expect(most).to_contain_text("row 3, column 6")
+    widget.get_by_role("switch", name="touching patches only").press("Space")
+    expect(most).to_contain_text("row 3, column 2")
+    expect(widget.locator("dd").first).to_contain_text("6 of 64 tokens")
+
+
+@pytest.mark.browser
+def test_the_other_kinds_start_where_there_is_something_to_see(open_page: OpenPage):
+    widget = show(open_page())
+    widget.get_by_role("radio", name="graph").press("Space")
+    expect(widget.get_by_role("slider", name="query")).to_have_attribute("aria-valuetext", "O 1")
+    widget.get_by_role("slider", name="query").press("ArrowRight")
+    expect(widget.get_by_role("status")).to_contain_text("Token 4 of 9, H 1")
+
+
+@pytest.mark.browser
+def test_drawing_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    heights = set()
+    for kind in ("picture", "sound", "graph"):
+        widget.get_by_role("radio", name=kind).check()
+        frame(widget.page)
+        box = widget.bounding_box()
+        assert box is not None
+        heights.add(round(box["height"] / 20))
+    assert max(heights) * 20 < 760
+    assert len(heights) == 1, "the page below moves when another kind is chosen"
