@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from .node import ROOT
 
@@ -55,6 +55,18 @@ def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Ite
 def frame(page: Page) -> None:
     """Wait until the page has drawn what was asked for."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def drag(page: Page, area: Locator, x: float, y: float = 0.5) -> None:
+    """Press in the middle of an area and drag to a place in it, given as shares of its width and height."""
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y, steps=3)
+    page.mouse.up()
+    frame(page)
 
 
 def colours(style: str) -> list[int]:

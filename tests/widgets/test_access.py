@@ -128,6 +128,22 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
     assert beyond == []
 
 
+# On a phone the picture and the control in use are on one screen, and what is written can be read.
+PHONE = ["TemperatureLab"]
+SMALL_PRINT = """() => [...document.querySelectorAll('.qkv-widget *')].filter((e) =>
+  [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+  && !e.closest('.qkv-unseen, sub, .qkv-sub') && e.getClientRects().length
+  && parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
+
+
+@pytest.mark.parametrize("look", [look for look in LOOKS if look[0] in PHONE], ids=str)
+def test_a_widget_fits_on_a_phone_and_can_be_read_there(open_page: OpenPage, look: tuple[str, dict[str, Any]]):
+    page = open_page(width=390)
+    draw(page, [look])
+    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 844
+    assert page.evaluate(SMALL_PRINT) == []
+
+
 CUT_OFF = """() => [...document.querySelectorAll('.qkv-widget')].filter((widget) => {
   const inside = Math.max(...[...widget.children].map((part) => part.getBoundingClientRect().bottom));
   return Math.abs(widget.getBoundingClientRect().bottom - 1 - inside) > 1;

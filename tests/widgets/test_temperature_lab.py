@@ -1,14 +1,18 @@
 """TemperatureLab's numbers are torch's, at its hottest, its coldest, and with scores of ±1000."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
+from playwright.sync_api import Page, expect
 from traitlets import TraitError
 
 from qkv.widgets import TemperatureLab
 
+from .conftest import drag, frame
 from .node import node
+from .test_access import draw
 
 
 def measured(scores: list[float], temperature: float, d_k: int) -> dict:
@@ -54,3 +58,80 @@ def test_wrong_values_are_answered_with_a_sentence(values: dict, seen: str):
     with pytest.raises(TraitError) as error:
         TemperatureLab(**values)
     assert seen in str(error.value)
+
+
+@pytest.mark.parametrize("weight", [0.001, 0.3, 0.999])
+@pytest.mark.parametrize(("temperature", "d_k"), [(1.0, 1), (0.25, 8), (10.0, 64)])
+def test_a_weight_that_is_dragged_finds_its_score(weight: float, temperature: float, d_k: int):
+    state = {"scores": list(TemperatureLab().scores), "temperature": temperature, "d_k": d_k}
+    score = node(f"(row) => maths.scoreForWeight(row, 4, {weight})", state)
+    scores = torch.tensor(state["scores"], dtype=torch.float64)
+    scores[4] = score
+    assert torch.softmax(scores * math.sqrt(d_k) / temperature, dim=-1)[4].item() == pytest.approx(weight, rel=1e-9)
+
+
+def test_tokens_are_drawn_as_often_as_their_weights_say():
+    weights = [0.125, 0.5, 0.0, 0.375]
+    evenly = [i / 800 for i in range(800)]
+    counts = node(
+        "([weights, evenly]) => weights.map((_, i) => evenly.filter((u) => maths.picked(weights, u) === i).length)",
+        [weights, evenly],
+    )
+    assert counts == [100, 400, 0, 300]
+    rounded_down = [0.7, 0.2, 0.1 - 2e-16]
+    assert node("(weights) => maths.picked(weights, 1 - 2 ** -53)", rounded_down) in (0, 2)
+
+
+@pytest.fixture
+def lab(open_page: Callable[..., Page]) -> Page:
+    page = open_page(width=390)
+    draw(page, [("TemperatureLab", {})])
+    return page
+
+
+def trait(page: Page, name: str):
+    frame(page)
+    return page.evaluate("(name) => shown[0].model.get(name)", name)
+
+
+@pytest.mark.browser
+def test_a_bar_of_either_kind_is_dragged(lab: Page):
+    drag(lab, lab.locator(".qkv-score").nth(1), 0.75)
+    assert trait(lab, "scores")[1] == 2
+    mouse = lab.locator(".qkv-key", has_text="mouse")
+    drag(lab, mouse.locator(".qkv-weight"), 0.8)
+    assert float(mouse.locator("b").inner_text()) == pytest.approx(0.8, abs=0.02)
+    lab.get_by_role("button", name="put back the scores").click()
+    assert trait(lab, "scores") == list(TemperatureLab().scores)
+
+
+@pytest.mark.browser
+def test_the_point_on_the_curve_is_dragged(lab: Page):
+    curve = lab.locator(".qkv-plot svg.qkv-drag")
+    drag(lab, curve, 0)
+    assert trait(lab, "temperature") == 0.05
+    drag(lab, curve, math.log(2 / 0.05) / math.log(200))
+    assert trait(lab, "temperature") == 2
+    expect(lab.get_by_role("slider", name="temperature")).to_have_attribute("aria-valuetext", "2")
+
+
+@pytest.mark.browser
+def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
+    drag(lab, lab.locator(".qkv-plot svg.qkv-drag"), 0)
+    lab.get_by_role("button", name="+ 100 words").click()
+    expect(lab.locator(".qkv-sampled")).to_have_text("cat cat · cat · cat · cat · cat")
+    expect(lab.locator("details td:last-child").nth(1)).to_have_text("1.000")
+    lab.get_by_role("slider", name="score of cat").press("ArrowLeft")
+    expect(lab.locator(".qkv-sampled")).to_contain_text("A model that writes")
+
+
+@pytest.mark.browser
+def test_nothing_jumps_when_words_are_drawn_and_bars_are_dragged(lab: Page):
+    height = "() => document.querySelector('.qkv-widget').offsetHeight"
+    before = lab.evaluate(height)
+    lab.get_by_role("button", name="sample next word").click()
+    frame(lab)
+    assert lab.evaluate(height) == before
+    drag(lab, lab.locator(".qkv-weight").nth(5), 1)
+    frame(lab)
+    assert lab.evaluate(height) == before

@@ -18,12 +18,14 @@
  * `id` is unique to the view: the start of the names that radio buttons need. `remember` keeps results of costly work.
  * `setup({ state, set, root, eachDrawing })` runs once after the first drawing, for timers and observers; it returns its
  * clean-up. What it hands to `eachDrawing` runs after every later drawing: work that a drawing must not wait for.
- * Mathematics belongs in maths.js; controls.js has inputs and tables, chart.js panels and plots, numbers.js `num`. */
+ * Mathematics belongs in maths.js; controls.js has inputs and tables, dragging.js what is grabbed, chart.js panels and
+ * plots, numbers.js `num`. */
 
 import { html, nothing, render, svg } from "lit-html";
 
 export * from "./chart.js";
 export * from "./controls.js";
+export * from "./dragging.js";
 export { num } from "./numbers.js";
 export { remember } from "./remember.js";
 export { html, nothing, svg };

@@ -2,7 +2,7 @@
  *
  * Scales (scales.js) lead to [0, 100] (y: [100, 0]); marks take their results through `pct`. */
 
-import { html, svg } from "lit-html";
+import { html, nothing, svg } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 
 /** @import { Scale } from "./scales.js" */
@@ -19,9 +19,12 @@ export const panel = ({ title, reading = "", drawing, kind = "" }) => html`<figu
 </figure>`;
 
 /** A drawing area with room for its axes (`qkv-plot` sets it aside); `label` says in words what is to be seen.
- * @param {{ label: string, kind?: string, marks: unknown }} parts */
-export const plot = ({ label, kind = "", marks }) =>
-  html`<div class="qkv-plot ${kind}"><svg role="img" aria-label=${label}>${marks}</svg></div>`;
+ *
+ * What is grabbed in it is told to `onDrag` as `dragged` in dragging.js does.
+ * @param {{ label: string, kind?: string, marks: unknown, onDrag?: (event: any) => void }} parts */
+export const plot = ({ label, kind = "", marks, onDrag }) =>
+  html`<div class="qkv-plot ${kind}"><svg class=${onDrag ? "qkv-drag" : nothing} role="img" aria-label=${label}
+    @pointerdown=${onDrag ?? nothing} @pointermove=${onDrag ?? nothing}>${marks}</svg></div>`;
 
 /** A curve through [x, y] points, stretched with the area; filled down to its ends, where its style has a fill.
  * @param {{ points: Point[], kind?: string }} parts */
@@ -45,6 +48,11 @@ function outlineOf(points) {
   if (!outlines.has(points)) outlines.set(points, drawn(points));
   return outlines.get(points);
 }
+
+/** The point of a curve that is grabbed: a ring, as large as a finger finds, around its dot.
+ * @param {{ x: number, y: number, kind?: string }} parts */
+export const gripMark = ({ x, y, kind = "" }) =>
+  svg`<circle class="qkv-grip" r="11" cx=${pct(x)} cy=${pct(y)} />${dotMark({ x, y, kind })}`;
 
 /** @param {{ x1?: number, x2?: number, y1?: number, y2?: number, kind: string }} parts */
 export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind }) =>

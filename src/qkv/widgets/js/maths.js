@@ -214,6 +214,30 @@ export function temperedRow({ scores, d_k, temperature }) {
   return { stretched, weights, spread: entropy(weights), slope: softmaxJacobianNorm(weights, temperature) };
 }
 
+/** The score that gives one entry of a row this weight, when all other scores stay as they are.
+ * @param {{ scores: number[], d_k: number, temperature: number }} row
+ * @param {number} index
+ * @param {number} weight between 0 and 1, neither included */
+export function scoreForWeight({ scores, d_k, temperature }, index, weight) {
+  const unit = temperature / Math.sqrt(d_k);
+  const others = scores.filter((_, i) => i !== index);
+  const top = Math.max(...others);
+  const total = sum(others.map((score) => Math.exp((score - top) / unit)));
+  return top + unit * (Math.log(total) + Math.log(weight / (1 - weight)));
+}
+
+/** The entry that a uniform number from [0, 1) picks: each as often as its weight says.
+ * @param {number[]} weights that sum to 1
+ * @param {number} uniform */
+export function picked(weights, uniform) {
+  let left = uniform;
+  const found = weights.findIndex((weight) => {
+    left -= weight;
+    return left < 0;
+  });
+  return found < 0 ? indexOfMax(weights) : found; // rounding: the weights sum to a little less than 1
+}
+
 /** ScalingLab's numbers for one seed: d_k = 1, 2, 4, … 1024, without and with the division by √d_k.
  *
  * 16 sequences of 16 tokens; `normals` gives the queries (sequence, token, feature), then the keys. Level ℓ uses the

@@ -4,7 +4,7 @@ const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** A number as text, to so many significant digits, or to `places` after the point; no whole digit is dropped.
  *
- * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262 144, num(2e-7) = 2.00 × 10⁻⁷, num(1, { places: 2 }) = 1.00
+ * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262,144, num(2e-7) = 2.00 × 10⁻⁷, num(1, { places: 2 }) = 1.00
  * @param {number} x
  * @param {{ digits?: number, places?: number }} [format] */
 export function num(x, { digits = 3, places } = {}) {
@@ -33,9 +33,9 @@ function withPlaces(size, places) {
   return grouped(whole) + (rest ? `.${rest}` : "");
 }
 
-/** Thousands are set apart by thin spaces, from 10 000 on.
+/** Thousands are set apart by commas, as in the text of the book: 1,024.
  * @param {string} whole */
-const grouped = (whole) => (whole.length < 5 ? whole : whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** @param {number} exponent */
 const raised = (exponent) =>

@@ -1,4 +1,17 @@
-import { choices, html, num, readings, remember, slider, svg, tables, toggle, widget } from "./base.js";
+import {
+  choices,
+  dragged,
+  html,
+  num,
+  partAt,
+  readings,
+  remember,
+  slider,
+  svg,
+  tables,
+  toggle,
+  widget,
+} from "./base.js";
 import { patternErrors, patternMask, seenThrough } from "./patterns.js";
 
 const N = 32;
@@ -55,8 +68,8 @@ function measured({ pattern, window, causal, layers, token }) {
 function picture(state, set) {
   const { mask, seen } = measured(state);
   const shape = (rows) => rows.flatMap((row, i) => row.map((may, j) => (may ? `M${j} ${i}h1v1h-1z` : ""))).join("");
-  return html`<div class="qkv-pattern-picture" @pointerdown=${(event) => grab(event, set, true)}
-      @pointermove=${(event) => event.buttons === 1 && grab(event, set, false)}>
+  const grab = grabbing(set);
+  return html`<div class="qkv-pattern-picture" @pointerdown=${grab} @pointermove=${grab}>
     <svg viewBox="0 0 ${N} ${N}" role="img" aria-label="Which of ${N} keys each of ${N} queries may see.">
       ${svg`<path class="qkv-known" d=${shape(seen)} /><path class="qkv-seen" d=${shape(mask)} />
         <rect class="qkv-followed" x="0" y=${state.token - 1} width=${N} height="1" />`}
@@ -65,14 +78,12 @@ function picture(state, set) {
 }
 
 /** A press follows its row; a stroke makes the window as wide as the pointer is away from the diagonal. */
-function grab(event, set, isPress) {
-  const area = event.currentTarget.getBoundingClientRect();
-  const place = (at, start, size) => Math.min(N - 1, Math.max(0, Math.floor(((at - start) / size) * N)));
-  const row = place(event.clientY, area.top, area.height);
-  const column = place(event.clientX, area.left, area.width);
-  if (isPress) set({ token: row + 1 });
-  else set({ window: Math.min(16, Math.abs(row - column) + 1) });
-}
+const grabbing = (set) =>
+  dragged(({ x, y, isPress }) => {
+    const row = partAt(y, N);
+    if (isPress) set({ token: row + 1 });
+    else set({ window: Math.min(16, Math.abs(row - partAt(x, N)) + 1) });
+  });
 
 const numbers = (state) => {
   const { pairs, joined, known, errors } = measured(state);

@@ -1,4 +1,4 @@
-import { html, nothing, num, svg } from "./base.js";
+import { dragged, html, nothing, num, partAt, svg } from "./base.js";
 import { asked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: what an arrow key moves, and what a drag is rounded to
@@ -24,9 +24,10 @@ const meanError = ({ answer }, guess) =>
 
 function drawing({ labels, top, line, unit }, heights, set) {
   const put = (index, value) => set({ heights: heights.map((height, i) => (i === index ? value : height)) });
+  // A stroke across the area draws one value after the other.
+  const draw = dragged(({ x, y }) => put(partAt(x, labels.length), (Math.round((1 - y) * STEPS) * top) / STEPS));
   return html`<div class="qkv-drawn" data-line=${line}>
-    <div class="qkv-drawn-area" @pointerdown=${(event) => stroke(event, labels.length, top, put)}
-      @pointermove=${(event) => event.buttons === 1 && stroke(event, labels.length, top, put)}>
+    <div class="qkv-drawn-area" @pointerdown=${draw} @pointermove=${draw}>
       ${line ? curve(heights, top, "qkv-yours-line") : nothing}
       ${heights.map(
         (height, i) => html`<span class="qkv-drawn-bar" style="--qkv-p: ${height / top}">
@@ -38,15 +39,6 @@ function drawing({ labels, top, line, unit }, heights, set) {
     </div>
     ${names(labels, heights)}
   </div>`;
-}
-
-/** Where the pointer is decides which value is set, and to what: a stroke across the area draws them all. */
-function stroke(event, count, top, put) {
-  const area = event.currentTarget.getBoundingClientRect();
-  const column = Math.floor(((event.clientX - area.left) / area.width) * count);
-  const share = 1 - (event.clientY - area.top) / area.height;
-  if (column < 0 || column >= count) return;
-  put(column, (Math.round(Math.min(1, Math.max(0, share)) * STEPS) * top) / STEPS);
 }
 
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));

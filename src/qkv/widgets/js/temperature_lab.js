@@ -1,8 +1,11 @@
+import { live } from "lit-html/directives/live.js";
 import {
   button,
   curve,
-  dotMark,
+  dragged,
+  gripMark,
   html,
+  nearestOf,
   nothing,
   num,
   panel,
@@ -19,7 +22,7 @@ import {
   xAxis,
   yAxis,
 } from "./base.js";
-import { temperedRow } from "./maths.js";
+import { picked, scoreForWeight, temperedRow } from "./maths.js";
 import { linear, logarithmic } from "./scales.js";
 
 const D_KS = powersOfTwo(6);
@@ -27,25 +30,31 @@ const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
 const CURVE = Array.from({ length: 93 }, (_, i) => 0.05 * 200 ** (i / 92));
+const SEEN = 6; // of the words that were drawn
 
 const warmth = logarithmic([0.05, 10], [0, 100]);
 
 export default widget("TemperatureLab", {
-  own: { first: null },
+  // The scores before the first drag; the tokens that were drawn, by place, and the weights they were drawn with.
+  own: { first: null, drawn: [], drawnWith: null },
   says: (state) => {
     const { weights, spread } = measured(state);
     const top = weights.indexOf(Math.max(...weights));
-    return `T ${num(state.temperature)}: ${state.tokens[top]} has weight ${share(weights[top])}, entropy ${num(spread)} nats.`;
+    const last = drawnNow(state).at(-1);
+    const next = last === undefined ? "" : ` Drawn: ${state.tokens[last]}.`;
+    return `T ${num(state.temperature)}: ${state.tokens[top]} has weight ${share(weights[top])}, entropy ${num(spread)} nats.${next}`;
   },
   view: (state, set) => html`
-    ${controls(state, set)}
-    <div class="qkv-temperature">${rows(state, set)} ${side(state)}</div>
+    <div class="qkv-temperature">
+      <div>${rows(state, set)} ${sampling(state, set)} ${summary(state)}</div>
+      <div>${temperaturePanel(state, set)} ${widthSlider(state, set)}</div>
+    </div>
     ${tables(() => numbers(state))}`,
 });
 
 const share = (weight) => num(weight, { places: 3 });
 
-const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }));
+const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }), 24);
 const measured = ({ scores, d_k, temperature }) => tempered(scores, d_k, temperature);
 
 /** The entropy's curve: the same at every temperature. */
@@ -53,54 +62,32 @@ const spreads = remember((scores, d_k) =>
   CURVE.map((t) => [warmth(t), temperedRow({ scores, d_k, temperature: t }).spread]),
 );
 
-function controls({ scores, temperature, d_k, first }, set) {
-  const nearest = TEMPERATURES.reduce((best, t) =>
-    Math.abs(Math.log(t / temperature)) < Math.abs(Math.log(best / temperature)) ? t : best,
-  );
-  return html`<div class="qkv-controls">
-    ${stepSlider({
-      label: html`temperature, <var>T</var>`,
-      value: nearest,
-      values: TEMPERATURES,
-      text: num(temperature),
-      ends: ["0.05, steep", "10, flat"],
-      onInput: (value) => set({ temperature: value }),
-    })}
-    ${stepSlider({
-      label: html`unscaled head, ${DK}`,
-      value: d_k,
-      values: D_KS,
-      ends: ["scores as below", html`scores × √${DK}`],
-      onInput: (value) => set({ d_k: value }),
-    })}
-    ${button({
-      label: "put the scores back",
-      disabled: !first || first.every((score, i) => score === scores[i]),
-      onClick: () => set({ scores: first }),
-    })}
-  </div>`;
-}
+/* ---- the scores and the weights: a row for each token, whose two bars are dragged */
 
-/** A row for each token: its score as a slider, its weight as a bar and a number. */
 function rows(state, set) {
   const { weights } = measured(state);
-  const reach = Math.max(4, ...state.scores.map(Math.abs));
-  const move = (index) => (value) =>
-    set({
-      first: state.first ?? state.scores,
-      scores: state.scores.map((score, i) => (i === index ? value : score)),
-    });
+  const reach = Math.max(4, ...state.scores.map(Math.abs), ...(state.first ?? []).map(Math.abs));
+  const often = countsOf(state);
   return html`<div class="qkv-keys">
-    <p class="qkv-note" aria-hidden="true"><span>score, to be dragged</span><span>weight</span></p>
-    ${state.tokens.map(
-      (token, i) => html`<div class="qkv-key">
-        ${stepless({ label: token, value: state.scores[i], reach, onInput: move(i) })}
-        <div class="qkv-weight"><i style="--qkv-p: ${weights[i]}"></i><b>${share(weights[i])}</b></div>
-      </div>`,
-    )}
+    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>score</span><span>weight</span></p>
+    ${state.tokens.map((token, i) => {
+      const put = (score) => set(moved(state, i, score, reach));
+      return html`<div class="qkv-key">
+        <span class="qkv-key-name">${token}</span>
+        ${scoreBar({ token, score: state.scores[i], reach, put })}
+        ${weightBar({ weight: weights[i], often: often ? often[i] : null, put: (weight) => put(scoreFor(state, i, weight)) })}
+        <b>${share(weights[i])}</b>
+      </div>`;
+    })}
     ${limits(state)}
   </div>`;
 }
+
+/** The scores with one of them changed, and what they were before anybody changed any. */
+const moved = ({ first, scores }, index, score, reach) => ({
+  first: first ?? scores,
+  scores: scores.map((old, i) => (i === index ? Math.min(reach, Math.max(-reach, score)) : old)),
+});
 
 /** Two digits of the largest score, so that it can be reached whatever the scores' size. */
 const stepsUpTo = remember((reach) => {
@@ -109,11 +96,33 @@ const stepsUpTo = remember((reach) => {
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-const stepless = ({ label, value, reach, onInput }) => {
+/** A score as a bar that begins at 0, in the middle; its slider lies over it, unseen, for the keyboard. */
+function scoreBar({ token, score, reach, put }) {
   const values = stepsUpTo(reach);
-  const nearest = values.reduce((best, x) => (Math.abs(x - value) < Math.abs(best - value) ? x : best));
-  return stepSlider({ label, value: nearest, values, text: num(value, { places: 1 }), onInput });
-};
+  const nearest = nearestOf(values, score);
+  const drag = dragged(({ x }) => put(nearestOf(values, (2 * x - 1) * reach)));
+  const text = num(score, { places: 1 });
+  return html`<div class="qkv-score qkv-drag ${score < 0 ? "qkv-below-zero" : ""}" style="--qkv-p: ${score / reach}"
+      @pointerdown=${drag} @pointermove=${drag}>
+    <i></i><span aria-hidden="true">${text}</span>
+    <input type="range" aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${text}
+      .value=${live(String(values.indexOf(nearest)))} @input=${({ target }) => put(values[target.valueAsNumber])}>
+  </div>`;
+}
+
+/** A weight as a bar, whose end is dragged. A line marks how often its token was drawn. */
+function weightBar({ weight, often, put }) {
+  const drag = dragged(({ x }) => put(x));
+  return html`<div class="qkv-weight qkv-drag" style="--qkv-p: ${weight}" @pointerdown=${drag} @pointermove=${drag}>
+    <i></i>${often === null ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
+  </div>`;
+}
+
+/** The score that gives a token this weight; 0 and 1 are out of reach. */
+function scoreFor(state, index, weight) {
+  const score = scoreForWeight(state, index, Math.min(0.999, Math.max(0.001, weight)));
+  return Number(score.toPrecision(3));
+}
 
 function limits({ scores, tokens }) {
   const top = Math.max(...scores);
@@ -124,53 +133,116 @@ function limits({ scores, tokens }) {
   </p>`;
 }
 
-function side(state) {
-  const { weights, spread, slope } = measured(state);
-  return html`<div>
-    ${readings([
-      ["largest weight", share(Math.max(...weights))],
-      ["entropy", num(spread, { places: 2 }), "nats"],
-      ["as if even over", num(Math.exp(spread), { places: 1 }), "tokens"],
-      ["gradient norm", num(slope, { places: 3 })],
-    ])}
-    ${entropyPanel(state, spread)}
+/* ---- chance: a model that writes draws its next word from weights like these */
+
+/** What was drawn with the weights as they are now; another weight starts the count again. */
+const drawnNow = (state) => (state.drawnWith === measured(state).weights ? state.drawn : []);
+
+/** How often each token was drawn, or null before the first time. */
+function countsOf(state) {
+  const drawn = drawnNow(state);
+  if (!drawn.length) return null;
+  return state.tokens.map((_, i) => drawn.filter((index) => index === i).length / drawn.length);
+}
+
+function sampling(state, set) {
+  const { weights } = measured(state);
+  const draw = (count) => () => {
+    const fresh = Array.from({ length: count }, () => picked(weights, Math.random()));
+    set({ drawn: [...drawnNow(state), ...fresh], drawnWith: weights });
+  };
+  const drawn = drawnNow(state);
+  const seen = drawn.slice(-SEEN).map((index) => state.tokens[index]);
+  return html`<div class="qkv-sampling">
+    ${button({ label: "sample next word", onClick: draw(1) })}
+    ${button({ label: html`+ 100<span class="qkv-unseen"> words</span>`, onClick: draw(100) })}
+    ${button({
+      label: html`put back<span class="qkv-unseen"> the scores</span>`,
+      disabled: !state.first || state.first.every((score, i) => score === state.scores[i]),
+      onClick: () => set({ scores: state.first }),
+    })}
+    <p class="qkv-sampled">${
+      drawn.length
+        ? html`<b>${seen.at(-1)}</b> <span class="qkv-note">${seen.slice(0, -1).reverse().join(" · ")}</span>`
+        : html`<span class="qkv-note">A model that writes draws its next word by such weights.</span>`
+    }</p>
   </div>`;
 }
 
-function entropyPanel(state, spread) {
-  const most = Math.log(state.scores.length);
+/* ---- the temperature: a point on the entropy's curve, and its slider */
+
+function temperaturePanel(state, set) {
+  const { scores, d_k, temperature } = state;
+  const { spread } = measured(state);
+  const most = Math.log(scores.length);
   const height = linear([0, most], [100, 0]);
-  const root = Math.sqrt(state.d_k);
-  const { scores, d_k } = state;
   const points = spreads(scores, d_k).map(([x, entropy]) => [x, height(entropy)]);
+  const grab = ({ x }) => set({ temperature: nearestOf(TEMPERATURES, x, (t, at) => Math.abs(warmth(t) / 100 - at)) });
   const marks = [
     yAxis({ scale: height, ticks: [0, most], format: (tick) => (tick ? num(tick, { places: 2 }) : "0") }),
     xAxis({ scale: warmth, ticks: [0.1, 1, 10], title: "temperature, T" }),
     curve({ points }),
-    state.d_k > 1
-      ? [
-          rule({ x1: warmth(root), x2: warmth(root), kind: "qkv-here" }),
-          words({
-            x: warmth(root),
-            y: 0,
-            lines: -0.7,
-            content: svg`√<tspan font-style="italic">d</tspan><tspan class="qkv-sub" dy="0.3em">k</tspan>`,
-          }),
-        ]
-      : nothing,
-    dotMark({ x: warmth(state.temperature), y: height(spread) }),
+    d_k > 1 ? rootMark(warmth(Math.sqrt(d_k))) : nothing,
+    gripMark({ x: warmth(temperature), y: height(spread) }),
   ];
   const label = `Entropy against temperature: ${num(spread, { places: 2 })} nats here, at most ${num(most, { places: 2 })}.`;
-  return panel({ title: "entropy of the weights (nats)", drawing: plot({ label, marks }) });
+  return html`${panel({
+    title: "entropy",
+    reading: html`<b>${num(spread, { places: 2 })}</b> <small>nats</small>`,
+    drawing: plot({ label, marks, onDrag: dragged(grab) }),
+  })}
+  ${stepSlider({
+    label: html`temperature, <var>T</var>`,
+    value: nearestOf(TEMPERATURES, temperature, (a, b) => Math.abs(Math.log(a / b))),
+    values: TEMPERATURES,
+    text: num(temperature),
+    onInput: (value) => set({ temperature: value }),
+  })}`;
+}
+
+/** Where the temperature is √d_k. */
+const rootMark = (x) => [
+  rule({ x1: x, x2: x, kind: "qkv-here" }),
+  words({
+    x,
+    y: 0,
+    lines: -0.7,
+    content: svg`√<tspan font-style="italic">d</tspan><tspan class="qkv-sub" dy="0.3em">k</tspan>`,
+  }),
+];
+
+const widthSlider = ({ d_k }, set) =>
+  stepSlider({
+    label: html`unscaled head, ${DK}`,
+    value: d_k,
+    values: D_KS,
+    ends: ["scores as they are", html`scores × √${DK}`],
+    onInput: (value) => set({ d_k: value }),
+  });
+
+function summary(state) {
+  const { weights, spread, slope } = measured(state);
+  return readings([
+    ["largest weight", share(Math.max(...weights))],
+    ["as if even over", num(Math.exp(spread), { places: 1 }), "tokens"],
+    ["gradient norm", num(slope, { places: 3 })],
+  ]);
 }
 
 function numbers(state) {
   const { stretched, weights } = measured(state);
+  const often = countsOf(state);
   return [
     {
-      caption: "Scores, and their weights at this temperature",
-      head: ["token", "score", "score × √d_k", "weight"],
-      rows: state.tokens.map((token, i) => [token, num(state.scores[i]), num(stretched[i]), num(weights[i])]),
+      caption: "Scores, their weights at this temperature, and how often each token was drawn",
+      head: ["token", "score", "score × √d_k", "weight", "drawn"],
+      rows: state.tokens.map((token, i) => [
+        token,
+        num(state.scores[i]),
+        num(stretched[i]),
+        num(weights[i]),
+        often ? share(often[i]) : "not yet",
+      ]),
     },
   ];
 }
