@@ -42,7 +42,6 @@ LETTERS = "ABCD"
 FIRST_EDITION = {
     "chapters/01_sequence_inputs",
     "chapters/02_qkv_projection",
-    "chapters/05_multi_head",
     "chapters/06_positional_encoding",
 }
 DEEPER = "chapters/deeper/"
@@ -151,7 +150,10 @@ def gaps(notebook: NotebookNode) -> Iterator[tuple[str, int]]:
 
 @rule
 def cells_are_short(notebook: NotebookNode) -> Findings:
-    counts = {cell.id: lines(cell) for cell in of_type(notebook, "code") if is_code_seen(cell)}
+    """Folded imports may be longer: the formatter gives each name a line of its own."""
+    imports = [cell.id for cell in of_type(notebook, "code")[1:2] if "hide-input" in tags(cell)]
+    code = of_type(notebook, "code")
+    counts = {cell.id: lines(cell) for cell in code if is_code_seen(cell) and cell.id not in imports}
     for cell, count in counts.items():
         if count > CELL_LINES_MAX:
             yield Finding(cell, f"{count} lines of code; at most {CELL_LINES_MAX}")
