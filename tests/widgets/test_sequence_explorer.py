@@ -45,6 +45,27 @@ def test_a_second_of_sound_is_about_a_hundred_windows():
     assert node(body) == 98
 
 
+@pytest.mark.parametrize("tenths", [1, 3, 5])
+def test_the_drawn_wave_is_as_loud_as_the_sound(tenths: int):
+    """A picture of one sample a column has beats: places where a loud tone is drawn near 0."""
+    body = "(seconds) => [maths.climbingTone(seconds, 8000), maths.outline(maths.climbingTone(seconds, 8000), 400)]"
+    signal, drawn = (torch.tensor(numbers, dtype=DOUBLE) for numbers in node(body, tenths / 10))
+    extremes = torch.stack([torch.stack([c.min(), c.max()]) for c in signal.tensor_split(20)])
+    samples = drawn[:, 1].reshape(20, -1)
+    seen = torch.stack([samples.amin(dim=1), samples.amax(dim=1)], dim=1)
+    torch.testing.assert_close(seen, extremes)
+    assert drawn[:, 0].tolist() == [column for column in range(400) for _ in range(2)]
+
+
+def test_a_column_is_drawn_in_the_order_of_its_samples():
+    assert node("(signal) => maths.outline(signal, 2)", [0.0, 3.0, -1.0, -2.0, 5.0, 1.0]) == [
+        [0, 3.0],
+        [0, -1.0],
+        [1, -2.0],
+        [1, 5.0],
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [

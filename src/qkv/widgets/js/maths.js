@@ -156,6 +156,21 @@ export const climbingTone = (seconds, rate) =>
     return (0.6 + 0.4 * Math.sin(2 * Math.PI * 4 * time)) * Math.sin(2 * Math.PI * (300 + 2500 * time) * time);
   });
 
+/** A signal as it is drawn in a number of columns: the lowest and the highest sample of each column, in their order.
+ * One sample a column would show beats that the signal does not have (aliasing).
+ * @param {number[]} signal
+ * @param {number} columns
+ * @returns {[number, number][]} column and sample */
+export function outline(signal, columns) {
+  const start = (column) => Math.floor((column * signal.length) / columns);
+  return Array.from({ length: columns }, (_, column) => {
+    const piece = signal.slice(start(column), Math.max(start(column) + 1, start(column + 1)));
+    const ends = [Math.min(...piece), Math.max(...piece)];
+    if (piece.indexOf(ends[0]) > piece.indexOf(ends[1])) ends.reverse();
+    return ends.map((sample) => [column, sample]);
+  }).flat();
+}
+
 /** Overlapping windows of a signal, one every `hop` samples; a window that the signal does not fill is left out.
  * @param {number[]} signal
  * @param {number} window

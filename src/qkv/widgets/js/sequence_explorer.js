@@ -1,6 +1,6 @@
 import { choices, html, nothing, num, remember, slider, stepSlider, svg, tables, toggle, widget } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
-import { bandEnergies, climbingTone, frameSignal, imagePatches } from "./maths.js";
+import { bandEnergies, climbingTone, frameSignal, imagePatches, outline } from "./maths.js";
 
 const SENTENCES = [
   { tokens: ["I", "saw", "a", "saw"], gloss: "" },
@@ -279,10 +279,7 @@ function twin({ rows, row, unit }) {
 function drawSound({ tenths }, row) {
   const samples = sound(tenths);
   const width = samples.length / RATE;
-  const points = Array.from({ length: 400 }, (_, i) => {
-    const sample = samples[Math.floor((i * samples.length) / 400)];
-    return `${(i / 400) * 120},${30 - 26 * sample}`;
-  });
+  const points = outline(samples, 400).map(([column, sample]) => `${(column / 400) * 120},${30 - 26 * sample}`);
   return svg`<svg viewBox="0 0 120 60" role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
     <polyline class="qkv-wave" points=${points.join(" ")} />
     <rect class="qkv-frame" x=${(row * 1.2) / width} width=${3 / width} y="1" height="58" />
