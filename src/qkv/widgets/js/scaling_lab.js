@@ -1,9 +1,12 @@
+import { live } from "lit-html/directives/live.js";
 import {
   barMarks,
   button,
   curve,
-  dotMark,
+  dragged,
+  gripMark,
   html,
+  nearestOf,
   num,
   panel,
   plot,
@@ -38,16 +41,17 @@ const METRICS = [
 ];
 
 export default widget("ScalingLab", {
+  own: { metric: "largest" }, // whose curve is drawn
   says: (state) => {
     const now = current(state);
     const metrics = METRICS.map(({ key, name, unit = "", places }) => `${name} ${num(now[key], { places })} ${unit}`);
     const divided = state.scaled ? "divided" : "not divided";
     return `${state.d_k} features, scores ${divided}: standard deviation ${num(now.std)}, mean ${metrics.join(", ")}`;
   },
-  view: (state, set) => html`
+  view: (state, set, id) => html`
     ${controls(state, set)}
     <div class="qkv-scaling">
-      ${scoresPanel(state)} ${weightsPanel(state)} ${METRICS.map((metric, i) => metricPanel(metric, sample(state.seed).curves[i], state))}
+      ${scoresPanel(state)} ${weightsPanel(state)} ${metricChoice(state, set, id)} ${metricPanel(state, set)}
     </div>
     <p class="qkv-note">
       Sample ${state.seed}: 16 sequences of 16 tokens, every entry drawn on its own from a standard normal.
@@ -103,7 +107,6 @@ function scoresPanel(state) {
     title: "all scores",
     reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}</small>`,
     drawing: plot({ label, marks }),
-    kind: "qkv-big",
   });
 }
 
@@ -131,7 +134,6 @@ function weightsPanel(state) {
     title: "weights of one query",
     reading: html`key ${largest + 1}: <b>${num(weights[largest], { places: 2 })}</b>`,
     drawing: plot({ label, marks }),
-    kind: "qkv-big",
   });
 }
 
@@ -142,26 +144,41 @@ function curvesOf({ key, top }, levels) {
   return { height, plain: points("plain"), scaled: points("scaled") };
 }
 
-function metricPanel({ key, name, unit, ticks, places }, { height, plain, scaled }, state) {
+/** The three numbers; the one that is chosen has its curve drawn. */
+const metricChoice = (state, set, id) => html`<fieldset class="qkv-control qkv-metrics">
+  <legend class="qkv-label">means over all queries</legend>
+  ${METRICS.map(
+    ({ key, name, unit, places }) => html`<label>
+      <input type="radio" name="${id}-metric" .checked=${live(key === state.metric)} @change=${() => set({ metric: key })}>
+      <span>${name}</span>
+      <b data-number=${name.replaceAll(" ", "-")}>${num(current(state)[key], { places })}</b>
+      <small>${unit}</small>
+    </label>`,
+  )}
+</fieldset>`;
+
+/** The chosen number against d_k, with the division and without; the point is dragged along its curve. */
+function metricPanel(state, set) {
+  const index = METRICS.findIndex(({ key }) => key === state.metric);
+  const { key, name, ticks, places } = METRICS[index];
+  const { height, plain, scaled } = sample(state.seed).curves[index];
   const value = current(state)[key];
-  const shown = num(value, { places });
   const now = state.scaled ? "scaled" : "plain";
+  const here = size(state.d_k);
   const marks = [
     yAxis({ scale: height, ticks }),
-    xAxis({ scale: size, ticks: [1, 32, 1024], title: DK_IN_PLOT }),
-    rule({ x1: size(state.d_k), x2: size(state.d_k), kind: "qkv-here" }),
+    xAxis({ scale: size, ticks: [1, 32, 1024], format: (tick) => num(tick), title: DK_IN_PLOT }),
+    rule({ x1: here, x2: here, kind: "qkv-here" }),
     Object.entries({ plain, scaled }).map(([way, line]) =>
       curve({ points: line, kind: `qkv-${way} ${way === now ? "qkv-now" : ""}` }),
     ),
-    dotMark({ x: size(state.d_k), y: height(value) }),
-    words({ x: 100, y: plain.at(-1)[1], dx: 7, anchor: "start", content: "as is" }),
-    words({ x: 100, y: scaled.at(-1)[1], dx: 7, anchor: "start", content: svg`÷ √${DK_IN_PLOT}` }),
+    gripMark({ x: here, y: height(value) }),
+    words({ x: 100, y: plain.at(-1)[1], dx: 14, anchor: "start", content: "as is" }),
+    words({ x: 100, y: scaled.at(-1)[1], dx: 14, anchor: "start", content: svg`÷ √${DK_IN_PLOT}` }),
   ];
-  return panel({
-    title: `mean ${name}`,
-    reading: html`<b data-number=${name.replaceAll(" ", "-")}>${shown}</b> <small>${unit}</small>`,
-    drawing: plot({ label: `Mean ${name} against d_k, scores divided and as is: ${shown} here.`, marks }),
-  });
+  const label = `Mean ${name} against d_k, scores divided and as is: ${num(value, { places })} here.`;
+  const grab = ({ x }) => set({ d_k: nearestOf(D_KS, x, (d_k, at) => Math.abs(size(d_k) / 100 - at)) });
+  return panel({ title: html`mean ${name}, for every ${DK}`, drawing: plot({ label, marks, onDrag: dragged(grab) }) });
 }
 
 function numbers(state) {
