@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 BOOL, WHOLE, FLOATING = 0, 1, 2
 
@@ -119,7 +119,8 @@ CPU = device("cpu")
 
 
 class State:
-    """What holds for the whole process: the kind of a float, and whether gradients are recorded."""
+    """What holds for the whole process: the kind of a float, whether gradients are recorded, who is told of tensors."""
 
     default = float32
     grad = True
+    told: ClassVar[list[Any]] = []  # each a `TorchDispatchMode`

@@ -288,7 +288,22 @@ def blank(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tu
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t.shape, t._strides, t.dtype = data, offset, Size(shape), strides, kind
     t._node, t.requires_grad, t.grad, t._base, t._leaf = None, False, None, None, None
+    for mode in State.told:
+        mode.__torch_dispatch__(Formed(t), (), ())
     return t
+
+
+class Formed:
+    """The operation that gave a tensor, as one who is told of it calls it."""
+
+    def __init__(self, t: Tensor) -> None:
+        self.t = t
+
+    def __call__(self) -> Tensor:
+        return self.t
+
+    def name(self) -> str:
+        return "formed"
 
 
 def made(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:

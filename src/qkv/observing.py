@@ -27,11 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-
-try:
-    from torch.utils._python_dispatch import TorchDispatchMode
-except ImportError:  # the torch of a web page has none, so sizes are not counted there
-    TorchDispatchMode = None  # type: ignore[assignment, misc]
+from torch.utils._python_dispatch import TorchDispatchMode
 
 MAX_TEXT = 300  # characters of any text that comes from an answer
 MAX_ITEMS = 64  # members of a list or tuple that are looked at
@@ -432,7 +428,7 @@ class _Run:
         before = torch.get_rng_state()
         started = time.perf_counter()
         _settle()
-        counting = Counting() if case.most is not None and TorchDispatchMode is not None else None
+        counting = Counting() if case.most is not None else None
         with _Bounded() as printed:
             with counting or contextlib.nullcontext():
                 results, raised = self.follow(case)
@@ -566,19 +562,17 @@ class _Run:
         return received, None
 
 
-if TorchDispatchMode is not None:
+class Counting(TorchDispatchMode):
+    """Count the numbers in the largest tensor that any operation gives."""
 
-    class Counting(TorchDispatchMode):
-        """Count the numbers in the largest tensor that any operation gives."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.largest = 0
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.largest = 0
-
-        def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            given = operation(*args, **(kwargs or {}))
-            self.largest = max([self.largest, _hidden(operation, args), *(t.numel() for t in _tensors(given))])
-            return given
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = operation(*args, **(kwargs or {}))
+        self.largest = max([self.largest, _hidden(operation, args), *(t.numel() for t in _tensors(given))])
+        return given
 
 
 def _hidden(operation: Any, args: Sequence[Any]) -> int:

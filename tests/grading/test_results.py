@@ -116,7 +116,7 @@ def test_the_result_is_written_last(writer, monkeypatch):
 
 HOSTILE = ["../../etc", "..", ".", "", "/root", "a/b", "a_b", "a\\b", "C:\\x", "con", "grades.csv", "gradebook.db",
            "report.html", ".hidden", "-rf", "a\0b", "a\nb", "a" * 300, "a" * 301, "\u202egnp", " ada", "ada ", "ada.",
-           "\udcff", "<b>x</b>", "=1+1", "🙂", "_~1234567890ab", "a:b", "x|y", "NUL.txt"]  # fmt: skip
+           "\udcff", "<b>x</b>", "=1+1", "🙂", "𠀀" * 70, "_~1234567890ab", "a:b", "x|y", "NUL.txt"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "ada.l@uni.example", "王小明", "s-001", "a_b"])

@@ -64,7 +64,7 @@ GATE = Question(
     draw=draw_gate,
     reference=Gate,
     gradients=True,
-    misconceptions=(Misconception("layers-swapped", "Which layer opens, and which passes?", twin=GateSwapped),),
+    misconceptions=(Misconception("layers-swapped", says="Which layer opens, and which passes?", twin=GateSwapped),),
 )
 
 # ── something with state ──────────────────────────────────────────────────────────────────────────
@@ -124,8 +124,8 @@ SHELF = Question(
     draw=draw_shelf,
     reference=Shelf,
     misconceptions=(
-        Misconception("forgets", "What was there before is gone. Who keeps it?", twin=ShelfForgets),
-        Misconception("counts-puts", "How many rows can one put bring?", twin=ShelfCountsPuts),
+        Misconception("forgets", says="What was there before is gone. Who keeps it?", twin=ShelfForgets),
+        Misconception("counts-puts", says="How many rows can one put bring?", twin=ShelfCountsPuts),
     ),
 )
 
@@ -157,7 +157,7 @@ PUT_MEAN = Question(
     draw=draw_mean,
     reference=put_mean,
     gradients=True,
-    misconceptions=(Misconception("put-twice", "How many rows does one call add?", twin=put_twice),),
+    misconceptions=(Misconception("put-twice", says="How many rows does one call add?", twin=put_twice),),
 )
 
 # ── a sampler ─────────────────────────────────────────────────────────────────────────────────────
@@ -202,8 +202,8 @@ PICK = Question(
     reference=pick,
     differs=counts_differ,
     misconceptions=(
-        Misconception("inverted", "Rare ids come up often. Which way round?", twin=pick_inverted),
-        Misconception("always-the-largest", "It is always the same id. Is that a draw?", twin=pick_largest),
+        Misconception("inverted", says="Rare ids come up often. Which way round?", twin=pick_inverted),
+        Misconception("always-the-largest", says="It is always the same id. Is that a draw?", twin=pick_largest),
     ),
 )
 
@@ -232,8 +232,8 @@ ROOT = Question(
     draw=draw_root,
     reference=root,
     misconceptions=(
-        Misconception("squared", "It grew. Which way round?", twin=lambda x: root(x) ** 4),
-        Misconception("no-check", "What is the root of −1?", twin=lambda x: abs(x) ** 0.5),
+        Misconception("squared", says="It grew. Which way round?", twin=lambda x: root(x) ** 4),
+        Misconception("no-check", says="What is the root of −1?", twin=lambda x: abs(x) ** 0.5),
     ),
 )
 

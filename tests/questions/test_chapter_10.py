@@ -9,8 +9,6 @@ import torch
 import torch.nn.functional as F
 
 from qkv.observing import Case, call, observe
-from qkv.questions import find
-from qkv.questions.engine.judging import judge
 from tests.questions.answers import right_answers, what_is_said
 
 # ── right answers, written otherwise ──────────────────────────────────────────────────────────────
@@ -223,14 +221,3 @@ def test_the_largest_tensor_is_counted_wherever_it_is_formed():
 
 def test_nothing_is_counted_where_no_case_asks():
     assert largest(lambda q: q + 1, torch.ones(3), most=None) is None
-
-
-def test_the_card_says_where_sizes_could_not_be_counted(monkeypatch):
-    question = find("10.4")
-    cases = question.fresh_cases(1)
-    assert "not counted" not in judge(question, cases, observe(blocks_by_slices, cases, True)).message
-    monkeypatch.setattr("qkv.observing.TorchDispatchMode", None)  # as in the torch of a web page
-    for answer in (blocks_by_slices, fused_alone):
-        found = judge(question, cases, observe(answer, cases, True))
-        assert found.status == "passed"
-        assert "was not counted: the torch of this page cannot" in found.message

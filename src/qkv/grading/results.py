@@ -18,6 +18,7 @@ from typing import Any
 from qkv.feedback import STATUSES
 
 MAX_NAME = 70  # characters; nbgrader's own limit is 128, with what may be added to a name
+MAX_FILE_NAME = 210  # bytes; file systems take 255, with what is added to a name
 MAX_TEXT = 1500
 MAX_QUESTIONS = 200
 MAX_SOURCE = 100_000  # characters of a submission that are compared with others
@@ -170,6 +171,7 @@ def safe_name(name: str) -> str:
     """
     kept = re.sub(r"[^\w.@+ -]+", "_", unicodedata.normalize("NFC", clean_name(name))).strip(". ").lstrip("-")
     looks_hashed = re.search(r"~[0-9a-f]{12}$", kept)
-    if kept and kept == name and not looks_hashed and not RESERVED.fullmatch(kept):
+    fits = len(kept.encode()) <= MAX_FILE_NAME
+    if kept and kept == name and fits and not looks_hashed and not RESERVED.fullmatch(kept):
         return kept
     return f"{kept[:40] or 'unnamed'}~{_hash(name)}"

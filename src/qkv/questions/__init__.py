@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qkv.questions.engine.question import Misconception, Question
+from qkv.questions.engine.question import Question
 
 FOLDER = Path(__file__).parent
 
@@ -68,7 +67,7 @@ def _chapter_of(question_id: str) -> int:
 def _read(question_id: str) -> Question:
     name = f"q{question_id.replace('.', '_')}"
     question: Question = import_module(f"{__name__}.catalogue.{name}").QUESTION
-    return with_words(question, read(FOLDER / f"catalogue/{name}.toml"))
+    return _with_words(question, read(FOLDER / f"catalogue/{name}.toml"))
 
 
 @cache
@@ -84,20 +83,8 @@ def read(path: Path) -> dict[str, Any]:
     return words
 
 
-def with_words(question: Question, words: dict[str, Any]) -> Question:
+def _with_words(question: Question, words: dict[str, Any]) -> Question:
     """Give a question its title and each of its ideas its words: the question's own, or the shared ones."""
-    said = shared_words() | words.get("ideas", {})
-    return replace(
-        question,
-        title=words.get("title", question.title),
-        about=words.get("about", question.about),
-        misconceptions=tuple(_ways(question.misconceptions, said)),
-    )
-
-
-def _ways(ideas: tuple[Misconception, ...], said: dict[str, str]) -> Iterator[Misconception]:
-    for idea in ideas:
-        if not idea.says and idea.slug not in said:
-            raise KeyError(f"nothing is said about {idea.slug!r}: give it words in the question's text file")
-        for way in idea.ways():
-            yield replace(way, says=way.says or said[way.slug])
+    said = shared_words() | words["ideas"]
+    ideas = [replace(way, says=said[way.slug]) for idea in question.misconceptions for way in idea.ways()]
+    return replace(question, title=words["title"], about=words.get("about", ""), misconceptions=tuple(ideas))

@@ -44,7 +44,7 @@ Every step's result is compared, and that no earlier result changes later. An ob
 nobody compares, then `call_carrying(Carried(0), q, k)`, where 0 is the first step.
 
 **How much is formed on the way.** `Case(…, most=n)`: no tensor may hold more numbers. Fused attention counts as the
-scores that it stands for. The torch of a web page cannot count, and a card says so there.
+scores that it stands for.
 
 **Random draws.** A generator is `Seeded(seed)`, in the call's arguments. `call_many(2000, …)` gathers whole numbers
 in one tensor. `Question.differs` then compares by counts in place of by value; reference and twins are samplers too,
@@ -54,7 +54,7 @@ and get the same seed as the answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -90,7 +90,8 @@ class Misconception:
     """
 
     slug: str
-    says: str | Callable[[Seen], str] = ""
+    _: KW_ONLY
+    says: str = ""
     twin: Callable[..., Any] | None = None
     twins: tuple[Callable[..., Any], ...] = ()
     knobs: dict[str, Any] = field(default_factory=dict)
@@ -169,7 +170,7 @@ class Question:
     def say(self, idea: Misconception, seen: Seen) -> str:
         """Say what there is to say about an idea; words that cannot be filled in must not make a check raise."""
         try:
-            return idea.says.format_map(_Quoted(self, seen)) if isinstance(idea.says, str) else idea.says(seen)
+            return idea.says.format_map(_Quoted(self, seen))
         except Exception:
             return f"This looks like: {idea.slug.replace('-', ' ')}."
 

@@ -28,6 +28,8 @@ def describe(value: Any) -> str:
         return f"the text {value!r}"
     if isinstance(value, bool):
         return str(value)
+    if isinstance(value, float) and value.is_integer():
+        return f"the float {value!r}"  # "the number 1" would read as a whole number
     return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
 
 
@@ -78,7 +80,10 @@ def tried_with(question: Question, case: Case) -> str:
 def _brief(value: Any) -> str:
     if isinstance(value, Tensor):
         short = value.numel() <= 6 and value.ndim <= 1 and not value.is_floating_point()
-        return f"= {value.tolist()}" if short else f"{tuple(value.shape)}"
+        if short:
+            return f"= {value.tolist()}"
+        of_shape = "" if value.is_floating_point() else "of shape "  # "ids (7,)" would read as an id
+        return f"{of_shape}{tuple(value.shape)}"
     if isinstance(value, (int, float)):
         return f"= {number(value)}"
     if isinstance(value, list):
