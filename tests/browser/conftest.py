@@ -4,7 +4,7 @@ import contextlib
 import functools
 import http.server
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,15 @@ def pages() -> list[str]:
 def has_widgets(page: str) -> bool:
     """Whether a page of the built site shows a widget: a deeper page may do without."""
     return 'class="qkv-slot"' in (SITE / page).read_text(encoding="utf-8")
+
+
+def gate_has(paths: Iterable[str], *gated: str) -> list[object]:
+    """Parameters for all of these pages, of which the gate opens those that begin so; the sweeps open the rest too."""
+    return [path if path.startswith(gated) else pytest.param(path, marks=pytest.mark.slow) for path in paths]
+
+
+# One of each kind, and the page with most widgets.
+A_FEW = ("book/map", "chapters/03_", "chapters/08_", "exercises/03_", "solutions/03_", "search")
 
 
 @pytest.fixture(scope="session")

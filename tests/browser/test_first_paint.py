@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from .conftest import pages
+from .conftest import A_FEW, gate_has, pages
 from .test_site import CHAPTERS, PHONE, start_widgets
 
 pytestmark = pytest.mark.browser
@@ -46,7 +46,7 @@ DRAWN = """() => [...document.querySelectorAll(".qkv-widget")].map((widget) => {
 })"""
 
 
-@pytest.mark.parametrize("path", sorted({*pages()} - {"index.html"}))  # the index leads on to the book's
+@pytest.mark.parametrize("path", gate_has(sorted({*pages()} - {"index.html"}), *WITH_WIDGETS, *A_FEW))  # it leads on
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_moves(visit: Visit, site: str, path: str, width: int):
     page = visit("404.html", viewport={"width": width, "height": 844})

@@ -291,6 +291,7 @@ def outcomes(out: Path) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path):
     folder, out = a_class(tmp_path / "in", 16), tmp_path / "out"
     hand_in(folder / "zoe" / "03_scaling.ipynb", []).write_text("no notebook")
