@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from qkv_site.navigation import counterpart, numbered, ties, without_solutions
+from qkv_site.navigation import counterpart, line_under_title, numbered, without_solutions
 from qkv_site.pages import NEEDS, accessible, needed
 from qkv_site.widgets import VIEW
 
@@ -86,7 +86,7 @@ def test_no_way_leads_from_an_exercise_to_a_solution():
 def test_colab_opens_the_page_s_own_notebook_and_no_solution(page: str, repository: str, colab: str | None):
     env = SimpleNamespace(found_docs={page}, metadata={page: {"qkv_minutes": 20}})
     app = SimpleNamespace(env=env, config=SimpleNamespace(qkv_repository=repository))
-    line = ties(app, page, {"pathto": lambda target, resource=0: f"../{target}"})
+    line = line_under_title(app, page, {"pathto": lambda target, resource=0: f"../{target}"})
     assert line["colab"] == colab
     assert line["notebook"] == f"../_sources/{page}.ipynb"
     assert (line["number"], line["file"]) == (3, "03_scaling.ipynb")

@@ -35,7 +35,7 @@ def katex(target: Path) -> None:
 
 
 def inlined(font: Path) -> str:
-    """A font as an address that holds it."""
+    """A font's file as a `data:` address, which a style sheet can hold."""
     return f"data:font/woff2;base64,{base64.b64encode(font.read_bytes()).decode()}"
 
 

@@ -46,8 +46,8 @@ def kind(page: str) -> str:
     return {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[page.partition("/")[0]]
 
 
-def ties(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
-    """What the line under a notebook's title says: time, the other half of the chapter, the notebook itself."""
+def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
+    """What the line under a page's title holds: minutes, a link to the chapter or to its exercises, the notebook."""
     folder = page.partition("/")[0]
     other = counterpart(page, app.env.found_docs)
     repository = app.config.qkv_repository
@@ -93,8 +93,8 @@ def without_solutions(context: dict[str, Any]) -> None:
             context[side] = None
 
 
-def compose(context: dict[str, Any], page: str) -> None:
-    """Number the list of pages, and take from an exercise's page what it must not lead to."""
+def prepare_sidebar(context: dict[str, Any], page: str) -> None:
+    """Number the pages in the sidebar; on a page of exercises, leave out the links to the solutions."""
     if page.startswith("exercises/"):
         without_solutions(context)
     context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)

@@ -103,9 +103,9 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")
     context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE
-    navigation.compose(context, page)
+    navigation.prepare_sidebar(context, page)
     if doctree is not None and page.startswith(NOTEBOOKS):
-        line = app.builder.templates.render("partials/ties.html", navigation.ties(app, page, context))
+        line = app.builder.templates.render("partials/ties.html", navigation.line_under_title(app, page, context))
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 

@@ -133,7 +133,7 @@ class Grader:
             raise CrashError(f"no worker can be started: {error}") from None
 
     def close(self, channel: socket.socket, ask_how: bool) -> str:
-        """End a session; say how it ended where that is asked. A worker that does not answer is ended with it."""
+        """End a session, and the worker if it does not answer. With `ask_how`, return why the session ended."""
         try:
             assert self.worker is not None
             self.worker.close_session(channel)

@@ -242,10 +242,10 @@ class Notebook:
         handed = self.handed.get(question) or Handed(names.get(name), dict(names))
         at_the_end = dict(names)
         try:
-            _make(names, handed.names)
+            _refill(names, handed.names)
             yield handed.answer
         finally:
-            _make(names, at_the_end)
+            _refill(names, at_the_end)
 
     def run(self, source: str, number: int) -> str:
         """Run a cell. Give what it raised and in which line, nothing where it ran through.
@@ -301,8 +301,8 @@ class Notebook:
         return f" in line {number}, `{text}`" if text else f" in line {number}"
 
 
-def _make(names: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Make a dictionary hold these and nothing else; functions go on looking up their names in it."""
+def _refill(names: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Empty a dictionary and fill it with these: the same dictionary, for functions look up their names in it."""
     names.clear()
     names.update(wanted)
 

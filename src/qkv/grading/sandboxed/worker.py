@@ -74,8 +74,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 python = ctypes.PyDLL(None, use_errno=True)  # calls that keep Python's lock, as a fork must
 
 
-def must(result: int, what: str) -> None:
-    """Stop where a system call failed: a session without its walls must not begin."""
+def require(result: int, what: str) -> None:
+    """Raise where a system call failed: without the limits that it sets, no session may begin."""
     if result != 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 
@@ -108,8 +108,8 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def telling() -> Iterator[None]:
-    """Let no exception out of a forked process; write it where the grader reads what the worker complains of."""
+def errors_written_down() -> Iterator[None]:
+    """Let no exception leave a forked process: write it to standard error, which the grader reads and quotes."""
     try:
         yield
     except BaseException:
@@ -140,13 +140,13 @@ def start_session(channel: int, memory: int, scratch: str) -> int:
     mapped, tell_mapped = os.pipe()
     session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) if scratch else os.fork()
     if session == 0:
-        with telling():
+        with errors_written_down():
             os.close(tell_mapped)
             if os.read(mapped, 1):
                 live(channel, memory, scratch)
         os._exit(0)
     os.close(mapped)
-    with telling():
+    with errors_written_down():
         if scratch:
             map_user(session)
         os.write(tell_mapped, b"1")
@@ -159,7 +159,7 @@ def fork_into(flags: int) -> int:
     pid = int(python.syscall(SYS_CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0))
     if pid == 0:
         ctypes.pythonapi.PyOS_AfterFork_Child()
-    must(-1 if pid < 0 else 0, "clone")
+    require(-1 if pid < 0 else 0, "clone")
     return pid
 
 
@@ -258,16 +258,16 @@ def join_a_keyring() -> None:
 
 def cover_the_files(scratch: str) -> None:
     """Give the session scratch space of its own, and hide what tells of other processes."""
-    must(libc.unshare(CLONE_NEWNS), "unshare files")
-    must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
+    require(libc.unshare(CLONE_NEWNS), "unshare files")
+    require(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     flags = MS_NOSUID | MS_NODEV
     for place in (scratch, "/dev/shm"):
-        must(libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, SCRATCH.encode()), f"mount {place}")
+        require(libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, SCRATCH.encode()), f"mount {place}")
     for device in os.listdir("/dev"):  # the host's own: not even their times may be set
         if device != "shm":
             path = os.fsencode(f"/dev/{device}")
-            must(libc.mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, None), f"cover {device}")
-    must(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "cover /proc")
+            require(libc.mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, None), f"cover {device}")
+    require(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "cover /proc")
 
 
 def refuse_system_calls() -> None:
@@ -287,7 +287,7 @@ def refuse_system_calls() -> None:
     lines += [(EQUAL, 0, 1, SHARED_ANONYMOUS), (RETURN, 0, 0, refuse), (RETURN, 0, 0, allow)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
     program = struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code))
-    must(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0), "refuse system calls")
+    require(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0), "refuse system calls")
 
 
 def give_up_capabilities() -> None:
@@ -296,7 +296,7 @@ def give_up_capabilities() -> None:
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0)
     nothing = (ctypes.c_uint32 * 6)()
-    must(libc.capset(header, nothing), "capset")
+    require(libc.capset(header, nothing), "capset")
 
 
 def limit(memory: int, own_address_space: int) -> None:

@@ -129,8 +129,8 @@ def sized_by_the_first(sequences: list[Tensor]) -> Any:
     return batch, mask
 
 
-def places_first(sequences: list[Tensor]) -> Any:
-    """Forget that `pad_sequence` puts the places first unless it is told otherwise."""
+def batch_second(sequences: list[Tensor]) -> Any:
+    """Call `pad_sequence` without `batch_first=True`: it then gives (n_max, B, d) in place of (B, n_max, d)."""
     batch = torch.nn.utils.rnn.pad_sequence(sequences)
     return batch, torch.arange(batch.shape[1]) < column([len(s) for s in sequences])
 
@@ -237,7 +237,7 @@ QUESTION = Question(
         ordered("order-reversed", lambda sequences: sequences[::-1]),
         Misconception(
             "batch-axis-second",
-            twin=places_first,
+            twin=batch_second,
             knob_sets=(
                 {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask)},
                 {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask.mT)},

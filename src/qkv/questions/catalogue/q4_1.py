@@ -124,8 +124,8 @@ def softmax_variant(
     return variant
 
 
-def of_tempered(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
-    """Give an answer that makes its weights in another way, of scores divided by the temperature."""
+def weights_by(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """Give an answer that divides by the temperature, and then makes its weights by this function."""
 
     def answer(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
         right_guard(temperature)
@@ -207,7 +207,7 @@ AXES = (
     Misconception(
         "softmax-over-everything",
         twins=(
-            of_tempered(lambda z, dim: z.flatten().softmax(-1).view_as(z)),
+            weights_by(lambda z, dim: z.flatten().softmax(-1).view_as(z)),
             softmax_variant(below=lambda powers, dim: powers.sum()),
         ),
     ),
@@ -221,12 +221,12 @@ WEIGHTS = (
     wrong("exponential-left-out-after-the-maximum", "power", lambda z: z),
     wrong("base-two", "power", torch.exp2),
     wrong("base-ten", "power", lambda z: 10**z),
-    Misconception("sigmoid", twin=of_tempered(lambda z, dim: z.sigmoid())),
+    Misconception("sigmoid", twin=weights_by(lambda z, dim: z.sigmoid())),
     Misconception(
         "log-softmax",
         twins=(
-            of_tempered(lambda z, dim: z.log_softmax(dim)),
-            of_tempered(lambda z, dim: softmax(z, dim=dim).log()),
+            weights_by(lambda z, dim: z.log_softmax(dim)),
+            weights_by(lambda z, dim: softmax(z, dim=dim).log()),
         ),
     ),
     wrong("softmax-twice", "after", lambda p, t, dim: p.softmax(dim)),
