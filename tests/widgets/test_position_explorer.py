@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page
 from qkv.positions import alibi_bias, apply_rope, pair_frequencies, sinusoidal_encoding
 from qkv.widgets import PositionExplorer
 
-from .conftest import frame
+from .conftest import drag, frame
 from .node import ROOT, node
 
 DOUBLE = torch.float64
@@ -221,3 +221,92 @@ def test_it_fits_a_phone(explorer: Callable[..., Locator], scheme: str, with_wor
     root = explorer(width=390, scheme=scheme, words=with_words, d=128)
     assert root.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert all(re.search(r"\w", label) for label in root.locator("label").all_inner_texts())
+
+
+# ---- what is grabbed
+
+
+def places(root: Locator) -> list[int]:
+    frame(root.page)
+    return root.page.evaluate("() => [drawn.model.get('query'), drawn.model.get('key')]")
+
+
+def on_the_rim(tokens: float, frequency: float) -> tuple[float, float]:
+    """Where on a dial a hand points that has turned for so many tokens, as shares of its width and height."""
+    angle = tokens * frequency
+    return 0.5 + 0.45 * math.sin(angle), 0.5 - 0.45 * math.cos(angle)
+
+
+@pytest.mark.parametrize(("clock", "frequency"), [(0, 1.0), (1, 10_000 ** (-2 / 16))])
+def test_a_hand_is_turned_to_where_its_token_stands(explorer: Callable[..., Locator], clock: int, frequency: float):
+    root = explorer(query=2, key=0, together=False)
+    dial = root.locator(".qkv-pos-dial").nth(clock)
+    box = dial.bounding_box()
+    assert box
+    mouse = root.page.mouse
+    for step, tokens in enumerate([2, 3, 4, 5]):
+        x, y = on_the_rim(tokens, frequency)
+        mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        if step == 0:
+            mouse.down()
+        assert places(root) == [tokens, 0]
+    mouse.up()
+
+
+@pytest.mark.parametrize(("scheme", "with_words"), [("sinusoidal", True), ("rope", False), ("rope", True)])
+def test_a_hand_of_any_clock_follows_the_pointer(explorer: Callable[..., Locator], scheme: str, with_words: bool):
+    root = explorer(scheme=scheme, words=with_words, query=40, key=10, together=False, d=16)
+    angle = """dial => {
+      const { c, d } = new DOMMatrix(getComputedStyle(dial.querySelector(".qkv-pos-query")).transform);
+      return Math.atan2(-c, d);
+    }"""
+    dial = root.locator(".qkv-pos-dial").nth(2)
+    before = dial.evaluate(angle)
+    box = dial.bounding_box()
+    assert box
+    for step, turned in enumerate([0.0, 0.4, 0.8]):
+        x, y = on_the_rim(before + turned, 1)
+        root.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        if step == 0:
+            root.page.mouse.down()
+        frame(root.page)
+    root.page.mouse.up()
+    assert math.remainder(dial.evaluate(angle) - before - 0.8, math.tau) == pytest.approx(0, abs=0.06)
+    assert abs(places(root)[0] - 40) in (7, 8, 9)
+
+
+def test_the_curves_are_dragged(explorer: Callable[..., Locator]):
+    root = explorer(width=390)
+    distance, place = root.locator("svg.qkv-drag").all()
+    drag(root.page, distance, (20 + 32) / 64)
+    assert places(root) == [20, 0], "the query gives way at the start of the text"
+    drag(root.page, distance, 0)
+    assert places(root) == [20, 52]
+    drag(root.page, place, 60 / 127)
+    assert places(root) == [60, 92], "the distance is kept"
+
+
+def test_the_curve_over_distance_is_near_until_the_handles_are_far_apart(explorer: Callable[..., Locator]):
+    root = explorer(together=False)
+    ticks = root.locator(".qkv-pos-curves figure").first.locator("text")
+    assert "30" in ticks.all_text_contents()
+    root.get_by_role("slider", name="query").press("End")
+    frame(root.page)
+    assert "100" in ticks.all_text_contents()
+
+
+def test_two_clocks_have_a_second_peak_that_can_be_reached(explorer: Callable[..., Locator]):
+    root = explorer(d=4, width=390)
+    scores = []
+    for distance in (0, 3, 6):
+        drag(root.page, root.locator("svg.qkv-drag").first, (distance + 32) / 64)
+        assert places(root)[0] - places(root)[1] == distance
+        scores.append(number(root, "score"))
+    assert scores[0] > scores[2] > 1.9 > scores[1]
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "alibi"])
+def test_the_marks_on_the_map_are_dragged(explorer: Callable[..., Locator], scheme: str):
+    root = explorer(scheme=scheme, together=False, query=60, key=100)
+    drag(root.page, root.locator(".qkv-pos-map-area"), 0.25, 0.3)
+    assert places(root) == ([38, 100] if scheme == "sinusoidal" else [38, 32])

@@ -2,7 +2,8 @@ import { live } from "lit-html/directives/live.js";
 import {
   choices,
   curve,
-  dotMark,
+  dragged,
+  gripMark,
   html,
   logSlider,
   nothing,
@@ -29,21 +30,23 @@ const SMALLEST_BASE = 10;
 const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
 const D = html`<var>d</var>`;
 const SCHEMES = [
-  { value: "sinusoidal", label: "added to the tokens (sinusoidal)" },
-  { value: "rope", label: "turned (RoPE)" },
-  { value: "alibi", label: "added to the scores (ALiBi)" },
+  { value: "sinusoidal", label: "added to the tokens (sinusoidal)", short: "sinusoidal" },
+  { value: "rope", label: "turned (RoPE)", short: "RoPE" },
+  { value: "alibi", label: "added to the scores (ALiBi)", short: "ALiBi" },
 ];
 const named = (scheme) => `Positions ${SCHEMES.find(({ value }) => value === scheme).label}`;
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
+const NEAR = 32; // as far as the curve over distance goes, while the two tokens stand no further apart
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
 const DIALS = range(0, 7);
-const NO_CLOCK = { asking: [0, 1], answering: [0, 1], product: 0, turn: 0 };
+const NO_CLOCK = { asking: [0, 1], answering: [0, 1], product: 0, tokens: 0 };
 const fixed = (x) => num(x, { places: 2 });
 
 export default widget("PositionExplorer", {
-  own: { repainted: 0 },
+  // `held` is the token whose hand or mark is dragged, `reach` how far the curve over distance goes while it is dragged.
+  own: { repainted: 0, held: "query", reach: null },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (state) => {
     const { now, low, high } = current(state);
@@ -53,8 +56,8 @@ export default widget("PositionExplorer", {
     ${controls(state, set, id)}
     <div class="qkv-pos">
       ${mapPanel(state, set)}
-      <div class="qkv-pos-curves">${distancePanel(state)} ${placePanel(state)}</div>
-      ${state.scheme === "alibi" ? headsPanel(state) : clocksPanel(state)}
+      ${state.scheme === "alibi" ? headsPanel(state) : clocksPanel(state, set)}
+      <div class="qkv-pos-curves">${distancePanel(state, set)} ${placePanel(state, set)}</div>
     </div>
     ${tables(() => numbers(state))}`,
 });
@@ -101,14 +104,17 @@ function current(state) {
   return {
     distance: query - key,
     now: here.score(query, key),
-    overDistance: overDistance(here, query),
+    overDistance: overDistance(here, query, reachOf(state)),
     ...alongTheText(here, query - key),
   };
 }
 
-const overDistance = remember((world, query) => {
+const reachOf = ({ query, key, reach }) => reach ?? (Math.abs(query - key) > NEAR ? LAST : NEAR);
+
+const overDistance = remember((world, query, reach) => {
   const { height } = axisOf(world);
-  return DISTANCES.map((apart) => [distanceAxis(apart), height(world.score(query, query - apart))]);
+  const across = distanceAxis(reach);
+  return range(-reach, reach).map((apart) => [across(apart), height(world.score(query, query - apart))]);
 }, LOOKS);
 
 const alongTheText = remember((world, distance) => {
@@ -126,27 +132,37 @@ const nameOfScore = ({ scheme, words }) => {
 
 /* ---- controls */
 
-const controls = (state, set, id) => html`<div class="qkv-controls">
-    ${choices({
-      label: "positions are",
-      name: `${id}-scheme`,
-      value: state.scheme,
-      options: SCHEMES,
-      onChange: (scheme) => set({ scheme }),
-    })}
-  </div>
-  <div class="qkv-controls">
+/** Words for which a phone has no room. */
+const long = (words) => html`<span class="qkv-pos-long">${words}</span>`;
+
+const controls = (state, set, id) => html`<div class="qkv-pos-controls">
+  ${choices({
+    label: "positions are",
+    name: `${id}-scheme`,
+    value: state.scheme,
+    options: SCHEMES.map(({ value, label, short }) => ({
+      value,
+      label: html`${long(label)}<span class="qkv-pos-short">${short}</span>`,
+    })),
+    onChange: (scheme) => set({ scheme, reach: null }),
+  })}
+  <div>
     ${state.scheme === "alibi" && !state.words ? nothing : featuresSlider(state, set)}
     ${state.scheme === "alibi" ? headSlider(state, set) : baseSlider(state, set)}
   </div>
-  <div class="qkv-controls">
+  <div>
     ${toggle({
-      label: "move both handles: keep the distance",
+      label: html`keep ${long("the ")}distance${long(": move both handles")}`,
       checked: state.together,
       onChange: (together) => set({ together }),
     })}
-    ${toggle({ label: html`give them words: <i>it</i> and <i>cat</i>`, checked: state.words, onChange: (value) => set({ words: value }) })}
-  </div>`;
+    ${toggle({
+      label: html`words${long(" of their own")}: <i>it</i>, <i>cat</i>`,
+      checked: state.words,
+      onChange: (words) => set({ words }),
+    })}
+  </div>
+</div>`;
 
 const featuresSlider = ({ d }, set) =>
   stepSlider({
@@ -170,11 +186,17 @@ const headSlider = ({ head }, set) =>
 
 /** Moving one handle takes the other along, as far as the text reaches. */
 function move(state, name, to) {
+  if (!state.together) return { [name]: to, reach: null };
   const other = name === "query" ? "key" : "query";
-  if (!state.together) return { [name]: to };
   const step = clamp(state[other] + to - state[name], 0, LAST) - state[other];
-  return { [name]: state[name] + step, [other]: state[other] + step };
+  return { [name]: state[name] + step, [other]: state[other] + step, reach: null };
 }
+
+/** The token that a press takes hold of, and that the drag after it keeps: the one that `away` says is nearer. */
+const heldBy = (state, isPress, away) => {
+  if (!isPress) return state.held;
+  return Math.abs(away("key")) < Math.abs(away("query")) ? "key" : "query";
+};
 
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
@@ -190,22 +212,39 @@ const handle = (state, set, name) => html`<div class="qkv-control qkv-pos-handle
 /* ---- the map: a row for every position, or ALiBi's factor for every query and key */
 
 function mapPanel(state, set) {
-  const { title, rows, most, columns, legend } = pictured(state);
+  const { title, where = "", rows, most, columns, legend } = pictured(state);
   const scores = state.scheme === "alibi";
-  const label = `${title}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
+  const grab = dragged(scores ? grabCell(state, set) : grabRow(state, set));
+  const label = `${title}${where}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
   return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
-    <figcaption><span class="qkv-label">${title}</span></figcaption>
+    <figcaption><span class="qkv-label">${title}${long(where)}</span></figcaption>
     ${handle(state, set, "query")}
-    <div class="qkv-pos-map-area">
+    <div class="qkv-pos-map-area qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
       ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state), repainted: `${state.scheme} ${state.repainted}` })}
       ${mark("query", state.query)} ${mark("key", state.key)}
       ${state.together && !scores ? kept(state) : nothing}
     </div>
     ${handle(state, set, "key")}
     <div class="qkv-pos-legend"><span>${legend[0]}</span><i></i><span>${legend[1]}</span></div>
-    <p class="qkv-note">${scores ? "queries down, keys across" : html`positions down, ${state.d} features across`}</p>
+    <p class="qkv-note">${scores ? "queries down, keys across" : html`positions down${long(`, ${state.d} features across`)}`}</p>
   </figure>`;
 }
+
+/** The mark that is nearer follows the pointer up and down. */
+const grabRow =
+  (state, set) =>
+  ({ y, isPress }) => {
+    const to = Math.round(y * LAST);
+    const held = heldBy(state, isPress, (name) => to - state[name]);
+    set({ held, ...move(state, held, to) });
+  };
+
+const grabCell =
+  (state, set) =>
+  ({ x, y }) => {
+    const query = Math.round(y * LAST);
+    set(state.together ? move(state, "query", query) : { query, key: Math.round(x * LAST), reach: null });
+  };
 
 const mark = (name, position) =>
   html`<div class="qkv-pos-mark qkv-pos-mark-${name}" style="--at: ${position / LAST}"></div>`;
@@ -226,7 +265,8 @@ function pictured(state) {
   };
   const most = pair ? 3 : 1;
   return {
-    title: `${what[state.scheme]}, at each position`,
+    title: what[state.scheme],
+    where: ", at each position",
     rows: query,
     most,
     columns: state.d,
@@ -236,7 +276,7 @@ function pictured(state) {
 
 /* ---- the two curves */
 
-const distanceAxis = linear([-LAST, LAST], [0, 100]);
+const distanceAxis = (reach) => linear([-reach, reach], [0, 100]);
 const placeAxis = linear([0, LAST], [0, 100]);
 const TICKS = 3; // about
 const axisOf = remember(({ setting }) => {
@@ -250,86 +290,123 @@ const scoreAxis = ({ height: scale, ticks }) => {
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
 };
 
-function distancePanel(state) {
+function distancePanel(state, set) {
   const { distance, now, overDistance } = current(state);
   const axis = axisOf(world(state));
+  const reach = reachOf(state);
+  const across = distanceAxis(reach);
+  const ticks = reach === NEAR ? [-30, -20, -10, 0, 10, 20, 30] : [-100, -50, 0, 50, 100];
   const marks = [
     scoreAxis(axis),
-    xAxis({
-      scale: distanceAxis,
-      ticks: [-100, -50, 0, 50, 100],
-      format: (tick) => num(tick),
-      title: "distance: query − key",
-    }),
-    rule({ x1: distanceAxis(0), x2: distanceAxis(0), kind: "qkv-here" }),
+    xAxis({ scale: across, ticks, format: (tick) => num(tick), title: "distance: query − key" }),
+    rule({ x1: across(0), x2: across(0), kind: "qkv-here" }),
     curve({ points: overDistance }),
-    dotMark({ x: distanceAxis(distance), y: axis.height(now) }),
+    gripMark({ x: across(clamp(distance, -reach, reach)), y: axis.height(now) }),
   ];
+  const grab = ({ x }) => set({ reach, ...parted(state, Math.round((2 * x - 1) * reach)) });
   return panel({
     title: html`${nameOfScore(state)} over distance`,
     reading: html`at ${num(distance)}${state.together ? ", kept" : ""}: <b data-number="score">${fixed(now)}</b>`,
-    drawing: plot({ label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`, marks }),
+    drawing: plot({
+      label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
+      marks,
+      onDrag: dragged(grab),
+    }),
   });
 }
 
-function placePanel(state) {
-  const { along, low, high, now } = current(state);
+/** The key at this distance from the query; at an end of the text the query gives way. */
+function parted({ query }, distance) {
+  const at = clamp(query, Math.max(0, distance), Math.min(LAST, LAST + distance));
+  return { query: at, key: at - distance };
+}
+
+function placePanel(state, set) {
+  const { along, distance, low, high, now } = current(state);
   const axis = axisOf(world(state));
   const marks = [
     scoreAxis(axis),
     xAxis({ scale: placeAxis, ticks: [0, 32, 64, 96, 127], title: "place of the query" }),
     curve({ points: along }),
-    dotMark({ x: placeAxis(state.query), y: axis.height(now) }),
+    gripMark({ x: placeAxis(state.query), y: axis.height(now) }),
   ];
+  const grab = ({ x }) => set({ reach: null, ...parted({ query: Math.round(x * LAST) }, distance) });
   return panel({
-    title: "the same pair, elsewhere in the text",
+    title: html`the same pair, elsewhere${long(" in the text")}`,
     reading: html`<b data-number="low">${fixed(low)}</b> to <b data-number="high">${fixed(high)}</b>`,
-    drawing: plot({ label: `At this distance, ${fixed(low)} to ${fixed(high)} along the text.`, marks }),
+    drawing: plot({
+      label: `At this distance, ${fixed(low)} to ${fixed(high)} along the text.`,
+      marks,
+      onDrag: dragged(grab),
+    }),
   });
 }
 
 /* ---- the clocks, or ALiBi's heads */
 
-function clocksPanel(state) {
+function clocksPanel(state, set) {
   const pairs = state.d / 2;
   const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
   const clocks = clocksOf(state);
   const total = clocks.reduce((sum, { product }) => sum + product, 0);
-  const which = pairs <= 8 ? `the ${pairs} clocks` : `8 of the ${pairs} clocks`;
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
-      <span class="qkv-label">${which}: hands of <b class="qkv-pos-query">query</b> and <b class="qkv-pos-key">key</b>, their product, ↻ tokens in a turn</span>
-      <span>sum over ${pairs}: <b data-number="clocks">${fixed(total)}</b></span>
+      <span class="qkv-label">
+        ${long("hands of ")}<b class="qkv-pos-query">query</b> and <b class="qkv-pos-key">key</b>${long(", to be turned; their product, ↻ tokens in a turn")}
+      </span>
+      <span>sum${long(` over ${pairs}`)}: <b data-number="clocks">${fixed(total)}</b></span>
     </figcaption>
-    <div class="qkv-pos-dials">${DIALS.map((i) => dial(clocks[shown[i]]))}</div>
-    ${state.words && state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing}
-  </figure>`;
+    <div class="qkv-pos-dials">${DIALS.map((i) => dial(clocks[shown[i]], dragged(turnHand(state, set, shown[i]))))}</div>
+  </figure>
+  ${state.words && state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing}`;
 }
+
+/** The features that the clocks show for a token at one place. */
+function featuresAt(state, name, place) {
+  const here = world(state);
+  return state.scheme === "sinusoidal" ? sinusoidalEncoding(place, here.frequencies) : here[name](place);
+}
+
+/** The angle of a hand, from twelve to the right. */
+const angleAt = (state, name, place, clock) => {
+  const features = featuresAt(state, name, place);
+  return Math.atan2(features[2 * clock], features[2 * clock + 1]);
+};
+
+/** An angle from −π to π that points the same way. */
+const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
+
+/** The hand that is nearer follows the pointer: its token moves as many places as turn it there, the shorter way round. */
+const turnHand =
+  (state, set, clock) =>
+  ({ x, y, isPress }) => {
+    const pointer = Math.atan2(x - 0.5, 0.5 - y);
+    const away = (name) => wrapped(pointer - angleAt(state, name, state[name], clock));
+    const held = heldBy(state, isPress, away);
+    const aPlace = wrapped(angleAt(state, held, 1, clock) - angleAt(state, held, 0, clock));
+    set({ held, ...move(state, held, clamp(Math.round(state[held] + away(held) / aPlace), 0, LAST)) });
+  };
 
 /** Both hands of every clock, what they give to the dot product, and the tokens of a full turn. */
 function clocksOf(state) {
-  const { query, key, frequencies } = world(state);
-  const added = state.scheme === "sinusoidal";
-  const [q, k] = added
-    ? [state.query, state.key].map((t) => sinusoidalEncoding(t, frequencies))
-    : [query(state.query), key(state.key)];
-  return frequencies.map((frequency, i) => {
+  const [q, k] = ["query", "key"].map((name) => featuresAt(state, name, state[name]));
+  return world(state).frequencies.map((frequency, i) => {
     const [asking, answering] = [q, k].map((x) => [x[2 * i], x[2 * i + 1]]);
-    return { asking, answering, product: dot(asking, answering), turn: (2 * Math.PI) / frequency };
+    return { asking, answering, product: dot(asking, answering), tokens: (2 * Math.PI) / frequency };
   });
 }
 
 /** A clock, or the room for one that this d has not. Hands turn by transforms, for which nothing is laid out again. */
-function dial(clock) {
-  const { asking, answering, product, turn } = clock ?? NO_CLOCK;
+function dial(clock, turn) {
+  const { asking, answering, product, tokens } = clock ?? NO_CLOCK;
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
   return html`<div class=${clock ? "" : "qkv-pos-none"}>
-    <div class="qkv-pos-dial" aria-hidden="true">
+    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
     <b>${fixed(product)}</b>
-    <small>↻ ${num(turn, { digits: 2 })}</small>
+    <small>↻ ${num(tokens, { digits: 2 })}</small>
   </div>`;
 }
 
@@ -350,12 +427,12 @@ function fourTerms(state, places) {
 function headsPanel(state) {
   const distance = state.query - state.key;
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <figcaption><span class="qkv-label">ALiBi has no clocks: at distance ${Math.abs(distance)} each head multiplies a weight by</span></figcaption>
+    <figcaption><span class="qkv-label">at distance ${Math.abs(distance)}, each head multiplies a weight by${long("; below it, its slope")}</span></figcaption>
     <div class="qkv-pos-dials">${HEADS.map((head) => {
       const factor = Math.exp(alibiBias(head, 8, distance));
       return html`<div class=${head === state.head ? "qkv-pos-chosen" : ""}>
         <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
-        <small>head ${head}: slope 1/${2 ** head}</small>
+        <small>head ${head}<br>1/${2 ** head}</small>
       </div>`;
     })}</div>
   </figure>`;
