@@ -39,6 +39,7 @@ class Case(NamedTuple):
 CASES = {
     "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "8", "1", "1"),
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
+    "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
     "MaskPainter": Case("MaskPainter()", "slider:queries", "ArrowLeft", "queries", "6", "2", "2"),
     "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "2", "4", "4"),

@@ -27,8 +27,8 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
     "PredictMask": {"rows": ["I", "saw"], "columns": ["I", "saw"], "answer": [[1, 0], [1, 1]], "why": "Why."},
     "PredictNumber": {"answer": 32, "near": 4, "why": "Why."},
 }
-NUMBERED = ["CacheStepper", "Everywhere", "HeadSplitter", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab"]
-NUMBERED += ["PatternLab", "SentenceLab", "SequenceExplorer", "TemperatureLab"]
+NUMBERED = ["CacheStepper", "Everywhere", "HeadMicroscope", "HeadSplitter", "MaskPainter", "PositionExplorer"]
+NUMBERED += ["QKVStepper", "ScalingLab", "PatternLab", "SentenceLab", "SequenceExplorer", "TemperatureLab"]
 NAMES = [*NUMBERED, *PREDICTIONS]
 # Showing the other pictures of a widget that has several.
 LOOKS: list[tuple[str, dict[str, Any]]] = [
@@ -41,6 +41,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("MaskPainter", {"preset": "padding", "method": "after"}),
     ("Everywhere", {"kind": "sound", "token": 2}),
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
+    ("HeadMicroscope", {"symbols": "KBXQVMTKBXQVMTKBXQVMTKBXQVMTKBXQ", "modes": ["mean", "on", "other text", "zeros"]}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),
     ("SentenceLab", {"handles": ["temperature", "scale", "positions", "heads", "layers"], "matrix": True}),

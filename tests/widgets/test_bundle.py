@@ -22,7 +22,8 @@ def bundle(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of what the bundler reads."""
-    models = ("src/qkv/models/grammar.json", "src/qkv/models/weights/tagger.safetensors")
+    weights = (f"src/qkv/models/weights/{name}.safetensors" for name in ("repeater", "tagger"))
+    models = ("src/qkv/models/grammar.json", *weights)
     for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css", *models):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / part, tmp_path / part)

@@ -16,7 +16,7 @@ from .page_python import drawn
 from .published import site_of
 
 # What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
-WEIGHTS = ("tagger",)
+WEIGHTS = ("repeater", "tagger")
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",

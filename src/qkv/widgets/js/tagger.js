@@ -152,7 +152,7 @@ function attend(model, block, x, n, { temperature, scaled }, switches, put) {
 }
 
 /** The softmax of n scores that begin at `start`, written at the same place among the weights. */
-function shareOut(scores, weights, start, n) {
+export function shareOut(scores, weights, start, n) {
   let largest = -Infinity;
   for (let j = 0; j < n; j++) if (scores[start + j] > largest) largest = scores[start + j];
   let total = 0;
@@ -164,7 +164,7 @@ function shareOut(scores, weights, start, n) {
 }
 
 /** (n, d) → (H, n, d / H): each head gets its own slice of every token's features. */
-function split(x, n, H) {
+export function split(x, n, H) {
   const width = x.length / n / H;
   const heads = new Float64Array(x.length);
   for (let i = 0; i < n; i++)
@@ -174,7 +174,7 @@ function split(x, n, H) {
 }
 
 /** The inverse of split. */
-function merge(heads, n, H) {
+export function merge(heads, n, H) {
   const width = heads.length / n / H;
   const x = new Float64Array(heads.length);
   for (let i = 0; i < n; i++)
@@ -183,14 +183,14 @@ function merge(heads, n, H) {
   return x;
 }
 
-function dot(a, aStart, b, bStart, length) {
+export function dot(a, aStart, b, bStart, length) {
   let total = 0;
   for (let c = 0; c < length; c++) total += a[aStart + c] * b[bStart + c];
   return total;
 }
 
 /** x W + b for each of n rows; `weight` holds the weights of each result in a row, as torch does. */
-function linear(x, n, { weight, bias }) {
+export function linear(x, n, { weight, bias }) {
   const width = x.length / n;
   const out = new Float64Array(n * bias.length);
   for (let i = 0; i < n; i++)
@@ -200,7 +200,7 @@ function linear(x, n, { weight, bias }) {
 }
 
 /** Each row with mean 0 and variance 1 over its features, then scaled and shifted. */
-function layerNorm(x, n, { weight, bias }) {
+export function layerNorm(x, n, { weight, bias }) {
   const d = bias.length;
   const out = new Float64Array(x.length);
   for (let i = 0; i < n; i++) {
@@ -214,7 +214,7 @@ function layerNorm(x, n, { weight, bias }) {
   return out;
 }
 
-function added(a, b) {
+export function added(a, b) {
   const total = new Float64Array(a.length);
   for (let c = 0; c < a.length; c++) total[c] = a[c] + b[c];
   return total;

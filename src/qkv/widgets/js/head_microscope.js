@@ -1,0 +1,162 @@
+import { live } from "lit-html/directives/live.js";
+import { choices, html, num, readings, remember, slider, tables, widget } from "./base.js";
+import { heatmap, whenColoursChange } from "./heatmap.js";
+import { headScores, idsOf, intervene, moved, nextChances, repeatedLoss, SYMBOLS } from "./repeater.js";
+import { theMeans, theRepeater } from "./trained_repeater.js";
+
+const HEADS = [0, 1, 2, 3];
+const MODES = ["on", "zeros", "mean", "other text"];
+const LIKELIEST = 3; // so many predictions are shown
+
+export default widget("HeadMicroscope", {
+  own: { repainted: 0 },
+  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  says: (state) => {
+    const seen = look(state);
+    return `${said(seen)} ${lookText(seen)} ${lossText(seen)}`;
+  },
+  view: (state, set, id) => {
+    const seen = look(state);
+    return html`${text(seen, set)}
+      <p class="qkv-scope-next">${said(seen)}</p>
+      <div class="qkv-scope">
+        <div class="qkv-scope-maps">${HEADS.map((head) => map(head, state, seen, set))}</div>
+        <div class="qkv-scope-controls">
+          ${choices({
+            label: "head (layer.head)",
+            name: `${id}-scope-head`,
+            value: state.head,
+            options: HEADS.map((value) => ({ value, label: short(value) })),
+            onChange: (head) => set({ head }),
+          })}
+          ${choices({
+            label: `what head ${short(state.head)} hands on`,
+            name: `${id}-scope-mode`,
+            value: state.modes[state.head],
+            options: MODES.map((value) => ({ value, label: value })),
+            onChange: (mode) => set({ modes: state.modes.map((now, head) => (head === state.head ? mode : now)) }),
+          })}
+          ${numbers(seen)}
+          ${slider({
+            label: "position",
+            value: seen.at + 1,
+            min: 1,
+            max: seen.n,
+            text: `${seen.at + 1} of ${seen.n}: ${symbol(seen.ids[seen.at])}`,
+            onInput: (value) => set({ position: value - 1 }),
+          })}
+          <label class="qkv-control qkv-scope-typed"><span class="qkv-label">the text: A to Z, 1 to 6</span>
+            <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
+              .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
+        </div>
+      </div>
+      <p class="qkv-note">Press a symbol, or a row of a map (queries down, keys across). The other text is ${moved(seen.ids).map(symbol).join("")}.</p>
+      ${tables(() => [table(seen)])}`;
+  },
+});
+
+const symbol = (id) => SYMBOLS[id];
+/** "2.1" is head 1 of layer 2. */
+const short = (head) => `${1 + Math.floor(head / 2)}.${1 + (head % 2)}`;
+const shown = (number) => num(number, { places: 2 });
+
+/* ---- what the model makes of the state */
+
+const read = remember((symbols) => {
+  const ids = idsOf(symbols);
+  return ids.length < 2 ? idsOf("AB") : ids;
+});
+
+const ran = remember((ids, modes) => {
+  const { logits, ...places } = intervene(theRepeater(), ids, modes, theMeans());
+  const n = ids.length;
+  const maps = HEADS.map((head) => {
+    const start = (head % 2) * n * n;
+    return places[`${Math.floor(head / 2)}.attention.weights`].subarray(start, start + n * n);
+  });
+  return { logits, maps, scores: maps.map((weights) => headScores(weights, ids)), loss: repeatedLoss(logits, ids) };
+}, 8);
+
+const ALL_ON = HEADS.map(() => "on");
+
+/** Everything that the drawing needs of one state. */
+function look(state) {
+  const ids = read(state.symbols);
+  const n = ids.length;
+  const at = state.position < 0 || state.position >= n ? n - 1 : state.position;
+  const modes = state.modes.every((mode) => mode === "on") ? ALL_ON : state.modes;
+  const run = ran(ids, modes);
+  const chances = nextChances(run.logits, at);
+  const best = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, LIKELIEST);
+  const row = run.maps[state.head].subarray(at * n, (at + 1) * n);
+  return { ...run, ids, n, at, row, chances, best, modes, head: state.head, intact: ran(ids, ALL_ON).loss };
+}
+
+const said = ({ ids, at, best, chances }) =>
+  `After ${symbol(ids[at])} comes ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(", ")}.`;
+
+const lookText = ({ head, ids, row }) => {
+  const most = row.indexOf(Math.max(...row));
+  return `Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
+};
+
+const lossText = ({ loss }) =>
+  Number.isNaN(loss) ? "Nothing repeats." : `Surprise where the text repeats: ${shown(loss)} nats.`;
+
+/* ---- the text */
+
+/** The symbols, shaded by the weights of the chosen head; a press makes one the query. */
+const text = (
+  { ids, at, row },
+  set,
+) => html`<div class="qkv-scope-text" role="group" aria-label="the text: choose a position">
+  ${ids.map(
+    (
+      id,
+      i,
+    ) => html`<button type="button" class=${i === at ? "qkv-scope-symbol qkv-scope-asks" : "qkv-scope-symbol"} aria-pressed=${i === at}
+      style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}" @click=${() => set({ position: i })}>${symbol(id)}</button>`,
+  )}
+</div>`;
+
+/* ---- the heads */
+
+/** A head's weights as a map; a press or a stroke in it chooses the head and the query. */
+function map(head, state, { n, at, maps, scores, modes }, set) {
+  const weights = maps[head];
+  const grab = ({ clientY, currentTarget }) => {
+    const { top, height } = currentTarget.getBoundingClientRect();
+    set({ head, position: Math.min(n - 1, Math.max(0, Math.floor(((clientY - top) / height) * n))) });
+  };
+  const picture = heatmap({
+    label: `Weights of head ${short(head)}: previous token ${shown(scores[head].previous)}, induction ${shown(scores[head].induction)}.`,
+    rows: (i) => weights.subarray(i * n, (i + 1) * n),
+    width: n,
+    height: n,
+    key: weights,
+    repainted: state.repainted,
+  });
+  return html`<figure class=${head === state.head ? "qkv-scope-head qkv-scope-chosen" : "qkv-scope-head"}>
+    <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${(event) => event.buttons === 1 && grab(event)}>
+      ${picture}<div class="qkv-scope-row" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
+    </div>
+    <figcaption><b>${short(head)}</b><span>${modes[head] === "on" ? "" : modes[head]}</span>
+      <span>previous <b>${shown(scores[head].previous)}</b></span>
+      <span>induction <b>${shown(scores[head].induction)}</b></span></figcaption>
+  </figure>`;
+}
+
+const nats = (loss) => (Number.isNaN(loss) ? "–" : shown(loss));
+
+const numbers = ({ loss, intact }) =>
+  readings([["surprise where the text repeats", nats(loss), `nats; with all heads on ${nats(intact)}`]]);
+
+const table = ({ ids, at, maps, chances }) => ({
+  caption: `Weights of position ${at + 1}, and the chance that the symbol comes next`,
+  head: ["position", ...HEADS.map((head) => `head ${short(head)}`), "chance of it next"],
+  rows: ids.map((id, i) => [
+    `${i + 1}: ${symbol(id)}`,
+    ...maps.map((weights) => shown(weights[at * ids.length + i])),
+    shown(chances[id]),
+  ]),
+});

@@ -1,0 +1,184 @@
+/* The trained repeater in JavaScript, in float64: qkv.models.repeater, and what changes when a head's output is replaced. */
+
+import { randomIntegers } from "./maths.js";
+import { added, dot, layerNorm, linear, merge, readSafetensors, shareOut, split } from "./tagger.js";
+
+/** @typedef {Record<string, Float64Array>} Places */
+/** @typedef {(place: string, table: Float64Array) => Float64Array} Visit */
+
+export const SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456";
+export const LONGEST = 32;
+
+/** The ids of a text's symbols; other characters are left out, and so is what is too long.
+ * @param {string} text */
+export const idsOf = (text) =>
+  [...text.toUpperCase()]
+    .map((letter) => SYMBOLS.indexOf(letter))
+    .filter((id) => id >= 0)
+    .slice(0, LONGEST);
+
+/** A repeater from the file of its weights.
+ * @param {Uint8Array} bytes */
+export function makeRepeater(bytes) {
+  const { tensors, metadata } = readSafetensors(bytes);
+  const layer = (/** @type {string} */ name) => ({
+    weight: tensors[`${name}.weight`].data,
+    bias: tensors[`${name}.bias`].data,
+  });
+  const blocks = [0, 1].map((l) => ({
+    norm: layer(`stack.blocks.${l}.norm_1`),
+    ...Object.fromEntries(["q", "k", "v", "o"].map((role) => [role, layer(`stack.blocks.${l}.attention.w_${role}`)])),
+  }));
+  return {
+    nHeads: Number(metadata.n_heads),
+    dModel: tensors["embedding.tokens.weight"].shape[1],
+    tokens: tensors["embedding.tokens.weight"].data,
+    positions: tensors["embedding.positions.table"].data,
+    blocks,
+    norm: layer("stack.norm"),
+    unembedding: { weight: tensors["unembedding.weight"].data, bias: new Float64Array(SYMBOLS.length) },
+  };
+}
+
+/** @typedef {ReturnType<typeof makeRepeater>} Repeater */
+
+/** Every place of one run, by the name that it has in Python; `edit` receives the outputs of the heads, and may replace them.
+ * @param {Repeater} model
+ * @param {number[]} ids
+ * @param {Visit} edit */
+export function runRepeater(model, ids, edit = (_, table) => table) {
+  const [n, d] = [ids.length, model.dModel];
+  const embedded = new Float64Array(n * d);
+  ids.forEach((id, i) => {
+    embedded.set(model.tokens.subarray(id * d, (id + 1) * d), i * d);
+  });
+  /** @type {Places} */
+  const places = {};
+  let state = added(embedded, model.positions.subarray(0, n * d));
+  model.blocks.forEach((block, l) => {
+    const normed = layerNorm(state, n, block.norm);
+    const { weights, heads } = attend(model, block, normed, n);
+    places[`${l}.attention.weights`] = weights;
+    places[`${l}.attention.heads`] = edit(`${l}.attention.heads`, heads);
+    state = added(state, linear(merge(places[`${l}.attention.heads`], n, model.nHeads), n, block.o));
+  });
+  places.logits = linear(layerNorm(state, n, model.norm), n, model.unembedding);
+  return places;
+}
+
+/** Causal attention: the weights (H, n, n), and what each head makes of them (H, n, d_head). */
+function attend({ nHeads, dModel }, block, x, n) {
+  const width = dModel / nHeads;
+  const [q, k, v] = ["q", "k", "v"].map((role) => split(linear(x, n, block[role]), n, nHeads));
+  const weights = new Float64Array(nHeads * n * n);
+  const heads = new Float64Array(nHeads * n * width);
+  for (let query = 0; query < nHeads * n; query++) {
+    const first = query - (query % n); // the head's first row
+    const seen = (query % n) + 1;
+    const scores = new Float64Array(seen);
+    for (let j = 0; j < seen; j++) scores[j] = dot(q, query * width, k, (first + j) * width, width) / Math.sqrt(width);
+    const row = weights.subarray(query * n, query * n + seen);
+    shareOut(scores, row, 0, seen);
+    for (let j = 0; j < seen; j++)
+      for (let c = 0; c < width; c++) heads[query * width + c] += row[j] * v[(first + j) * width + c];
+  }
+  return { weights, heads };
+}
+
+/* ---- what a head does */
+
+/** Of each position: the one after the latest earlier occurrence of its symbol, or −1.
+ * @param {number[]} ids */
+export const afterTheLast = (ids) =>
+  ids.map((id, i) => {
+    const earlier = ids.lastIndexOf(id, i - 1);
+    return i > 0 && earlier >= 0 ? earlier + 1 : -1;
+  });
+
+/** Mean weights of one head (n, n): on the token before, and on the token after the latest earlier occurrence.
+ * @param {Float64Array} weights
+ * @param {number[]} ids */
+export function headScores(weights, ids) {
+  const n = ids.length;
+  const next = afterTheLast(ids);
+  const repeats = next.flatMap((j, i) => (j < 0 ? [] : [weights[i * n + j]]));
+  const before = Array.from({ length: n - 1 }, (_, i) => weights[(i + 1) * n + i]);
+  const mean = (/** @type {number[]} */ xs) => (xs.length ? xs.reduce((total, x) => total + x, 0) / xs.length : 0);
+  return { previous: mean(before), induction: mean(repeats) };
+}
+
+/** The chances of each next symbol after position i.
+ * @param {Float64Array} logits
+ * @param {number} i */
+export function nextChances(logits, i) {
+  const row = new Float64Array(SYMBOLS.length);
+  shareOut(logits.subarray(i * SYMBOLS.length, (i + 1) * SYMBOLS.length), row, 0, SYMBOLS.length);
+  return row;
+}
+
+/** The mean surprise in nats of those tokens that follow as they did the last time; NaN where there are none.
+ * @param {Float64Array} logits
+ * @param {number[]} ids */
+export function repeatedLoss(logits, ids) {
+  const next = afterTheLast(ids);
+  const asked = ids.flatMap((_, i) => (i + 1 < ids.length && next[i] >= 0 && ids[next[i]] === ids[i + 1] ? [i] : []));
+  return asked.reduce((total, i) => total - Math.log(nextChances(logits, i)[ids[i + 1]]), 0) / asked.length;
+}
+
+/* ---- interventions */
+
+/** Random texts that repeat, as the repeater was trained on them.
+ * @param {number} count
+ * @param {number} seed */
+export function drawTexts(count, seed) {
+  const next = randomIntegers(seed);
+  return Array.from({ length: count }, () => {
+    const period = 6 + (next() % 11);
+    const symbols = Array.from({ length: period }, () => next() % SYMBOLS.length);
+    return Array.from({ length: LONGEST }, (_, i) => symbols[i % period]);
+  });
+}
+
+/** The mean output of each head of each layer over texts and positions: a table (H, d_head) by the name of its place.
+ * @param {Repeater} model
+ * @param {number[][]} texts */
+export function meanOutputs(model, texts) {
+  const width = model.dModel / model.nHeads;
+  /** @type {Places} */
+  const means = {};
+  for (const ids of texts) {
+    const places = runRepeater(model, ids);
+    model.blocks.forEach((_, l) => {
+      const place = `${l}.attention.heads`;
+      means[place] ??= new Float64Array(model.dModel);
+      places[place].forEach((value, at) => {
+        const head = Math.floor(at / (ids.length * width));
+        means[place][head * width + (at % width)] += value / ids.length / texts.length;
+      });
+    });
+  }
+  return means;
+}
+
+/** The same text, each symbol moved on by one in the alphabet.
+ * @param {number[]} ids */
+export const moved = (ids) => ids.map((id) => (id + 1) % SYMBOLS.length);
+
+/** A run in which heads are replaced: `modes` says for each head, layer by layer, "on", "zeros", "mean" or "other text".
+ * @param {Repeater} model
+ * @param {number[]} ids
+ * @param {string[]} modes
+ * @param {Places} means */
+export function intervene(model, ids, modes, means) {
+  const width = model.dModel / model.nHeads;
+  const other = modes.includes("other text") ? runRepeater(model, moved(ids)) : {};
+  return runRepeater(model, ids, (place, table) =>
+    table.map((value, at) => {
+      const head = Math.floor(at / (ids.length * width));
+      const mode = modes[Number(place[0]) * model.nHeads + head];
+      if (mode === "zeros") return 0;
+      if (mode === "mean") return means[place][head * width + (at % width)];
+      return mode === "other text" ? other[place][at] : value;
+    }),
+  );
+}

@@ -1,0 +1,192 @@
+"""The repeater in JavaScript against qkv.models in float64, its interventions too, and the widget that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import Locator, Page, expect
+from traitlets import TraitError
+
+from qkv.inside import induction_score, previous_token_score
+from qkv.models import load_repeater
+from qkv.models.repeater import N_SYMBOLS
+from qkv.transformer import Places
+from qkv.widgets import HeadMicroscope
+from qkv.widgets.base import _own_traits
+
+from .conftest import frame
+from .node import JS, node
+
+OpenPage = Callable[..., Page]
+TEXTS = [[10, 1, 23, 16, 21, 12, 10, 1, 23, 16, 21, 12, 10, 1, 23, 16], [3, 3], [31, 0, 31, 0, 0], list(range(32))]
+MODES = [["zeros", "on", "on", "on"], ["on", "mean", "other text", "on"], ["other text", "zeros", "mean", "mean"]]
+
+
+def ask(body: str, data: Any = None) -> Any:
+    """What `body`, over the module m and the trained model, makes of x."""
+    module = f'await import("{(JS / "repeater.js").as_uri()}")'
+    return node(
+        f'async (x) => {{ const m = {module}; const model = m.makeRepeater(weights("repeater")); {body} }}', data
+    )
+
+
+def double(values: Any, shape: tuple[int, ...]) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64).reshape(shape)
+
+
+def run(ids: list[int], edits: dict[str, Callable[[torch.Tensor], torch.Tensor]] | None = None) -> Places:
+    """The places of one run in torch, in float64."""
+    places = Places(edits or {})
+    with torch.no_grad():
+        load_repeater().double()(torch.tensor([ids]), visit=places)
+    return places
+
+
+# ---- the mathematics
+
+
+@pytest.mark.parametrize("ids", TEXTS)
+def test_every_place_is_what_torch_computes(ids: list[int]):
+    found, expected = ask("return m.runRepeater(model, x);", ids), run(ids)
+    for place, values in found.items():
+        table = expected[place][0]
+        torch.testing.assert_close(double(values, tuple(table.shape)), table, atol=1e-8, rtol=0)
+
+
+def drawn() -> list[list[int]]:
+    texts: list[list[int]] = ask("return m.drawTexts(16, 1);")
+    return texts
+
+
+def means(texts: list[list[int]]) -> list[torch.Tensor]:
+    """Each layer's mean output of each head, (H, d_head), over texts and positions."""
+    places = [run(ids) for ids in texts]
+    return [torch.stack([p[f"{layer}.attention.heads"][0] for p in places]).mean((0, 2)) for layer in range(2)]
+
+
+def test_texts_are_drawn_as_the_repeater_was_trained():
+    texts = drawn()
+    assert len(texts) == 16
+    for ids in texts:
+        assert len(ids) == 32
+        assert set(ids) <= set(range(N_SYMBOLS))
+        assert any(ids[period:] == ids[:-period] for period in range(6, 17))
+
+
+@pytest.mark.parametrize("modes", MODES)
+def test_interventions_are_those_of_torch(modes: list[str]):
+    ids, texts = TEXTS[0], drawn()
+    body = "return m.intervene(model, x.ids, x.modes, m.meanOutputs(model, x.texts)).logits;"
+    found = ask(body, {"ids": ids, "modes": modes, "texts": texts})
+    other, average = run([(i + 1) % N_SYMBOLS for i in ids]), means(texts)
+
+    def edit_of(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        place = f"{layer}.attention.heads"
+
+        def edit(heads: torch.Tensor) -> torch.Tensor:
+            put = {
+                "on": heads,
+                "zeros": torch.zeros_like(heads),
+                "mean": average[layer][:, None].expand_as(heads),
+                "other text": other[place],
+            }
+            return torch.stack([put[modes[2 * layer + h]][:, h] for h in range(2)], dim=1)
+
+        return edit
+
+    expected = run(ids, {f"{layer}.attention.heads": edit_of(layer) for layer in range(2)})["logits"][0]
+    torch.testing.assert_close(double(found, (len(ids), N_SYMBOLS)), expected, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("ids", TEXTS)
+def test_scores_are_those_of_the_reference(ids: list[int]):
+    weights = run(ids)["1.attention.weights"][0, 0]
+    found = ask("return m.headScores(Float64Array.from(x.w.flat()), x.ids);", {"w": weights.tolist(), "ids": ids})
+    assert found["induction"] == pytest.approx(induction_score(weights, torch.tensor(ids)).item())
+    assert found["previous"] == pytest.approx(previous_token_score(weights).item())
+
+
+def test_the_surprise_counts_only_what_repeats():
+    ids = [4, 7, 5, 4, 7, 9, 5, 4]  # after the second 4 comes 7 again, after the second 5 comes 4 again
+    logits = run(ids)["logits"][0]
+    surprises = F.cross_entropy(logits[[3, 6]], torch.tensor([7, 4])).item()
+    flat = logits.flatten().tolist()
+    found = ask("return m.repeatedLoss(Float64Array.from(x.logits), x.ids);", {"logits": flat, "ids": ids})
+    assert found == pytest.approx(surprises)
+
+
+def test_what_is_no_symbol_is_left_out():
+    assert ask("return m.idsOf(x);", "k-b 16 0ü") == [10, 1, 26, 31]
+    assert len(ask("return m.idsOf(x);", "A" * 50)) == 32
+
+
+# ---- the widget
+
+
+@pytest.mark.parametrize(("name", "value"), [("head", 4), ("position", 32), ("modes", ["on"]), ("modes", ["off"] * 4)])
+def test_wrong_values_are_refused(name: str, value: object):
+    with pytest.raises(TraitError):
+        setattr(HeadMicroscope(), name, value)
+
+
+def show(page: Page, **traits: Any) -> Locator:
+    """The widget in the page, with its model as `window.it`."""
+    widget = HeadMicroscope(**traits)
+    page.evaluate(
+        """async ([source, state]) => {
+          const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          window.it = show((await import(address)).default, state);
+          document.querySelector("main").append(it.el);
+        }""",
+        [str(widget._esm), {name: getattr(widget, name) for name in _own_traits(HeadMicroscope)}],
+    )
+    frame(page)
+    return page.locator('.qkv-widget[data-state="ready"]')
+
+
+@pytest.mark.browser
+def test_the_head_that_copies_hands_over_what_another_text_has_there(open_page: OpenPage):
+    widget = show(open_page())
+    told = widget.locator(".qkv-scope-next")
+    expect(told).to_contain_text("After Q comes V (1.00)")
+    widget.get_by_role("radio", name="other text").check()
+    expect(told).to_contain_text("After Q comes W (0.99)")
+    expect(widget.locator("dd")).to_contain_text("with all heads on 0.24")
+    widget.get_by_role("radio", name="1.1").check()
+    expect(widget.get_by_role("radio", name="on", exact=True)).to_be_checked()
+    expect(told).to_contain_text("After Q comes W")
+
+
+@pytest.mark.browser
+def test_a_symbol_and_a_row_of_a_map_are_pressed(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page)
+    widget.get_by_role("button", name="M").first.click()
+    expect(widget.locator(".qkv-scope-next")).to_contain_text("After M comes")
+    assert page.evaluate("it.model.get('position')") == 5
+    box = widget.locator(".qkv-scope-map").nth(1).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 5, box["y"] + box["height"] * 0.53)
+    assert page.evaluate("[it.model.get('head'), it.model.get('position')]") == [1, 8]
+
+
+@pytest.mark.browser
+def test_a_text_is_typed(open_page: OpenPage):
+    widget = show(open_page(), modes=["zeros", "on", "on", "on"], position=3)
+    widget.get_by_role("textbox").fill("abcdefgabc")
+    expect(widget.locator(".qkv-scope-next")).to_contain_text("After C comes")
+    expect(widget.get_by_role("status")).to_contain_text("Surprise where the text repeats")
+    widget.get_by_role("textbox").fill("")
+    expect(widget.get_by_role("button")).to_have_count(2)  # it never shows nothing
+
+
+@pytest.mark.browser
+def test_text_maps_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
+    widget = show(open_page(width=390), symbols="KBXQVMTKBXQVMTKBXQVMTKBXQVMTKBXQ")
+    box = widget.bounding_box()
+    assert box is not None
+    assert box["height"] < 800
