@@ -333,13 +333,13 @@ def masked(draw: random.Random) -> Example:
 # ── chapter 6 ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def turned(draw: random.Random) -> Example:
-    still, r = draw.choice(([3, 4], [4, 3], [5, 12], [6, 8], [8, 6])), draw.randint(1, 4)
-    result = positions.apply_rope(torch.tensor([still, [r, 0]]).float(), torch.tensor([0, 1]))
+def rotated(draw: random.Random) -> Example:
+    still, r = draw.choice(([3, 4, 1, 2], [4, 3, 2, 1], [5, 1, 2, 6], [6, 8, 3, 4], [8, 6, 4, 2])), draw.randint(1, 4)
+    result = positions.apply_rope(torch.tensor([still, [r, 0, 1, 0]]).float(), torch.tensor([0, 1]))
     moved = ", ".join(f"{n:.4f}".lstrip("0") for n in plain(result)[1])
     return Example(
-        f"`{still}` at position 0 stays as it is. `[{r}, 0]` at position 1 becomes `[{moved}]`.",
-        {"[[3.0, 4], [1, 0]]": floats([still, [r, 0]])},
+        f"`{still}` at position 0 stays as it is. `[{r}, 0, 1, 0]` at position 1 becomes `[{moved}]`.",
+        {"[[3.0, 4, 1, 2], [1, 0, 1, 0]]": floats([still, [r, 0, 1, 0]])},
         flat(result),
     )
 
@@ -412,7 +412,7 @@ EXAMPLES: dict[str, Callable[[random.Random], Example]] = {
     "5.1": heads_apart,
     "5.2": heads_together,
     "5.4": masked,
-    "6.3": turned,
+    "6.3": rotated,
     "7.1": growing,
     "7.3": cache_size,
     "7.4": prefix,

@@ -162,7 +162,9 @@ def relative_bias(table: Tensor, n: int) -> Tensor:
     """Look up a learned bias by how far the key lies from the query.
 
     bias[..., i, j] = table[..., clip(j − i, −r, r) + r]: past r positions, all distances
-    count as r [Shaw et al., 2018; Raffel et al., 2020].
+    count as r. It is a number that is added to the score, as in T5 [Raffel et al., 2020], where
+    ranges of far distances share one. Shaw et al., 2018, clip in the same way, but learn a
+    vector for each distance and add it to the key.
 
     Shapes:
         table (..., 2r + 1)

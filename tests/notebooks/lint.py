@@ -38,10 +38,6 @@ CELL_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # capitalised inside a heading, too
 ENDING = ["Summary", "Exercises", "References"]
 LETTERS = "ABCD"
-# Chapters that the rules of the second edition do not hold for yet. A chapter leaves the list when it is revised.
-FIRST_EDITION = {
-    "chapters/06_positional_encoding",
-}
 DEEPER = "chapters/deeper/"
 
 
@@ -58,7 +54,6 @@ Pages = Mapping[str, NotebookNode]  # by name, such as chapters/03_scaling
 RULES: dict[str, Rule] = {}
 COURSE_RULES: dict[str, Callable[[Pages], Findings]] = {}
 OF_CHAPTERS: set[str] = set()  # rules that a deeper page need not keep
-OF_SECOND_EDITION: set[str] = set()
 
 
 def rule(check: Rule) -> Rule:
@@ -71,12 +66,6 @@ def chapter_rule(check: Rule) -> Rule:
     """Enter a rule for chapters alone: a deeper page need not keep it."""
     OF_CHAPTERS.add(check.__name__)
     return rule(check)
-
-
-def second_edition(check: Rule) -> Rule:
-    """Mark a rule that the chapters of the first edition need not keep."""
-    OF_SECOND_EDITION.add(check.__name__)
-    return check
 
 
 def course_rule(check: Callable[[Pages], Findings]) -> Callable[[Pages], Findings]:
@@ -347,7 +336,6 @@ def the_parts_are_there(notebook: NotebookNode) -> Findings:
 
 
 @chapter_rule
-@second_edition
 def the_core_is_short(notebook: NotebookNode) -> Findings:
     """What goes beyond stands on a page of its own, in chapters/deeper."""
     found = reading(notebook)
@@ -361,7 +349,6 @@ def the_core_is_short(notebook: NotebookNode) -> Findings:
 
 
 @rule
-@second_edition
 def the_site_says_the_time(notebook: NotebookNode) -> Findings:
     """The time is computed, and stands under the title: a second number would differ from it."""
     for cell in of_type(notebook, "markdown"):
@@ -441,9 +428,8 @@ def deeper_pages_are_linked(pages: Pages) -> Findings:
 
 
 def rules_for(name: str) -> set[str]:
-    """The rules that a page keeps: a deeper one, and a chapter that is not yet revised, are spared some."""
-    spared = OF_CHAPTERS if name.startswith(DEEPER) else OF_SECOND_EDITION if name in FIRST_EDITION else set()
-    return set(RULES) - spared
+    """The rules that a page keeps: a deeper one is spared some."""
+    return set(RULES) - (OF_CHAPTERS if name.startswith(DEEPER) else set())
 
 
 def lint(notebook: NotebookNode, name: str = "") -> dict[str, list[Finding]]:

@@ -10,9 +10,7 @@ from qkv_site.reading import Reading, plain, reading, sentences, words
 
 from tests.notebooks.lint import (
     COURSE_RULES,
-    FIRST_EDITION,
     OF_CHAPTERS,
-    OF_SECOND_EDITION,
     RULES,
     lint,
     lint_course,
@@ -38,13 +36,8 @@ def test_page_keeps_the_style_guide(name):
 
 
 def test_course_keeps_the_style_guide():
-    found = lint_course({name: page(name) for name in PAGES if name not in FIRST_EDITION})
+    found = lint_course({name: page(name) for name in PAGES})
     assert not found, report(found)
-
-
-@pytest.mark.parametrize("name", sorted(FIRST_EDITION))
-def test_a_chapter_of_the_first_edition_has_still_to_be_revised(name):
-    assert any(list(RULES[rule](page(name))) for rule in OF_SECOND_EDITION), f"take {name} from FIRST_EDITION"
 
 
 # --- counter-examples: a small chapter that is as it should be, and one change for each way to break a rule ----------
@@ -172,10 +165,9 @@ def test_what_takes_time_is_counted_once():
     assert reading(chapter).minutes == 6  # 3 for 600 words, 1 for 7 lines of code, 1 each for a widget and a prediction
 
 
-def test_a_chapter_of_the_first_edition_and_a_deeper_page_are_spared_some_rules():
+def test_a_deeper_page_is_spared_some_rules():
     assert set(RULES) - rules_for("chapters/deeper/03_more") == OF_CHAPTERS
     assert rules_for("chapters/99_new") == set(RULES)
-    assert all(set(RULES) - rules_for(name) == OF_SECOND_EDITION for name in FIRST_EDITION)
 
 
 def test_what_a_widget_says_is_prose():
