@@ -1,14 +1,19 @@
 """QKVStepper shows the worked example's numbers, and those of any other that is typed in."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from playwright.sync_api import Page, expect
 from traitlets import TraitError
 
 from qkv.attention import attention, attention_scores, project_qkv
 from qkv.softmax import softmax
 from qkv.widgets import QKVStepper
 
+from .conftest import drag, frame
 from .node import node
+from .test_access import draw
 
 TABLES = ("x", "w_q", "w_k", "w_v")
 
@@ -54,3 +59,70 @@ def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wan
     with pytest.raises(TraitError) as error:
         setattr(QKVStepper(), name, value)
     assert wanted in str(error.value)
+
+
+# ---- what is grabbed
+
+
+@pytest.fixture
+def stepper(open_page: Callable[..., Page]) -> Page:
+    page = open_page(width=390)
+    draw(page, [("QKVStepper", {})])
+    return page
+
+
+def changed(page: Page) -> dict[str, list[list[bool]]]:
+    """For each result, which of its entries are marked as changed."""
+    frame(page)
+    return page.evaluate("""() => {
+      const results = [...document.querySelectorAll("table:has(.qkv-outcome)")];
+      const marks = (table) => [...table.rows].map((row) => [...row.cells].map((cell) => cell.matches(".qkv-changed")));
+      const name = (table) => table.querySelector("button").ariaLabel.split(",")[0];
+      return Object.fromEntries(results.map((table) => [name(table), marks(table)]));
+    }""")
+
+
+@pytest.mark.browser
+def test_a_number_that_is_dragged_shows_what_it_changes(stepper: Page):
+    cell = stepper.get_by_label("W V, row 1, column 2")
+    before = float(cell.input_value())
+    drag(stepper, cell, 1.5)
+    assert stepper.evaluate("shown[0].model.get('w_v')")[0][1] == before + 2, "32 pixels, of which 8 are half a one"
+    moved = {name for name, rows in changed(stepper).items() if any(map(any, rows))}
+    assert moved == {"values", "output"}
+    assert changed(stepper)["values"] == [[False, True, False], [False] * 3, [False, True, False]]
+    stepper.get_by_label("X, row 2, column 1").fill("5")
+    stepper.get_by_label("X, row 2, column 1").press("Tab")
+    assert {name for name, rows in changed(stepper).items() if any(map(any, rows))} == set(changed(stepper))
+    assert changed(stepper)["queries"][0] == [False] * 3, "a row of X makes its own row of Q"
+    stepper.get_by_role("button", name="undo edits").click()
+    frame(stepper)
+    assert stepper.evaluate("JSON.stringify(shown[0].model.get('x'))") == "[[1,0,1,0],[0,2,0,2],[1,1,1,1]]"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("number", "said", "kept"),
+    [
+        ("1e9", "1,000,000,000 is too far: numbers go from −1,000 to 1,000. It is 1,000 now.", 1000),
+        ("", "Type a number", 1),
+    ],
+)
+def test_a_number_that_cannot_be_taken_is_answered(stepper: Page, number: str, said: str, kept: float):
+    cell = stepper.get_by_label("X, row 1, column 1")
+    cell.fill(number)
+    cell.press("Tab")
+    expect(stepper.locator(".qkv-spelled")).to_contain_text(said)
+    assert stepper.evaluate("shown[0].model.get('x')")[0][0] == kept
+    expect(cell).to_have_value(str(kept))
+
+
+@pytest.mark.browser
+def test_a_result_is_chosen_on_the_canvas_and_nothing_jumps(stepper: Page):
+    height = "() => document.querySelector('.qkv-widget').offsetHeight"
+    before = stepper.evaluate(height)
+    for step in ("queries", "keys", "values", "scores", "weights", "output"):
+        stepper.get_by_role("button", name=f"{step}, row 1, column 3").click()
+        frame(stepper)
+        assert stepper.evaluate("['step', 'row', 'column'].map((name) => shown[0].model.get(name))") == [step, 0, 2]
+        assert stepper.evaluate(height) == before

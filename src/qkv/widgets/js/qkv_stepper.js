@@ -1,48 +1,50 @@
-import { button, choices, html, nothing, num, numberInput, tables, toggle, widget } from "./base.js";
+import { live } from "lit-html/directives/live.js";
+import { button, choices, dragged, html, num, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
 
-const TOKENS = ["token 1", "token 2", "token 3"];
-const LETTER = {
-  x: html`<i>X</i>`,
+const TOKENS = ["cat", "chased", "mouse"];
+const MOST = 1000; // as large as a number that is typed may be
+const [PIXELS, STEP] = [8, 0.5]; // so far a number is dragged to change by so much
+
+/** What each step multiplies (left by top), what comes out, and in which colour; `lit` says which entries made one. */
+const STEPS = {
+  queries: { left: "x", top: "w_q", result: "q", kind: "query", says: "what each token looks for" },
+  keys: { left: "x", top: "w_k", result: "k", kind: "key", says: "what each token can be found by" },
+  values: { left: "x", top: "w_v", result: "v", kind: "value", says: "what each token hands over" },
+  scores: { left: "q", top: "kT", result: "scores", kind: "ink", says: "every query meets every key" },
+  weights: { left: "scores", result: "weights", kind: "weight", says: "each row shares out a total of 1" },
+  output: { left: "weights", top: "v", result: "out", kind: "output", says: "a mixture of values for each token" },
+};
+const NAMES = Object.keys(STEPS);
+const LETTERS = { x: "X", w_q: "W Q", w_k: "W K", w_v: "W V" };
+const TITLES = {
+  x: html`<i>X</i>: type, or drag sideways`,
   w_q: html`<i>W<sub>Q</sub></i>`,
   w_k: html`<i>W<sub>K</sub></i>`,
   w_v: html`<i>W<sub>V</sub></i>`,
+  queries: html`queries, <i>Q</i>`,
+  keys: html`keys, <i>K</i>`,
+  values: html`values, <i>V</i>`,
+  scores: "scores",
+  weights: "weights",
+  output: "output",
 };
-
-/** What each step multiplies (left by top), what comes out, and in which colour. A trait's name makes an operand editable. */
-const STEPS = {
-  queries: { left: "x", top: "w_q", result: "q", name: "Q", kind: "query", says: "what each token looks for" },
-  keys: { left: "x", top: "w_k", result: "k", name: "K", kind: "key", says: "what each token can be found by" },
-  values: { left: "x", top: "w_v", result: "v", name: "V", kind: "value", says: "what each token hands over" },
-  scores: { left: "q", top: "kT", result: "scores", name: "scores", kind: "ink", says: "every query meets every key" },
-  weights: {
-    left: "scores",
-    result: "weights",
-    name: "weights",
-    kind: "weight",
-    says: "each row shares out a total of 1",
-  },
-  output: {
-    left: "weights",
-    top: "v",
-    result: "out",
-    name: "output",
-    kind: "output",
-    says: "a mixture of values for each token",
-  },
-};
-const NAMES = Object.keys(STEPS);
-const SHOWN = { q: "Q", v: "V", kT: "Kᵀ", scores: "scores", weights: "weights" };
-const KINDS = { q: "query", kT: "key", v: "value", scores: "ink", weights: "weight" };
 
 export default widget("QKVStepper", {
-  own: { first: null },
+  // The tables before the first edit; what a number was when its drag began; which results the last edit changed, and how
+  // many edits there were; what is to be said about a number that cannot be taken.
+  own: { first: null, grip: null, changed: {}, edits: 0, answer: "" },
   says: (state) =>
-    `${STEPS[state.step].name}, row ${state.row + 1}, column ${state.column + 1}: ${spelled(state, worked(state))}`,
+    state.answer ||
+    `${state.step}, row ${state.row + 1}, column ${state.column + 1}: ${spelled(state, worked(state)).join(" ")}`,
   view: (state, set, id) => {
     const parts = worked(state);
-    return html`${controls(state, set, id)} ${tableau(state, set, parts)}
-      <p class="qkv-spelled">${place(state)} <span>${spelled(state, parts)}</span></p>
+    return html`${controls(state, set, id)} ${canvas(state, set, parts)}
+      <p class="qkv-spelled">${
+        state.answer
+          ? html`<b>${state.answer}</b>`
+          : html`${place(state)} ${spelled(state, parts).map((term) => html`<span>${term}</span> `)}`
+      }</p>
       ${tables(() => everything(parts))}`;
   },
 });
@@ -55,7 +57,7 @@ function worked({ x, w_q, w_k, w_v, scaled }) {
 
 function controls(state, set, id) {
   const at = NAMES.indexOf(state.step);
-  const go = (index) => set({ step: NAMES[index] });
+  const go = (index) => set({ step: NAMES[index], answer: "" });
   const { x, w_q, w_k, w_v, first } = state;
   return html`<div class="qkv-controls">
     ${choices({
@@ -63,50 +65,57 @@ function controls(state, set, id) {
       name: `${id}-step`,
       value: state.step,
       options: NAMES.map((name, i) => ({ value: name, label: `${i + 1} ${name}` })),
-      onChange: (step) => set({ step }),
+      onChange: (step) => set({ step, answer: "" }),
     })}
     <div class="qkv-walk">
-      ${button({ label: "← back", disabled: at === 0, onClick: () => go(at - 1) })}
-      ${button({ label: "next →", disabled: at === NAMES.length - 1, onClick: () => go(at + 1) })}
-      ${toggle({ label: "divide scores by √3", checked: state.scaled, onChange: (scaled) => set({ scaled }) })}
+      ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: () => go(at - 1) })}
+      ${button({ label: html`<span class="qkv-unseen">next </span>→`, disabled: at === NAMES.length - 1, onClick: () => go(at + 1) })}
+      ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(marked(state, { scaled })) })}
       ${button({
-        label: "undo edits",
+        label: html`undo<span class="qkv-unseen"> edits</span>`,
         disabled: !first || JSON.stringify(first) === JSON.stringify({ x, w_q, w_k, w_v }),
-        onClick: () => set({ ...first }),
+        onClick: () => set(marked(state, first)),
       })}
     </div>
   </div>`;
 }
 
-/** The operand on the left, the one on top, and the result where their rows and columns meet. */
-function tableau(state, set, parts) {
-  const { left, top, result, name, kind, says } = STEPS[state.step];
-  const edit = (trait) => (i, j) => (value) => {
-    const { x, w_q, w_k, w_v } = state;
-    const changed = state[trait].map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
-    set({ first: state.first ?? { x, w_q, w_k, w_v }, [trait]: changed });
-  };
-  const operand = (part, lit) =>
-    part in LETTER ? editable(part, parts[part], lit, edit(part)) : fixed(part, parts[part], lit);
-  const wholeRow = state.step === "weights";
-  return html`<div class="qkv-tableau qkv-${kind}-result">
-    <div class="qkv-product">${formula(state)}<small>${says}</small></div>
-    <div class="qkv-operand-top">${top ? operand(top, (_, j) => j === state.column) : nothing}</div>
-    <div class="qkv-operand-left">${operand(left, (i) => i === state.row)}</div>
-    <div class="qkv-operand-result">
-      ${caption(name)}
-      <table><tbody>
-        ${parts[result].map(
-          (row, i) => html`<tr>
-            ${row.map((entry, j) => resultCell({ state, set, entry, i, j, name, wholeRow }))}
-          </tr>`,
-        )}
-      </tbody></table>
-    </div>
+/** Changes of the state, and which entries of which results they change. */
+function marked({ x, w_q, w_k, w_v, scaled, edits }, changes) {
+  const before = { x, w_q, w_k, w_v, scaled };
+  const [was, is] = [worked(before), worked({ ...before, ...changes })];
+  const changed = Object.fromEntries(
+    NAMES.map((name) => {
+      const { result } = STEPS[name];
+      return [name, is[result].map((row, i) => row.map((entry, j) => entry !== was[result][i][j]))];
+    }),
+  );
+  return { ...changes, changed, edits: edits + 1, answer: "" };
+}
+
+/* ---- one canvas: what is given, and the six results, with the entries that made the chosen one */
+
+function canvas(state, set, parts) {
+  const lit = litBy(state);
+  const given = (part) => editable(state, set, part, lit[part] ?? (() => false));
+  const result = (name) => outcome(state, set, parts, name, lit[STEPS[name].result] ?? (() => false));
+  return html`<div class="qkv-canvas" data-flash=${state.edits % 2}>
+    <div class="qkv-given">${given("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small></p></div>
+    <div>${["w_q", "w_k", "w_v"].map(given)}</div>
+    <div>${["queries", "keys", "values"].map(result)}</div>
+    <div>${["scores", "weights", "output"].map(result)}</div>
   </div>`;
 }
 
-const caption = (name) => html`<p class="qkv-label">${name}</p>`;
+/** For each table that made the chosen entry, which of its entries did. */
+function litBy({ step, row, column }) {
+  const inRow = (i) => i === row;
+  const inColumn = (_, j) => j === column;
+  if (step === "scores") return { q: inRow, k: (i) => i === column };
+  if (step === "weights") return { scores: inRow };
+  const { left, top } = STEPS[step];
+  return { [left]: inRow, [top]: inColumn };
+}
 
 const formula = ({ step, scaled }) =>
   ({
@@ -118,68 +127,107 @@ const formula = ({ step, scaled }) =>
     output: html`<b>weights · <i class="qkv-v">V</i></b>`,
   })[step];
 
-const editable = (part, rows, lit, edit) => html`${caption(LETTER[part])}
-  <table><tbody>
-    ${rows.map(
-      (row, i) => html`<tr>
-        ${row.map(
-          (entry, j) => html`<td class=${lit(i, j) ? "qkv-lit" : ""}>
-            ${numberInput({
-              label: `${part.toUpperCase().replace("_", " ")}, row ${i + 1}, column ${j + 1}`,
-              value: entry,
-              min: -1000,
-              max: 1000,
-              inCell: true,
-              onInput: edit(i, j),
-            })}
-          </td>`,
-        )}
-      </tr>`,
-    )}
-  </tbody></table>`;
+const matrix = (title, rows, cell, kind, head = () => "") => html`<table class="qkv-matrix3 qkv-${kind}-table">
+  <caption>${title}</caption>
+  <tbody>${rows.map((row, i) => html`<tr>${head(i)}${row.map((entry, j) => cell(entry, i, j))}</tr>`)}</tbody>
+</table>`;
 
-const fixed = (part, rows, lit) => html`${caption(SHOWN[part])}
-  <table class="qkv-${KINDS[part]}-operand"><tbody>
-    ${rows.map((row, i) => html`<tr>${row.map((entry, j) => html`<td class=${lit(i, j) ? "qkv-lit" : ""}>${short(entry)}</td>`)}</tr>`)}
-  </tbody></table>`;
+const named = (i) => html`<th scope="row">${i + 1} ${TOKENS[i]}</th>`;
 
-function resultCell({ state, set, entry, i, j, name, wholeRow }) {
-  const here = i === state.row && j === state.column;
-  const lit = here ? "qkv-chosen" : wholeRow && i === state.row ? "qkv-lit" : "";
-  const point = () => set({ row: i, column: j });
-  const heat = name === "weights" ? "qkv-heat" : "";
-  return html`<td>
-    <button type="button" class="qkv-outcome ${heat} ${lit}" style="--qkv-p: ${name === "weights" ? entry : 0}"
-      aria-pressed=${here} aria-label="${name}, row ${i + 1}, column ${j + 1}: ${short(entry)}"
-      @click=${point} @focus=${point} @pointerenter=${point}>${short(entry)}</button>
-  </td>`;
+/** Numbers to type, or to drag sideways. */
+const editable = (state, set, part, lit) =>
+  matrix(
+    TITLES[part],
+    state[part],
+    (entry, i, j) => {
+      const put = (value) => set(edited(state, part, i, j, value));
+      const drag = dragged(({ event, isPress }) => {
+        if (isPress) set({ grip: { from: entry, at: event.clientX } });
+        const steps = Math.round((event.clientX - state.grip.at) / PIXELS);
+        if (steps || state[part][i][j] !== state.grip.from) put(within(state.grip.from + STEP * steps));
+      });
+      return html`<td class=${lit(i, j) ? "qkv-lit" : ""}>
+        <label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
+          <input class="qkv-drag" type="number" step="any" .value=${live(String(entry))} @pointerdown=${drag} @pointermove=${drag}
+            @change=${({ target }) => typed(target, put, set)}></label>
+      </td>`;
+    },
+    part,
+    part === "x" ? named : undefined,
+  );
+
+const within = (value) => Math.min(MOST, Math.max(-MOST, value));
+
+/** What is typed is taken, or answered: with the nearest number that can be, or with what to type. */
+function typed(target, put, set) {
+  const value = target.valueAsNumber;
+  if (Number.isNaN(value)) return set({ answer: "Type a number, such as 2 or −0.5." });
+  put(within(value));
+  if (within(value) !== value)
+    set({ answer: `${num(value)} is too far: numbers go from −1,000 to 1,000. It is ${num(within(value))} now.` });
+}
+
+function edited(state, part, i, j, value) {
+  const { x, w_q, w_k, w_v } = state;
+  const rows = state[part].map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
+  return { first: state.first ?? { x, w_q, w_k, w_v }, ...marked(state, { [part]: rows }) };
+}
+
+/** Results, each a button that has itself spelled out. A corner marks what the last edit changed. */
+function outcome(state, set, parts, name, lit) {
+  const cell = (entry, i, j) => {
+    const here = name === state.step && i === state.row && j === state.column;
+    const point = () => set({ step: name, row: i, column: j, answer: "" });
+    const kinds = [
+      name === "weights" ? "qkv-heat" : "",
+      here ? "qkv-chosen" : "",
+      lit(i, j) ? "qkv-lit" : "",
+      state.changed[name]?.[i][j] ? "qkv-changed" : "",
+    ];
+    return html`<td class=${kinds.join(" ")} style="--qkv-p: ${name === "weights" ? entry : 0}">
+      <button type="button" class="qkv-outcome" aria-pressed=${here} @click=${point} @focus=${point}
+        aria-label="${name}, row ${i + 1}, column ${j + 1}: ${brief(entry)}"
+        @pointerenter=${({ pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>
+    </td>`;
+  };
+  return matrix(TITLES[name], parts[STEPS[name].result], cell, STEPS[name].kind);
 }
 
 const place = ({ step, row, column }) => {
   const [asker, other] = [TOKENS[row], TOKENS[column]];
   if (step === "scores") return html`<b>${asker}'s query on ${other}'s key:</b>`;
   if (step === "weights") return html`<b>${asker} reads ${other} with weight:</b>`;
-  return html`<b>${asker}, ${STEPS[step].name} ${column + 1}:</b>`;
+  return html`<b>${asker}, ${step} ${column + 1}:</b>`;
 };
 
-/** The arithmetic behind the chosen entry, in full. */
+/** The arithmetic behind the chosen entry, in full, as pieces between which a line may break. */
 function spelled({ step, row, column, scaled }, parts) {
   const { left, top, result } = STEPS[step];
-  const value = short(parts[result][row][column]);
+  const value = `= ${short(parts[result][row][column])}`;
   if (step === "weights") {
     const powers = parts.scores[row].map((score) => `e^${signed(score)}`);
-    return `${powers[column]} / (${powers.join(" + ")}) = ${value}`;
+    return [`${powers[column]} / (${powers[0]}`, `+ ${powers[1]}`, `+ ${powers[2]})`, value];
   }
-  const terms = parts[left][row].map((entry, f) => `${short(entry)} · ${signed(parts[top][f][column])}`).join(" + ");
-  return step === "scores" && scaled ? `(${terms}) / √3 = ${value}` : `${terms} = ${value}`;
+  const terms = parts[left][row].map(
+    (entry, f) => `${f ? "+ " : ""}${short(entry)} · ${signed(parts[top][f][column])}`,
+  );
+  if (step !== "scores" || !scaled) return [...terms, value];
+  return [`(${terms[0]}`, ...terms.slice(1, -1), `${terms.at(-1)})`, "/ √3", value];
 }
 
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
 const short = (x) => (Number.isInteger(x) ? num(x) : num(x, { places: Math.abs(x) < 10 ? 3 : 1 }));
 
+/** A number in at most five signs, for a cell. */
+function brief(x) {
+  const size = Math.abs(x);
+  if (size >= 9999.5) return x.toExponential(0).replace("e+", "e").replace("-", "−");
+  return Number.isInteger(x) ? num(x) : num(x, { places: size < 9.995 ? 2 : size < 99.95 ? 1 : 0 });
+}
+
 const everything = ({ q, k, v, scores, weights, out }) =>
   Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
     caption,
     head: ["token", "1", "2", "3"],
-    rows: rows.map((row, i) => [i + 1, ...row.map((entry) => num(entry, { digits: 5 }))]),
+    rows: rows.map((row, i) => [TOKENS[i], ...row.map((entry) => num(entry, { digits: 5 }))]),
   }));
