@@ -112,6 +112,8 @@ def test_the_first_page_opens_on_a_sentence_and_the_way_in_on_one_screen(visit: 
 def test_weights_are_loaded_where_a_widget_computes_with_them(visit: Visit):
     for path in WITH_WIDGETS:
         page = visit(path, viewport=PHONE)
-        loaded = page.locator('script[src*="qkv-weights-tagger"]').count() == 1
-        assert loaded == (page.locator('[data-widget="SentenceLab"]').count() > 0), path
+        for weights, widgets in {"tagger": ("SentenceLab", "TransformerFlow"), "repeater": ("HeadMicroscope",)}.items():
+            loaded = page.locator(f'script[src*="qkv-weights-{weights}"]').count() == 1
+            shown = sum(page.locator(f'[data-widget="{widget}"]').count() for widget in widgets)
+            assert loaded == (shown > 0), (path, weights)
         page.close()

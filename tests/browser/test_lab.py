@@ -54,6 +54,7 @@ CASES = {
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
     "TemperatureLab": Case("TemperatureLab()", "slider:unscaled", "ArrowRight", "d_k", "2", "64", "6"),
+    "TransformerFlow": Case("TransformerFlow(word=3)", "slider:word", "ArrowRight", "word", "4", "1", "2"),
 }
 CELLS = [
     "from IPython.display import display\nfrom qkv import widgets as W\n"

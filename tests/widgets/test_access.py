@@ -29,6 +29,7 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
 }
 NUMBERED = ["CacheStepper", "Everywhere", "HeadMicroscope", "HeadSplitter", "MaskPainter", "PositionExplorer"]
 NUMBERED += ["QKVStepper", "ScalingLab", "PatternLab", "SentenceLab", "SequenceExplorer", "TemperatureLab"]
+NUMBERED += ["TransformerFlow"]
 NAMES = [*NUMBERED, *PREDICTIONS]
 # Showing the other pictures of a widget that has several.
 LOOKS: list[tuple[str, dict[str, Any]]] = [
@@ -42,6 +43,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("Everywhere", {"kind": "sound", "token": 2}),
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
     ("HeadMicroscope", {"symbols": "KBXQVMTKBXQVMTKBXQVMTKBXQVMTKBXQ", "modes": ["mean", "on", "other text", "zeros"]}),
+    ("TransformerFlow", {"stage": "1 hidden", "residual": False}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),
     ("SentenceLab", {"handles": ["temperature", "scale", "positions", "heads", "layers"], "matrix": True}),

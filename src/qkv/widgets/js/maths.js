@@ -162,12 +162,12 @@ export const climbingTone = (seconds, rate) =>
  * @param {number} columns
  * @returns {[number, number][]} column and sample */
 export function outline(signal, columns) {
-  const start = (column) => Math.floor((column * signal.length) / columns);
+  const start = (/** @type {number} */ column) => Math.floor((column * signal.length) / columns);
   return Array.from({ length: columns }, (_, column) => {
     const piece = signal.slice(start(column), Math.max(start(column) + 1, start(column + 1)));
     const ends = [Math.min(...piece), Math.max(...piece)];
     if (piece.indexOf(ends[0]) > piece.indexOf(ends[1])) ends.reverse();
-    return ends.map((sample) => [column, sample]);
+    return ends.map((sample) => /** @type {[number, number]} */ ([column, sample]));
   }).flat();
 }
 

@@ -1,0 +1,213 @@
+import { live } from "lit-html/directives/live.js";
+import { choices, html, nothing, num, readings, remember, slider, tables, toggle, widget } from "./base.js";
+import { GLOSSES } from "./glosses.js";
+import { heatmap, whenColoursChange } from "./heatmap.js";
+import { chances, tag } from "./tagger.js";
+import { theTagger } from "./trained.js";
+
+const SENTENCES = {
+  "the cat chased the mouse because it was hungry": "… because it was hungry",
+  "the cat chased the mouse because it was tasty": "… because it was tasty",
+  "I saw a saw": "I saw a saw",
+};
+
+/** What stands where: a stage's name, its label in the flow, what it is in full, its place in qkv.transformer, and whether
+ * it stands beside the stream. */
+const block = (l) =>
+  [
+    ["norm 1", "norm", "norm before attention", "attention.normed", true],
+    ["attention", "attention", "weights of attention", "attention.weights", true],
+    ["sum 1", "stream", "stream after attention", "attention.sum", false],
+    ["norm 2", "norm", "norm before feed-forward", "feed_forward.normed", true],
+    ["hidden", "feed-forward", "hidden layer", "feed_forward.hidden", true],
+    ["sum 2", "stream", "stream after feed-forward", "feed_forward.sum", false],
+  ].map(([part, label, title, place, aside]) => ({
+    name: `${l + 1} ${part}`,
+    label,
+    title: `${title}, block ${l + 1}`,
+    place: `${l}.${place}`,
+    aside,
+    block: l + 1,
+  }));
+const STAGES = [
+  { name: "embedding", label: "embedding", title: "embedding and positions", place: "0.state" },
+  ...block(0),
+  ...block(1),
+  { name: "norm", label: "norm", title: "last norm", place: "normed" },
+  { name: "classes", label: "classes", title: "scores of each class", place: "class_logits" },
+  { name: "nouns", label: "nouns", title: "scores of each noun", place: "noun_logits" },
+];
+
+export default widget("TransformerFlow", {
+  own: { repainted: 0 },
+  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  says: (state) => {
+    const seen = look(state);
+    return `${seen.stage.title}, ${shapeText(seen)}. ${answerText(seen)}`;
+  },
+  view: (state, set, id) => {
+    const seen = look(state);
+    return html`
+      <div class="qkv-controls qkv-flow-handles">
+        ${toggle({ label: "residual", checked: state.residual, onChange: (residual) => set({ residual }) })}
+        ${toggle({ label: "norm", checked: state.norm, onChange: (norm) => set({ norm }) })}
+        ${toggle({ label: "feed-forward", checked: state.feed_forward, onChange: (on) => set({ feed_forward: on }) })}
+      </div>
+      <p class="qkv-flow-answer">${answerText(seen)}</p>
+      <div class="qkv-flow">
+        ${flow(state, seen, set, id)}
+        <div class="qkv-flow-numbers">${picture(state, seen, set)} ${numbers(seen)}</div>
+      </div>
+      ${slider({
+        label: "word",
+        value: seen.at + 1,
+        min: 1,
+        max: seen.n,
+        text: `${seen.at + 1} of ${seen.n}: ${seen.words[seen.at]}`,
+        onInput: (value) => set({ word: value - 1 }),
+      })}
+      ${choices({
+        label: "sentence",
+        name: `${id}-flow-sentence`,
+        value: state.sentence,
+        options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),
+        onChange: (sentence) => set({ sentence, word: -1 }),
+      })}
+      ${tables(() => [stageTable(seen), answerTable(seen)])}`;
+  },
+});
+
+const shown = (number) => num(number, { places: 2 });
+const glossed = (word) => (GLOSSES.has(word) ? `${word}, ${GLOSSES.get(word)}` : word);
+
+/* ---- what the tagger makes of the state */
+
+const tagged = remember((sentence, residual, norm, feedForward) =>
+  tag(theTagger(), sentence.split(" "), { residual, norm, feedForward }),
+);
+
+/** Everything that the drawing needs of one state. `table` is the stage's, `width` numbers a row; attention has a row for each head. */
+function look(state) {
+  const said = tagged(state.sentence, state.residual, state.norm, state.feed_forward);
+  const { words, places } = said;
+  const n = words.length;
+  const it = [...said.refersTo.keys()][0] ?? n - 1;
+  const at = state.word < 0 || state.word >= n ? it : state.word;
+  const stage = STAGES.find(({ name }) => name === state.stage);
+  const table = places[stage.place];
+  const isWeights = stage.place.endsWith("weights");
+  const heads = isWeights ? theTagger().nHeads : 1;
+  const width = table.length / n / heads;
+  const rows = (i) =>
+    isWeights
+      ? Array.from({ length: heads * n }, (_, j) => table[(Math.floor(j / n) * n + i) * n + (j % n)])
+      : table.subarray(i * width, (i + 1) * width);
+  const intact = tagged(state.sentence, true, true, true).classes;
+  const same = said.classes.filter((kind, i) => kind === intact[i]).length;
+  return { said, words, n, at, stage, table, isWeights, heads, width, rows, same };
+}
+
+const shapeText = ({ isWeights, heads, n, width }) => (isWeights ? `${heads} × ${n} × ${n}` : `${n} × ${width}`);
+const shapeOf = ({ place }, said, n) => {
+  const size = said.places[place].length / n;
+  return place.endsWith("weights") ? `${size / n}×${n}×${n}` : `${n}×${size}`;
+};
+
+/** How sure the tagger is of a word's class, and of the noun that it stands for. */
+const sure = ({ places }, at) => ({
+  kind: Math.max(...chances(places.class_logits, at, theTagger().classes.length)),
+  noun: Math.max(...chances(places.noun_logits, at, theTagger().nouns.length)),
+});
+
+function answerText({ said, words, n, at, same }) {
+  const { kind, noun } = sure(said, at);
+  const stands = said.refersTo.has(at) ? ` It stands for ${glossed(said.refersTo.get(at))} (${shown(noun)}).` : "";
+  return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} Classes as with all parts on: ${same} of ${n}.`;
+}
+
+/* ---- the flow */
+
+/** The stages as one choice, from top to bottom. The line at their left is the stream; without residuals it is cut. */
+const flow = (
+  state,
+  { said, n },
+  set,
+  id,
+) => html`<fieldset class=${state.residual ? "qkv-flow-stages" : "qkv-flow-stages qkv-flow-cut"}>
+  <legend class="qkv-unseen">stage, from the words to the answers</legend>
+  ${STAGES.map(
+    (
+      stage,
+    ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block">block ${stage.block}</small>` : nothing}
+    <label class=${stage.aside ? "qkv-flow-stage qkv-flow-aside" : "qkv-flow-stage"}>
+      <input type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
+      <span>${stage.label}</span> <small>${shapeOf(stage, said, n)}</small>
+    </label>`,
+  )}
+</fieldset>`;
+
+/* ---- the numbers of a stage */
+
+/** A stage's table: a word a row. A press chooses the word. */
+function picture(state, seen, set) {
+  const { n, at, table, isWeights, heads, width, rows, words } = seen;
+  const press = ({ clientY, currentTarget }) => {
+    const { top, height } = currentTarget.getBoundingClientRect();
+    set({ word: Math.min(n - 1, Math.max(0, Math.floor(((clientY - top) / height) * n))) });
+  };
+  return html`<p class="qkv-flow-title"><b>${seen.stage.title}</b> <span>${shapeText(seen)}</span></p>
+    <div class="qkv-flow-table">
+      <div class="qkv-flow-words" aria-hidden="true">${words.map((word, i) => html`<span class=${i === at ? "qkv-flow-at" : ""}>${word}</span>`)}</div>
+      <div class=${isWeights ? "qkv-flow-map qkv-flow-weights" : "qkv-flow-map"} @pointerdown=${press}
+        @pointermove=${(event) => event.buttons === 1 && press(event)}>
+        ${heatmap({
+          label: `${seen.stage.title}: ${n} rows of ${heads * width} numbers.`,
+          rows,
+          width: heads * width,
+          height: n,
+          most: isWeights ? 1 : table.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-9),
+          key: table,
+          repainted: `${isWeights} ${state.repainted}`,
+        })}
+        <div class="qkv-flow-row" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
+      </div>
+    </div>`;
+}
+
+/** Of the word's row: where its heads look, or mean and standard deviation. */
+function numbers(seen) {
+  const row = [...seen.rows(seen.at)];
+  if (!seen.isWeights) {
+    const mean = row.reduce((total, x) => total + x, 0) / row.length;
+    const spread = Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length);
+    return readings([
+      ["mean of the row", shown(mean)],
+      ["its standard deviation", shown(spread)],
+    ]);
+  }
+  return readings(
+    Array.from({ length: seen.heads }, (_, h) => {
+      const weights = row.slice(h * seen.n, (h + 1) * seen.n);
+      const most = Math.max(...weights);
+      return [`head ${h + 1} looks most at`, seen.words[weights.indexOf(most)], shown(most)];
+    }),
+  );
+}
+
+const COLUMNS = 8; // of a table in numbers
+
+const stageTable = (seen) => {
+  const columns = seen.isWeights ? seen.heads * seen.n : Math.min(COLUMNS, seen.width);
+  const head = (j) => (seen.isWeights ? `${seen.words[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : j + 1);
+  return {
+    caption: `${seen.stage.title}, ${shapeText(seen)}${columns < seen.width ? `: the first ${columns} features` : ""}`,
+    head: ["word", ...Array.from({ length: columns }, (_, j) => head(j))],
+    rows: seen.words.map((word, i) => [word, ...[...seen.rows(i)].slice(0, columns).map(shown)]),
+  };
+};
+
+const answerTable = ({ said, words }) => ({
+  caption: "What the tagger says",
+  head: ["word", "class", "chance of it", "stands for"],
+  rows: words.map((word, i) => [word, said.classes[i], shown(sure(said, i).kind), said.refersTo.get(i) ?? "–"]),
+});

@@ -1,0 +1,139 @@
+"""TransformerFlow shows at each stage what the tagger has there in Python, with its parts on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+
+from qkv.models import load_tagger
+from qkv.widgets import TransformerFlow
+from qkv.widgets.base import _own_traits
+from qkv.widgets.transformer_flow import SENTENCES, STAGES
+
+from .conftest import frame
+
+OpenPage = Callable[..., Page]
+PLACES = {
+    "norm 1": "attention.normed",
+    "attention": "attention.weights",
+    "sum 1": "attention.sum",
+    "norm 2": "feed_forward.normed",
+    "hidden": "feed_forward.hidden",
+    "sum 2": "feed_forward.sum",
+}
+ENDS = {"embedding": "0.state", "norm": "normed", "classes": "class_logits", "nouns": "noun_logits"}
+
+
+def place_of(stage: str) -> str:
+    """Where qkv.transformer keeps what a stage shows."""
+    if stage in ENDS:
+        return ENDS[stage]
+    layer, part = stage.split(" ", 1)
+    return f"{int(layer) - 1}.{PLACES[part]}"
+
+
+def show(page: Page, **traits: Any) -> Locator:
+    """The widget in the page, with its model as `window.it`."""
+    widget = TransformerFlow(**traits)
+    page.evaluate(
+        """async ([source, state]) => {
+          const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          window.it = show((await import(address)).default, state);
+          document.querySelector("main").append(it.el);
+        }""",
+        [str(widget._esm), {name: getattr(widget, name) for name in _own_traits(TransformerFlow)}],
+    )
+    frame(page)
+    return page.locator('.qkv-widget[data-state="ready"]')
+
+
+def numbers(widget: Locator, table: int = 0) -> list[list[str]]:
+    """The cells of one of the open tables."""
+    rows: list[list[str]] = (
+        widget.locator("details table")
+        .nth(table)
+        .evaluate("(table) => [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    )
+    return rows
+
+
+def expected(table: torch.Tensor) -> torch.Tensor:
+    """The first features of each word; of weights, the row of each word in both heads."""
+    return table.transpose(0, 1).flatten(1) if table.dim() == 3 else table[:, :8]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("off", [{}, {"residual": False}, {"norm": False, "feed_forward": False}], ids=str)
+def test_every_stage_shows_what_python_computes(open_page: OpenPage, off: dict[str, bool]):
+    page = open_page()
+    widget = show(page, **off)
+    widget.locator("summary").click()
+    tagged = load_tagger().double().tag(SENTENCES[0], **off)
+    for stage in STAGES:
+        page.evaluate("(stage) => it.model.set('stage', stage)", stage)
+        frame(page)
+        rows = numbers(widget)
+        assert [row[0] for row in rows] == tagged.words, stage
+        shown = torch.tensor([[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows])
+        wanted = expected(tagged.places[place_of(stage)])
+        torch.testing.assert_close(shown.double(), wanted, atol=0.0051, rtol=0)
+    said = [[row[1], row[3]] for row in numbers(widget, 1)]
+    assert said == [[kind, tagged.refers_to.get(i, "–")] for i, kind in enumerate(tagged.classes)]
+
+
+@pytest.mark.browser
+def test_the_flow_gives_the_shape_of_every_stage(open_page: OpenPage):
+    widget = show(open_page(), sentence="I saw a saw")
+    places = load_tagger().tag("I saw a saw").places
+    shapes = ["×".join(map(str, places[place_of(stage)].shape)) for stage in STAGES]
+    assert widget.locator(".qkv-flow-stage small").all_inner_texts() == shapes
+
+
+@pytest.mark.browser
+def test_without_residual_all_words_become_one_class(open_page: OpenPage):
+    widget = show(open_page())
+    answer = widget.locator(".qkv-flow-answer")
+    expect(answer).to_contain_text("it: pronoun (1.00). It stands for cat (0.99).")
+    widget.get_by_role("radio", name="tasty").check()
+    expect(answer).to_contain_text("stands for mouse")
+    widget.get_by_role("switch", name="residual").press("Space")
+    expect(answer).to_contain_text("Classes as with all parts on: 2 of 9.")
+    expect(widget.get_by_role("status")).to_contain_text("2 of 9")
+
+
+@pytest.mark.browser
+def test_stages_are_walked_by_keyboard_and_rows_are_pressed(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page)
+    widget.get_by_role("radio", name="embedding").focus()
+    page.keyboard.press("Space")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    assert page.evaluate("it.model.get('stage')") == "1 sum 1"
+    frame(page)
+    expect(widget.locator(".qkv-flow-title")).to_have_text("stream after attention, block 1 9 × 32")
+    area = widget.locator(".qkv-flow-map")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 20, box["y"] + 1.5 / 9 * box["height"])
+    expect(widget.locator(".qkv-flow-answer")).to_contain_text("cat: noun")
+    expect(widget.get_by_role("slider", name="word")).to_have_attribute("aria-valuetext", "2 of 9: cat")
+
+
+@pytest.mark.browser
+def test_flow_and_numbers_are_on_one_screen_of_a_phone(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    heights = set()
+    for stage in STAGES:
+        widget.page.evaluate("(stage) => it.model.set('stage', stage)", stage)
+        frame(widget.page)
+        box = widget.bounding_box()
+        assert box is not None
+        heights.add(box["height"])
+    assert max(heights) < 844
+    assert len(heights) == 1, "the page below moves from stage to stage"
