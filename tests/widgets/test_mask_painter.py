@@ -148,6 +148,31 @@ def test_a_drag_paints_a_run_of_cells(open_page: Callable[..., Page]):
     assert page.evaluate("it.model.get('flipped')") == []
 
 
+def test_the_row_that_was_painted_is_told_of(open_page: Callable[..., Page]):
+    page = opened(open_page(), preset="all")
+    assert "它 (it) sees 7 of 7 keys, and looks most at 貓 (cat): 0.39." in summary(page)
+    page.locator('[data-cell="14"]').click()  # 老鼠, and its first key
+    frame(page)
+    assert (
+        "老鼠 (mouse) sees 6 of 7 keys, and looks most at 追 (chased): 0.43. Its weights in sight grow ×1.18."
+        in summary(page)
+    )
+    page.get_by_role("radio", name="0", exact=True).check()
+    frame(page)
+    assert "Hidden keys that get weight: cat." in summary(page)
+
+
+def test_nothing_jumps_when_another_mask_is_chosen(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390))
+    height = "() => document.querySelector('.qkv-widget').offsetHeight"
+    before = page.evaluate(height)
+    for group in ("start from this mask", "a hidden score becomes"):
+        for choice in page.get_by_role("group", name=group).get_by_role("radio").all():
+            choice.check()
+            frame(page)
+            assert page.evaluate(height) == before
+
+
 def test_a_drag_back_to_its_start_is_no_press(open_page: Callable[..., Page]):
     page = opened(open_page())
     start, end = (page.locator(f'[data-cell="{cell}"]').bounding_box() for cell in (35, 36))
@@ -232,11 +257,11 @@ def test_what_goes_wrong_is_said(open_page: Callable[..., Page]):
     page = opened(open_page(), flipped=[0])
     assert shown(page, 0) == ["NaN"] * 7
     assert "Sees nothing: cat." in summary(page)
-    page.get_by_role("radio", name="hidden scores become −1e9").check()
+    page.get_by_role("radio", name="−1e9", exact=True).check()
     frame(page)
     assert shown(page, 0) == ["0.14"] * 7
-    assert "Gives weight to hidden keys: cat." in summary(page)
-    page.get_by_role("radio", name="hidden weights become 0").check()
+    assert "Hidden keys that get weight: cat, chased, mouse, comma, because, it, hungry." in summary(page)
+    page.get_by_role("radio", name="its weight becomes 0").check()
     frame(page)
     assert "Does not sum to 1: cat, chased, mouse, comma, because, it." in summary(page)
 
@@ -246,7 +271,7 @@ def test_another_start_clears_the_painting(open_page: Callable[..., Page]):
     page.get_by_label("window", exact=True).check()
     frame(page)
     assert page.evaluate("[it.model.get('preset'), it.model.get('flipped')]") == ["window", []]
-    page.get_by_label("tokens in the window").fill("1")
+    page.get_by_role("slider", name="window").fill("1")
     frame(page)
     assert [row.index("1.00") for row in (shown(page, i) for i in range(7))] == list(range(7))
 

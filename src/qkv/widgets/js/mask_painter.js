@@ -11,25 +11,25 @@ const PRESETS = [
   { value: "top-left", label: "causal, lined up at the start" },
 ];
 const METHODS = [
-  { value: "−∞", label: "hidden scores become −∞" },
-  { value: "−1e9", label: "hidden scores become −1e9" },
-  { value: "0", label: "hidden scores become 0" },
-  { value: "after", label: "hidden weights become 0" },
+  { value: "−∞", label: "−∞" },
+  { value: "−1e9", label: "−1e9" },
+  { value: "0", label: "0" },
+  { value: "after", label: "anything: its weight becomes 0" },
 ];
 
-const IT = 5; // the row that the chapter asks about
+const IT = 5; // the query that the chapter asks about, and that is told of until another one's row is painted
 
 export default widget("MaskPainter", {
-  own: { stroke: { paint: null } },
+  own: { stroke: { paint: null }, painted: IT },
   says: (state) => summary(table(state), state),
   view: (state, set, id) => {
     const rows = table(state);
     return html`
-      ${controls(state, set, id)}
       ${grid(rows, state, set)}
       <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
-      <p class="qkv-note">Queries down, keys across. Press a cell to hide or show it, or drag over several; with the keyboard, the
-        arrow keys move and the space bar paints. × says by how much the weights in sight have grown.</p>
+      ${controls(state, set, id)}
+      <p class="qkv-note">Queries down, keys across. Press a cell, or drag over several; with the keyboard, use the arrow keys and the
+        space bar.</p>
       ${tables(() => [numbers(rows, state)])}`;
   },
 });
@@ -55,7 +55,7 @@ const spoken = (token) => token.replace(/ (.+)/, " ($1)");
 function controls(state, set, id) {
   const { preset, method, flipped, queries, window, real, tokens } = state;
   const n = tokens.length;
-  return html`<div class="qkv-controls">
+  return html`<div class="qkv-mask-controls">
     ${choices({
       label: "start from this mask",
       name: `${id}-preset`,
@@ -63,17 +63,19 @@ function controls(state, set, id) {
       options: PRESETS,
       onChange: (value) => set({ preset: value, flipped: [] }),
     })}
-    ${preset === "window" ? slider({ label: "tokens in the window", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
-    ${preset === "padding" ? slider({ label: "real tokens", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
-    ${slider({ label: "queries: the last tokens", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
+    <div>
+      ${slider({ label: "last queries", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
+      ${preset === "window" ? slider({ label: "window", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
+      ${preset === "padding" ? slider({ label: "real tokens", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
+    </div>
     ${choices({
-      label: "how it is applied",
+      label: "a hidden score becomes",
       name: `${id}-method`,
       value: method,
       options: METHODS,
       onChange: (value) => set({ method: value }),
     })}
-    ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
+    ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [], painted: IT }) })}
   </div>`;
 }
 
@@ -107,7 +109,7 @@ function cell({ query, mask }, key, weight, state, set) {
   const index = tokens.length * query + key;
   return html`<td><label class=${kind} style="--qkv-p: ${weight || 0}" data-cell=${index}>
     <input type="checkbox" .checked=${live(mask[key])} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
-      @change=${() => set({ flipped: toggled(state.flipped, index) })}>
+      @change=${() => set({ flipped: toggled(state.flipped, index), painted: query })}>
     <span>${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
   </label></td>`;
 }
@@ -132,29 +134,35 @@ const numbers = (rows, { tokens }) => ({
   ]),
 });
 
-/** What is wrong with the weights; where nothing is, what the mask does to "it". */
-function summary(rows, { tokens, method, preset, queries }) {
+/** What is wrong with the weights, and what the mask does to the row that was painted last. */
+function summary(rows, state) {
+  const { tokens, preset, queries } = state;
   const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
   const empty = rows.filter(({ mask }) => !mask.includes(true));
-  const leaking = rows.filter(({ mask, weights }) => weights.some((weight, key) => weight > 0 && !mask[key]));
+  const leaking = rows.filter((row) => leaks(row).length);
   const short = rows.filter(({ total }) => Math.abs(total - 1) > 1e-9);
+  const keys = tokens.filter((_, key) => leaking.some((row) => leaks(row).includes(key))).map(english);
   const shown = [
     preset === "top-left" ? `The first of the ${queries} queries counts as token 0.` : "",
     empty.length ? `Sees nothing: ${names(empty)}.` : "",
-    leaking.length ? `Gives weight to hidden keys: ${names(leaking)}.` : "",
+    leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
     short.length ? `Does not sum to 1: ${names(short)}.` : "",
+    !empty.length && !leaking.length && !short.length ? "Hidden keys get nothing and every row sums to 1." : "",
+    ofRow(rows.find(({ query }) => query === state.painted) ?? rows.at(-1), state),
   ];
-  if (!empty.length && !leaking.length && !short.length) shown.push(inOrder(rows, tokens, method));
   return shown.filter(Boolean).join(" ");
 }
 
-function inOrder(rows, tokens, method) {
-  const it = rows.find(({ query }) => query === IT) ?? rows.at(-1);
-  const top = it.weights.indexOf(Math.max(...it.weights));
-  const seen = it.mask.filter((may) => may).length;
-  const share = num(it.weights[top], { places: 2 });
-  return `With ${method === "after" ? "0 after the softmax" : method}, hidden keys get nothing and every row sums to 1.
-    ${spoken(tokens[it.query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${share}.`;
+/** The hidden keys that a query gives weight to. */
+const leaks = ({ mask, weights }) => weights.flatMap((weight, key) => (weight > 0 && !mask[key] ? [key] : []));
+
+function ofRow({ query, mask, weights, growth }, { tokens, method }) {
+  const seen = mask.filter(Boolean).length;
+  if (!seen) return "";
+  const top = weights.indexOf(Math.max(...weights));
+  const grown =
+    method === "−∞" || method === "−1e9" ? ` Its weights in sight grow ×${num(growth, { places: 2 })}.` : "";
+  return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}`;
 }
 
 /** Arrow keys go from cell to cell. */
@@ -184,7 +192,8 @@ function drag(event, state, set) {
   const cells = fresh.filter((cell) => cell.querySelector("input").checked !== paint.shown);
   for (const cell of fresh) paint.met.add(cell);
   const flipped = cells.reduce((list, cell) => toggled(list, Number(cell.dataset.cell)), state.flipped);
-  if (cells.length) set({ flipped });
+  const painted = Math.floor(Number(under.dataset.cell) / state.tokens.length);
+  if (cells.length) set({ flipped, painted });
 }
 
 /** A stroke that ends where it began is no press; a click without a press is the keyboard's. */
