@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "8", "1", "1"),
+    "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "2", "7", "7"),
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),

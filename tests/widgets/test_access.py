@@ -132,7 +132,7 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
 
 
 # On a phone the picture and the control in use are on one screen, and what is written can be read.
-PHONE = ["MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab", "TemperatureLab"]
+PHONE = ["CacheStepper", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab", "TemperatureLab"]
 SMALL_PRINT = """() => [...document.querySelectorAll('.qkv-widget *')].filter((e) =>
   [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
   && !e.closest('.qkv-unseen, sub, .qkv-sub') && e.getClientRects().length

@@ -1,15 +1,19 @@
 """CacheStepper: what it counts, against the reference; what it says of a second prompt, against a real decoder."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import Page, expect
 
 from qkv.cache import kv_cache_bytes, reusable_prefix
 from qkv.decoder import Decoder, DecoderShape, multiply_adds
 from qkv.widgets import CacheStepper
 
+from .conftest import frame
 from .node import JS, node
+from .test_access import draw
 
 WIDGET = (JS / "cache_stepper.js").as_uri()
 TEXT = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
@@ -163,12 +167,56 @@ def test_what_is_counted_is_what_is_drawn(step: int, cached: bool):
     assert total == projected * 4 * d * d + drawn * 2 * d
 
 
-def test_it_opens_where_it_makes_its_point():
+def test_it_opens_on_the_prompt():
     stepper = CacheStepper()
-    assert (stepper.step, stepper.changed, stepper.model, stepper.token) == (7, 9, "one layer", 8192)
+    assert (stepper.step, stepper.changed, stepper.model, stepper.token) == (1, 9, "one layer", 8192)
     assert repr(CacheStepper(step=8, changed=1)).startswith("CacheStepper(step=8, changed=1")
 
 
 def test_python_knows_every_model():
     for name in MODELS:
         assert CacheStepper(model=name).model == name
+
+
+# ---- on a page
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page]) -> Page:
+    page = open_page(width=390)
+    draw(page, [("CacheStepper", {})])
+    return page
+
+
+PLACES = """() => [...document.querySelectorAll('button, input')].filter((e) => !e.closest('.qkv-kv-more')).map((e) => { const { x, y, width } = e.getBoundingClientRect(); return [x, y, width];
+})"""
+
+
+@pytest.mark.browser
+def test_controls_stay_where_they_are_through_every_step_and_while_it_plays(page: Page):
+    before = page.evaluate(PLACES)
+    for _ in range(2, 9):
+        page.get_by_role("button", name="next").click()
+        frame(page)
+        assert page.evaluate(PLACES) == before
+    page.get_by_role("button", name="play").click()
+    expect(page.get_by_role("button", name="pause")).to_be_visible()
+    assert page.evaluate(PLACES) == before
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("step", "kept", "new"), [(1, 0, 3), (5, 6, 1), (8, 8, 1)])
+def test_memory_has_a_place_for_every_token(page: Page, step: int, kept: int, new: int):
+    page.evaluate("(step) => shown[0].model.set('step', step)", step)
+    frame(page)
+    places = page.locator(".qkv-kv-memory [data-part=k][data-is]").evaluate_all("es => es.map((e) => e.dataset.is)")
+    assert places == ["kept"] * kept + ["new"] * new + ["none"] * (9 - kept - new)
+    assert page.locator("[data-number=kept-with]").inner_text() == f"{4 * (kept + new)} KiB"
+
+
+@pytest.mark.browser
+def test_the_second_prompt_is_there_in_its_step_only(page: Page):
+    slider = page.get_by_role("slider", name="second prompt")
+    expect(slider).to_have_count(0)
+    page.evaluate("shown[0].model.set('step', 8)")
+    expect(slider).to_have_attribute("aria-valuetext", "hungry → tired")

@@ -17,7 +17,7 @@ class CacheStepper(Widget):
         token    the token, far on in a conversation, whose cost is shown too: a power of two from 1 to 131072
     """
 
-    step = whole(7, 1, 8)
+    step = whole(1, 1, 8)
     changed = whole(9, 0, 9)
     model = choice("one layer", ["one layer", "GPT-2 small", "Llama 2 7B", "Llama 3 8B", "Llama 3 70B", "Falcon 7B"])
     token = choice(8192, [2**i for i in range(18)])

@@ -1,17 +1,4 @@
-import {
-  button,
-  choices,
-  html,
-  nothing,
-  num,
-  panel,
-  powersOfTwo,
-  slider,
-  stepSlider,
-  svg,
-  tables,
-  widget,
-} from "./base.js";
+import { button, choices, html, num, powersOfTwo, slider, stepSlider, svg, tables, widget } from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -47,11 +34,13 @@ export default widget("CacheStepper", {
   view: (state, set, id) => html`
     ${controls(state, set)}
     ${story(state)}
-    <div class="qkv-kv-sheets">${sheet(state, true)} ${sheet(state, false)}</div>
-    ${legend}
-    ${whose(state, set, id)}
+    <div class="qkv-kv-pictures">
+      <div>${sheets(state)} ${legend}</div>
+      ${memory(state)}
+    </div>
     ${counters(state)}
-    ${farOn(state, set)}
+    <div class="qkv-kv-more">${state.step === LAST ? promptSlider(state, set) : farSlider(state, set)}</div>
+    ${whose(state, set, id)}
     ${tables(() => [everyStep(state)])}`,
 });
 
@@ -106,44 +95,59 @@ const times = (ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2
 
 // ---- drawing
 
-const controls = (state, set) => html`<div class="qkv-controls">
+const unseen = (words) => html`<span class="qkv-unseen">${words}</span>`;
+
+/** The buttons are as wide with one label as with the other, so that playing moves nothing. */
+const controls = (state, set) => html`<div class="qkv-kv-controls">
   ${slider({
     label: "step",
     value: state.step,
     min: 1,
     max: LAST,
     text: `${state.step} of ${LAST}`,
-    ends: ["prompt", "second prompt"],
     onInput: (step) => set({ step, playing: false }),
   })}
   <div class="qkv-kv-buttons">
-    ${button({ label: "back", disabled: state.step === 1, onClick: () => set({ step: state.step - 1, playing: false }) })}
-    ${button({ label: "next", disabled: state.step === LAST, onClick: () => set({ step: state.step + 1, playing: false }) })}
+    ${button({ label: html`←${unseen(" back")}`, disabled: state.step === 1, onClick: () => set({ step: state.step - 1, playing: false }) })}
+    ${button({ label: html`→${unseen(" next")}`, disabled: state.step === LAST, onClick: () => set({ step: state.step + 1, playing: false }) })}
     ${button({ label: state.playing ? "pause" : "play", onClick: () => set(state.playing ? { playing: false } : next(state)) })}
   </div>
-  ${slider({
-    label: "second prompt",
-    value: state.changed,
-    min: 0,
-    max: TEXT.length,
-    text: state.changed ? `${TEXT[state.changed - 1]} → ${INSTEAD[state.changed - 1]}` : "the same",
-    ends: ["the same", "another last word"],
-    onInput: (changed) => set({ changed }),
-  })}
 </div>`;
 
-const whose = ({ model }, set, id) => html`<div class="qkv-controls">
-  ${choices({
+/** The word of the second prompt that differs, beside the step that reads it. */
+const promptSlider = (state, set) => html`${slider({
+  label: "second prompt",
+  value: state.changed,
+  min: 0,
+  max: TEXT.length,
+  text: state.changed ? `${TEXT[state.changed - 1]} → ${INSTEAD[state.changed - 1]}` : "the same",
+  onInput: (changed) => set({ changed }),
+})}
+  <p class="qkv-note" data-number="still-right">${stillRight(state)}</p>`;
+
+/** The token, far on in a conversation, whose cost has a row among the counters. */
+const farSlider = (state, set) => {
+  const { parameters, bytesPerValue } = MODELS[state.model];
+  return html`${stepSlider({
+    label: "far on in a conversation, at token",
+    value: state.token,
+    values: powersOfTwo(17),
+    onInput: (token) => set({ token }),
+  })}
+  <p class="qkv-note">
+    There the cache has <span data-number="far-kept-with">${bytes(kvCacheBytes(MODELS[state.model], state.token))}</span>,
+    and all parameters <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>. Counted is attention in all layers.
+  </p>`;
+};
+
+const whose = ({ model }, set, id) =>
+  choices({
     label: "whose work is counted",
     name: `${id}-model`,
     value: model,
-    options: Object.keys(MODELS).map((name) => ({
-      value: name,
-      label: name === "one layer" ? "one layer, width 512" : name,
-    })),
+    options: Object.keys(MODELS).map((name) => ({ value: name, label: name })),
     onChange: (value) => set({ model: value }),
-  })}
-</div>`;
+  });
 
 function title({ step, changed }) {
   if (step === 1) return `Step 1: the model reads the prompt, ${PROMPT} words at once.`;
@@ -160,8 +164,7 @@ function story(state) {
     <p class="qkv-kv-text">${text.map((word, i) => {
       const isRun = i >= kept && i < words.length;
       return html`<span class=${isRun ? "qkv-kv-now" : ""}>${word}</span> `;
-    })}</p>
-    <p class="qkv-note" data-number="still-right">${stillRight(state)}</p>`;
+    })}</p>`;
 }
 
 /** How many keys of the first text a second prompt leaves right, in layer 1 and in later layers.
@@ -169,11 +172,9 @@ function story(state) {
  * In layer 1 a key depends on one word; in later layers on all words up to it. */
 export const keysStillRight = ({ changed }) => (changed ? [TEXT.length - 1, changed - 1] : [TEXT.length, TEXT.length]);
 
-function stillRight({ step, changed }) {
+function stillRight({ changed }) {
   const [inFirst, inLater] = keysStillRight({ changed });
-  const found = `of ${TEXT.length} cached keys, ${inFirst} still right in layer 1 and ${inLater} in later layers`;
-  if (step === LAST) return `The cache from the first text: ${found}.`;
-  return `Then a second prompt, with ${changed ? `${INSTEAD[changed - 1]} for ${TEXT[changed - 1]}` : "nothing changed"}: ${found}.`;
+  return `Of ${TEXT.length} cached keys, ${inFirst} are still right in layer 1 and ${inLater} in later layers.`;
 }
 
 /** What a cell is: computed now, computed again, read from the cache, computed and then masked, or not there. */
@@ -187,23 +188,24 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
 }
 
 // A sheet is drawn as one path for each kind of cell: hundreds of elements would take too long on a slow phone.
-const [CELL, ROW, TOP, LEFT] = [20, 17, 60, 62];
-const WIDTH = LEFT + 12 * CELL + 6;
+const [CELL, ROW, TOP, LEFT, GAP] = [10.5, 15, 33, 58, 3];
+const SHEET = 12 * CELL + GAP;
+const STARTS = { true: LEFT, false: LEFT + SHEET + 8 }; // of the sheets with a cache and without
+const [WIDTH, HEIGHT] = [STARTS.false + SHEET, TOP + TEXT.length * ROW];
 const PARTS = ["q", "k", "v"];
-const columnOf = (part, j) => LEFT + (part === "score" ? 3 * CELL + 6 + j * CELL : PARTS.indexOf(part) * CELL);
+const columnOf = (part, j) => (part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL);
 const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
 
 /** What a cell looks like, from its upper left corner: full, hatched, a ring with a dot, or four dots. */
 const LOOKS = {
-  new: (x, y) => box(x + 1, y + 1, 18, 15),
-  again: (x, y) =>
-    `${box(x + 1.5, y + 1.5, 17, 14)}M${x + 2} ${y + 9}l7 -7M${x + 3} ${y + 15}l13 -13M${x + 11} ${y + 15}l7 -7`,
-  kept: (x, y) => box(x + 1, y + 1, 18, 15) + box(x + 3, y + 3, 14, 11) + box(x + 8, y + 6.5, 4, 4),
-  masked: (x, y) => [5, 9, 13].flatMap((dx) => [4, 8, 12].map((dy) => box(x + dx, y + dy, 1.5, 1.5))).join(""),
+  new: (x, y) => box(x + 0.75, y + 1, 9, 13),
+  again: (x, y) => `${box(x + 1.25, y + 1.5, 8, 12)}M${x + 1.5} ${y + 7}l5 -5M${x + 1.5} ${y + 13}l7.5 -7.5`,
+  kept: (x, y) => box(x + 0.75, y + 1, 9, 13) + box(x + 2.5, y + 2.75, 5.5, 9.5) + box(x + 4.25, y + 6.5, 2, 2),
+  masked: (x, y) => [2.5, 6.5].flatMap((dx) => [3.5, 9].map((dy) => box(x + dx, y + dy, 1.5, 1.5))).join(""),
 };
 const NOTHING = PARTS.concat("score").flatMap((part) =>
   TEXT.flatMap((_, i) =>
-    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 17, 14)),
+    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.25, TOP + i * ROW + 1.5, 8, 12)),
   ),
 );
 
@@ -219,78 +221,77 @@ function cells(step, part, is) {
   return svg`<path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${path} />`;
 }
 
-function sheet(state, cached) {
-  const step = run(state, cached);
+/** Both sheets beside each other, under their names and with one list of the words. */
+function sheets(state) {
+  const [cached, plain] = [run(state, true), run(state, false)];
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
-  const read = step.start ? `, and the keys and values of ${step.start} read from the cache` : "";
-  const label = `${cached ? "With" : "Without"} a cache ${rows(step.rows.length)} computed${read}.`;
-  const middle = (part, j = 0) => columnOf(part, j) + CELL / 2;
-  return panel({
-    title: html`<span class="qkv-kv-name">${cached ? "with a cache" : "without"}</span>`,
-    reading: html`<b data-number=${cached ? "rows-with" : "rows-without"}>${step.rows.length}</b>
-      <small>of ${step.n} ${step.n === 1 ? "row" : "rows"} computed</small>`,
-    drawing: html`<svg class="qkv-kv-sheet" viewBox="0 0 ${WIDTH} ${TOP + TEXT.length * ROW}" role="img" aria-label=${label}>
-      <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
-      ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${middle(part)} y=${TOP - 5}>${part}</text>`)}
-      ${words.map(
-        (word, j) => svg`
-          <text class="qkv-kv-key" data-unread=${j >= step.n} transform="translate(${middle("score", j) + 4} ${TOP - 4}) rotate(-90)">${word}</text>
-          <text class="qkv-kv-query" data-unread=${j >= step.n} x=${LEFT - 5} y=${TOP + j * ROW + 13}>${word}</text>`,
-      )}
-      ${[...PARTS, "score"].map((part) => Object.keys(LOOKS).map((is) => cells(step, part, is)))}
-    </svg>`,
-  });
+  const read = cached.start ? `, and the keys and values of ${cached.start} read` : "";
+  const label = `With a cache ${rows(cached.rows.length)} computed${read}. Without one ${rows(plain.rows.length)}.`;
+  return html`<svg class="qkv-kv-sheet" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
+    ${words.map(
+      (word, i) =>
+        svg`<text class="qkv-kv-word" data-unread=${i >= cached.n} x=${LEFT - 5} y=${TOP + i * ROW + 12}>${word}</text>`,
+    )}
+    ${sheet(cached, true)} ${sheet(plain, false)}
+  </svg>`;
+}
+
+const sheet = (step, cached) => svg`<g transform="translate(${STARTS[cached]} 0)">
+  <text x="0" y="11"><tspan class="qkv-kv-name">${cached ? "with cache" : "without"}</tspan> <tspan
+    data-number=${cached ? "rows-with" : "rows-without"}>${step.rows.length}</tspan> of ${step.n}</text>
+  ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part) + CELL / 2} y=${TOP - 6}>${part}</text>`)}
+  <text class="qkv-kv-scores" x=${columnOf("score", 0)} y=${TOP - 6}>scores</text>
+  <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
+  ${[...PARTS, "score"].map((part) => Object.keys(LOOKS).map((is) => cells(step, part, is)))}
+</g>`;
+
+/** What is kept after this step: a place for the key and the value of every token, full where there is one. */
+function memory(state) {
+  const { n, start } = run(state, true);
+  const kept = bytes(kvCacheBytes(MODELS[state.model], n));
+  const slot = (part, i) => {
+    const is = i < start ? "kept" : i < n ? "new" : "none";
+    return html`<i data-part=${part} data-is=${is}></i>`;
+  };
+  return html`<figure class="qkv-kv-memory" role="img" aria-label="In memory: keys and values of ${n} tokens, ${kept}.">
+    <figcaption><span class="qkv-label">in memory: k and v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
+    <div aria-hidden="true">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
+  </figure>`;
 }
 
 const swatch = (part, is, text) => html`<li>
-  <svg viewBox="0 0 20 17" aria-hidden="true"><path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
+  <svg viewBox="0 0 10.5 15" aria-hidden="true"><path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
 </li>`;
 
 const legend = html`<ul class="qkv-kv-legend">
-  ${swatch("k", "new", "computed now")} ${swatch("k", "again", "computed once more")}
-  ${swatch("k", "kept", "read from the cache")} ${swatch("score", "masked", "computed, then masked")}
+  ${swatch("k", "new", "computed now")} ${swatch("k", "again", "once more")}
+  ${swatch("k", "kept", "read from the cache")} ${swatch("score", "masked", "masked")}
 </ul>`;
 
-const counterTable = (caption, body) => html`<div class="qkv-scroll"><table class="qkv-kv-counters">
-  <caption class="qkv-unseen">${caption}</caption>
-  <thead><tr><td></td><th scope="col">with a cache</th><th scope="col">without</th><th scope="col">without ÷ with</th></tr></thead>
-  <tbody>${body.map(
-    ([name, key, withCache, without, ratio]) => html`<tr>
-      <th scope="row">${name}</th>
-      <td data-number="${key}-with">${withCache}</td><td data-number="${key}-without">${without}</td>
-      <td data-number="${key}-ratio">${ratio ?? nothing}</td>
-    </tr>`,
-  )}</tbody>
-</table></div>`;
-
+/** Multiply-adds with a cache and without: of this step, of all so far, and of one token far on. */
 function counters(state) {
-  const [cached, plain] = [run(state, true), run(state, false)];
-  const [now, nowPlain] = [spent(state, cached), spent(state, plain)];
-  const [all, allPlain] = [spentSoFar(state, true), spentSoFar(state, false)];
-  return counterTable(`Multiply-adds and bytes up to step ${state.step}`, [
-    ["multiply-adds in this step", "step", amount(now), amount(nowPlain), times(nowPlain / now)],
-    ["in all steps so far", "total", amount(all), amount(allPlain), times(allPlain / all)],
-    ["kept for the next step", "kept", bytes(kvCacheBytes(MODELS[state.model], cached.n)), "nothing"],
-  ]);
+  const counted = [
+    ["this step", "step", spent(state, run(state, true)), spent(state, run(state, false))],
+    ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
+    ["far on", "far", ...atToken(state)],
+  ];
+  return html`<table class="qkv-kv-counters">
+    <caption>multiply-adds</caption>
+    <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+    <tbody>${counted.map(
+      ([name, key, withCache, without]) => html`<tr>
+        <th scope="row">${name}</th>
+        <td data-number="${key}-with">${amount(withCache)}</td><td data-number="${key}-without">${amount(without)}</td>
+        <td data-number="${key}-ratio">${times(without / withCache)}</td>
+      </tr>`,
+    )}</tbody>
+  </table>`;
 }
 
-/** The same model, far on in a conversation. */
-function farOn({ model, token }, set) {
-  const [withCache, without] = [
-    sum(attentionMultiplyAdds(MODELS[model], 1, token - 1)),
-    sum(attentionMultiplyAdds(MODELS[model], token)),
-  ];
-  const { parameters, bytesPerValue } = MODELS[model];
-  return html`<div class="qkv-kv-far">
-    ${stepSlider({ label: "and far on in a conversation, at token", value: token, values: powersOfTwo(17), onInput: (value) => set({ token: value }) })}
-    ${counterTable(`Token ${token} of a conversation`, [
-      ["multiply-adds for this token", "far", amount(withCache), amount(without), times(without / withCache)],
-      ["kept for the next", "far-kept", bytes(kvCacheBytes(MODELS[model], token)), "nothing"],
-    ])}
-    <p class="qkv-note">For comparison, all parameters of this model take <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>.
-      Counted is attention in all its layers: the four projections, the scores and the mixing.</p>
-  </div>`;
-}
+const atToken = ({ model, token }) => [
+  sum(attentionMultiplyAdds(MODELS[model], 1, token - 1)),
+  sum(attentionMultiplyAdds(MODELS[model], token)),
+];
 
 function everyStep(state) {
   const words = (step) =>
