@@ -188,8 +188,10 @@ def page(open_page: Callable[..., Page]) -> Page:
     return page
 
 
-PLACES = """() => [...document.querySelectorAll('button, input')].filter((e) => !e.closest('.qkv-kv-more')).map((e) => { const { x, y, width } = e.getBoundingClientRect(); return [x, y, width];
-})"""
+PLACES = """() => {
+  const controls = [...document.querySelectorAll("button, input")].filter((e) => !e.closest(".qkv-kv-more"));
+  return controls.map((e) => e.getBoundingClientRect()).map(({ x, y, width }) => [x, y, width]);
+}"""
 
 
 @pytest.mark.browser
