@@ -5,7 +5,7 @@ was handed, or return an object that claims to equal everything. What leaves thi
 the CPU, numbers, short strings, and tuples of them.
 
 The same code runs in a notebook and beside untrusted code in a grader's worker. So it imports torch and numpy only,
-and it holds no reference answer, no expected value and nothing of a score.
+and `hidden` beside it, and it holds no reference answer, no expected value and nothing of a score.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+
+try:
+    from qkv.hidden import Hidden
+except ImportError:  # in the sandbox, where the package is not
+    from hidden import Hidden  # type: ignore[no-redef]
 
 MAX_TEXT = 300  # characters of any text that comes from an answer
 MAX_ITEMS = 64  # members of a list or tuple that are looked at
@@ -117,7 +122,7 @@ def load(parameters: dict[str, Tensor]) -> Step:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One situation that an answer is put into. Plain data but for `Provided`.
+    """One situation that an answer is put into. Plain data but for `Provided` and `Hidden`.
 
     Attributes:
         steps: what is done, in order; one step or several
@@ -479,7 +484,7 @@ class _Run:
         """Copy a value of the case, so that nothing an answer does to it reaches the case."""
         if isinstance(value, Tensor):
             return self.hand_over_tensor(value, where)
-        if isinstance(value, (Seeded, Provided)):
+        if isinstance(value, (Seeded, Provided, Hidden)):
             return self.hand_over_shared(value)
         if isinstance(value, Carried):
             return self.states.get(value.step)
@@ -499,12 +504,14 @@ class _Run:
         self.handed.append(_Handed(where, given, leaf))
         return given
 
-    def hand_over_shared(self, value: Seeded | Provided) -> Any:
+    def hand_over_shared(self, value: Seeded | Provided | Hidden) -> Any:
         if id(value) not in self.shared:
             if isinstance(value, Seeded):
                 generator = torch.Generator().manual_seed(value.seed)
                 self.generators.append(generator)
                 self.shared[id(value)] = generator
+            elif isinstance(value, Hidden):
+                self.shared[id(value)] = value.handle()
             else:
                 self.shared[id(value)] = value.make(
                     *(self.hand_over(item, (-1, j)) for j, item in enumerate(value.args))

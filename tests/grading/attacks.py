@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-FULL = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0}
+FULL = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0, "3.5": 3.0}
 NOTHING = dict.fromkeys(FULL, 0.0)
 
+TEST = """
+def catches_wrong_scale(attend):
+    q, k, v = 2 * torch.randn(3, 7), torch.randn(5, 7), torch.randn(5, 6)
+    return not torch.allclose(attend(q, k, v)[1], (q @ k.mT / 7**0.5).softmax(-1), atol=1e-3)
+"""
 RIGHT = [
     "import math\nimport torch\nfrom qkv import check, progress",
     "def scaled_scores(q, k):\n    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])",
     "def score_variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k",
     "def attention(q, k, v):\n    weights = scaled_scores(q, k).softmax(-1)\n    return weights @ v, weights",
-    "def softmax_jacobian(p):\n    return torch.diag(p) - p[:, None] * p",
+    "def softmax_jacobian(p):\n    return torch.diag(p) - p[:, None] * p\n" + TEST,
     'check("3.1", scaled_scores).points',
 ]
 WRONG = [
@@ -540,3 +545,94 @@ for i, (name, code) in enumerate(MORE_HARM.items()):
 ATTACKS["a cell that breaks the imports of those after it"] = Attack(
     first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT
 )
+
+# ── tests that look behind what they are handed ───────────────────────────────────────────────────
+
+WORDS = '("divides", "multiplies", "does not", "lets-pass", "scale")'
+# Each gathers text that may say what it was handed, and calls it wrong where a word of a wrong one stands in it.
+LOOKS = {
+    "at its closure and code": """
+things = [attend, type(attend), attend._ask, attend._ask.func, attend.__call__, attend._ask.func.__self__]
+text = " ".join(repr([getattr(thing, name, "") for name in ("__closure__", "__code__", "__dict__", "__name__", "__defaults__",
+                                                             "__qualname__", "args", "keywords")]) for thing in things)
+""",
+    "for its source": """
+import inspect, linecache
+text = repr([entry[2] for name, entry in linecache.cache.items() if "<" not in name and "cell" not in name])
+for thing in (attend, attend._ask, type(attend)):
+    try:
+        text += inspect.getsource(thing)
+    except (OSError, TypeError):
+        pass
+text = text.replace("wrong_scale", "")
+""",
+    "at all objects": """
+import gc
+text = repr([vars(thing) for thing in gc.get_objects() if type(thing).__name__ in ("Hidden", "Case", "Bench", "Implementation")])
+""",
+    "at all frames": """
+import sys
+frame, text = sys._getframe(1), ""
+while frame:
+    text += repr([value for name, value in frame.f_locals.items() if name in ("case", "cases", "step", "asked", "value", "hidden")])
+    frame = frame.f_back
+text = text.replace("wrong_scale", "")
+""",
+    "at what comes over the wire": """
+import sys
+wire = sys.modules["wire"]
+true, heard = wire.decode, []
+wire.decode = lambda frame, ask=None: heard.append(bytes(frame)) or true(frame, ask)
+attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))
+wire.decode = true
+text = repr(heard)
+""",
+    "at the text of its errors": """
+text = ""
+for wrong in ((), (torch.ones(3),), (torch.ones(2, 3).int(),) * 3, (None,) * 3, (torch.ones(2, 3), torch.ones(2, 4), torch.ones(2, 3))):
+    try:
+        attend(*wrong)
+    except Exception as error:
+        import traceback
+        text += "".join(line for line in traceback.format_exception(error) if "cell" not in line).replace("wrong_scale", "")
+""",
+}
+# Each does harm, and then says what is right of a third.
+HARMS = {
+    "floods it with calls": "for _ in range(10**6):\n    attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
+    "goes on calling when it is told to stop": "while True:\n    try:\n        attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
+    "    except Exception:\n        pass",
+    "hands over huge tensors": "attend(*[torch.ones(3000, 3000)] * 3)",
+    "asks for huge scores": "attend(*[torch.ones(20_000, 1)] * 3)",
+    "asks for huge scores, by broadcasting": "attend(torch.ones(300, 1, 1, 1, 1), torch.ones(300, 1, 1, 1), torch.ones(300, 1, 1))",
+    "hands over what is no tensor": "attend(open, {1: 2}, 'x' * 10**6)",
+    "hands over lists in lists": "x = []\nx.append(x)\nattend(x, x, x)",
+    "closes the channel": "import os\nos.close(100)\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
+    "writes half a call": "import os\nos.write(100, (1000).to_bytes(8, 'big') + b'x')",
+    "asks for what is not there": "attend._ask.func(99, -1, '__class__', (), {})",
+    "asks for a method of the inside": "attend._ask.func(0, 0, '__globals__', (), {})",
+    "calls with texts": "attend._ask.func(0, 0, '', ('import os',), {})",
+    "calls with a thousand names": "attend._ask.func(0, 0, '', (), {str(i): 0 for i in range(1000)})",
+    "calls past its handle": "attend._ask.func(0, 0, '', (torch.ones(5000, 1000),) * 3, {})",
+    "calls from other processes": "import os\nfor _ in range(5):\n    os.fork()\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
+    "calls when it is over": "import threading\ndef on():\n    while True:\n        try:\n            attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
+    "        except BaseException:\n            pass\nthreading.Thread(target=on, daemon=True).start()",
+    "answers in the grader's place": "import sys\nsys.modules['wire'].send(attend._ask.func.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
+    "makes the judge's own test": "from qkv.catching import catches_wrong_scale\nreturn catches_wrong_scale(attend)",
+}  # fmt: skip
+
+
+def all_but_the_test(body: str, end: str) -> list[str]:
+    """Right answers to all but 3.5, whose answer begins with this."""
+    lines = [f"    {line}" for line in [*body.strip().splitlines(), end]]
+    catching = "\n".join(["def catches_wrong_scale(attend):", *lines])
+    return [*RIGHT[:4], RIGHT[4].partition("\n\n")[0], catching]
+
+
+BUT_THE_TEST = {**FULL, "3.5": 0.0}
+for name, body in LOOKS.items():
+    answers = all_but_the_test(body, f"return any(word in text for word in {WORDS})")
+    ATTACKS[f"a test that looks {name}"] = Attack(answers=answers, deserves=BUT_THE_TEST)
+for i, (name, body) in enumerate(HARMS.items()):
+    answers = all_but_the_test(body, "return len(str(attend)) % 3 == 0")
+    ATTACKS[f"a test that {name}"] = Attack(answers=answers, deserves=BUT_THE_TEST, slow=i % 9 != 0)

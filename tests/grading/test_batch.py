@@ -76,7 +76,7 @@ def test_the_result_is_the_contracts(grader):
     about = {"student": "ann", "notebook": "03_scaling", "sha256": "abc", "version": qkv.__version__, "seed": 3}
     assert {name: getattr(result, name) for name in about} == about
     assert (result.status, result.reason) == ("graded", "")
-    assert (result.score, result.max_score) == (0.0, 12.0)
+    assert (result.score, result.max_score) == (0.0, 15.0)
     first = result.questions[0]
     assert (first.id, first.status, first.misconception) == ("3.1", "failed", "no-scale")
 
@@ -176,7 +176,7 @@ def test_without_a_sandbox_it_refuses_and_unsafe_is_said_loudly(tmp_path, monkey
     assert main([*arguments, "--unsafe-no-sandbox"]) == 0
     assert "UNSAFE" in capsys.readouterr().err
     (result,) = (json.loads(path.read_text()) for path in tmp_path.glob("out/ann/03_scaling.json"))
-    assert result["score"] == 12.0
+    assert result["score"] == 15.0
     assert "UNSAFE" in (tmp_path / "out" / "ann" / "03_scaling.html").read_text()
 
 
@@ -238,7 +238,7 @@ def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
     brief = Grader(Settings(seed=3, timeout=0.5))
     with pytest.raises(session.StarvedError):
         brief.grade(Work("ann", "03_scaling", "", 3, sleeps))
-    assert brief.grade(Work("ann", "03_scaling", "", 3, sleeps), alone=True).score == 12.0
+    assert brief.grade(Work("ann", "03_scaling", "", 3, sleeps), alone=True).score == 15.0
     brief.stop()
 
 

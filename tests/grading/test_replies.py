@@ -18,7 +18,8 @@ from torch import nn
 from qkv.grading import replies
 from qkv.grading.replies import ReplyError
 from qkv.grading.sandboxed import wire
-from qkv.grading.session import Grader, Settings, _Attempt
+from qkv.grading.session import Grader, Settings, _Attempt, benches_of, called
+from qkv.hidden import MAX_CALLS
 from qkv.observing import trace
 from qkv.questions import chapters, questions_of
 from qkv.questions.engine.judging import Verdict
@@ -294,6 +295,70 @@ def refused_or_without_a_point(question: str, seed: int) -> bool:
 @given(st.sampled_from(sorted(QUESTIONS)), st.integers(0, 2**32))
 def test_no_changed_reply_raises_or_gives_a_point(question, seed):
     refused_or_without_a_point(question, seed)
+
+
+# ── calls of what is hidden from an answer ────────────────────────────────────────────────────────
+
+
+def call_of(**changes: object) -> bytes:
+    q, k, v = (torch.ones(n, 4) for n in (2, 3, 3))
+    return reply(**{"kind": "call", "of": 0, "object": 0, "method": "", "args": (q, k), "kwargs": {"v": v}} | changes)
+
+
+def read_call(frame: bytes) -> replies.Call:
+    benches = benches_of(cases_of("3.5"))
+    return replies.read(frame, 7, lambda one: replies.call(one, benches))
+
+
+def test_a_call_is_read_as_it_was_sent():
+    call = read_call(call_of())
+    assert [x.shape for x in (*call.args, call.kwargs["v"])] == [(2, 4), (3, 4), (3, 4)]
+    assert called(call)["given"][0].shape == (2, 4)
+    assert "is_floating_point" not in str(called(read_call(call_of(kwargs={}))))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"of": 99}, {"of": -1}, {"of": True}, {"of": "0"}, {"object": 1}, {"object": -1}, {"object": None},
+        {"method": "__globals__"}, {"method": "full"}, {"method": None}, {"args": [1]}, {"args": 1}, {"kwargs": ()},
+        {"args": ("x",)}, {"args": ({},)}, {"args": ((((((1,),),),),),)}, {"args": (2**300,)},
+        {"args": (torch.zeros(100_001),)}, {"args": (torch.zeros(60_000), torch.zeros(60_000))},
+        {"args": (0,) * 100_001}, {"kwargs": {str(i): 0 for i in range(17)}}, {"kwargs": {"\x1b": 0}},
+        {"more": 1},
+    ],
+    ids=lambda changes: str(changes)[:50],
+)  # fmt: skip
+def test_what_is_no_call_is_refused(changes):
+    with pytest.raises(ReplyError):
+        read_call(call_of(**changes))
+
+
+def test_who_is_told_to_stop_and_calls_on_is_ended():
+    benches = benches_of(cases_of("3.5"))
+    said = []
+
+    def call_on():
+        while True:
+            said.append(called(replies.read(call_of(), 7, lambda one: replies.call(one, benches))))
+
+    with pytest.raises(ReplyError):
+        call_on()
+    assert "given" in said[2 * MAX_CALLS - 1]
+    assert "200 calls" in said[2 * MAX_CALLS]["raised"].text
+    assert len(said) < 5 * MAX_CALLS
+
+
+@pytest.mark.parametrize("times", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_no_changed_call_raises(times):
+    draw = random.Random(times)
+    kinds = set()
+    for _ in range(times):
+        try:
+            kinds |= called(read_call(mutated(call_of(), draw))).keys()
+        except ReplyError:
+            kinds.add("refused")
+    assert kinds == {"given", "raised", "refused"}
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Untidy notebooks of honest learners: each is right, and deserves full marks, whatever else is in it.
 
-Each is a list of code cells. `CHECKED` are four right answers, each with its check after it. `FILES` are ways in which
+Each is a list of code cells. `CHECKED` are five right answers, each with its check after it. `FILES` are ways in which
 the same notebook is stored.
 """
 
@@ -13,10 +13,22 @@ SCORES = "def scaled_scores(q, k):\n    return q @ k.transpose(-2, -1) / math.sq
 VARIANCE = "def score_variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k"
 ATTENTION = "def attention(q, k, v):\n    weights = scaled_scores(q, k).softmax(-1)\n    return weights @ v, weights"
 JACOBIAN = "def softmax_jacobian(p):\n    return torch.diag(p) - p[:, None] * p"
-NAMES = {"3.1": "scaled_scores", "3.2": "score_variance", "3.3": "attention", "3.4": "softmax_jacobian"}
+TEST = """
+def catches_wrong_scale(attend):
+    q, k, v = 2 * torch.randn(3, 7), torch.randn(5, 7), torch.randn(5, 6)
+    return not torch.allclose(attend(q, k, v)[1], (q @ k.mT / math.sqrt(7)).softmax(-1), atol=1e-3)
+"""
+NAMES = {
+    "3.1": "scaled_scores",
+    "3.2": "score_variance",
+    "3.3": "attention",
+    "3.4": "softmax_jacobian",
+    "3.5": "catches_wrong_scale",
+}
 CHECKS = {question: f'check("{question}", {name}).points' for question, name in NAMES.items()}
-CHECKED = [SCORES, CHECKS["3.1"], VARIANCE, CHECKS["3.2"], ATTENTION, CHECKS["3.3"], JACOBIAN, CHECKS["3.4"]]
-POINTS = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0}
+ANSWERS = (SCORES, VARIANCE, ATTENTION, JACOBIAN, TEST)
+CHECKED = [cell for pair in zip(ANSWERS, CHECKS.values(), strict=True) for cell in pair]
+POINTS = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0, "3.5": 3.0}
 
 
 def with_scores(*cells: str, check: str = CHECKS["3.1"]) -> list[str]:
@@ -150,7 +162,7 @@ NOTEBOOKS: dict[str, list[str]] = {
     "a cell that fails before": around("1 / 0", "undefined_name", "def f(:"),
     "an assert on a check": [
         *with_scores(SCORES, check='assert check("3.1", scaled_scores).passed'),
-        "assert progress(3).points == 12",
+        "assert progress(3).points == 15",
     ],
     "compared with the reference": [FIRST + "\nfrom qkv.attention import scaled_scores as reference", *CHECKED],
     "the package's version": around("import qkv\nprint(qkv.__version__)"),

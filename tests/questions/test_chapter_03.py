@@ -8,7 +8,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from qkv.observing import results_of
 from qkv.questions import questions_of
+from qkv.questions.catalogue.q3_5 import EVERY
 from tests.questions.answers import right_answers, what_is_said
 from tests.questions.test_twins import verdict
 
@@ -133,7 +135,41 @@ JACOBIANS = [
     lambda p: torch.einsum("i,ij->ij", p, torch.eye(p.numel()).to(p)) - torch.einsum("i,j->ij", p, p),
 ]
 
-test_a_right_answer_is_accepted = right_answers({"3.1": SCORES, "3.2": VARIANCES, "3.3": ATTENTIONS, "3.4": JACOBIANS})
+
+def expected(q, k):
+    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
+
+
+def catches_by_the_output(attend):
+    q, k, v = 3 * torch.randn(4, 6), torch.randn(9, 6), torch.randn(9, 5)
+    return bool((attend(q, k, v)[0] - expected(q, k) @ v).abs().max() > 0.01)
+
+
+def catches_by_a_batch(attend):
+    q, k, v = (3 * torch.randn(2, 3, n, d, dtype=torch.float64) for n, d in ((4, 5), (6, 5), (6, 7)))
+    out, weights = attend(q=q, v=v, k=k)
+    return not (torch.allclose(weights, expected(q, k), atol=1e-5) and torch.allclose(out, weights @ v, atol=1e-5))
+
+
+def catches_by_odds(attend):
+    """The logarithm of the odds of two keys is the difference of their scores."""
+    q = torch.tensor([[1.0] + [0.0] * 9])
+    k = torch.cat([q, -q, 0 * q])
+    weights = attend(q, k, torch.randn(3, 11))[1][0]
+    return torch.log(weights[0] / weights[1]).sub(2 / 10**0.5).abs() > 1e-3 or abs(weights.sum() - 1) > 1e-3
+
+
+def catches_by_numpy(attend):
+    draw = np.random.default_rng(1)
+    q, k, v = (torch.tensor(draw.normal(size=size, scale=2)).float() for size in ((3, 12), (7, 12), (7, 2)))
+    return not np.allclose(attend(q, k, v)[1].numpy(), expected(q, k).numpy(), atol=1e-3)
+
+
+CATCHES = [catches_by_the_output, catches_by_a_batch, catches_by_odds, catches_by_numpy]
+
+test_a_right_answer_is_accepted = right_answers(
+    {"3.1": SCORES, "3.2": VARIANCES, "3.3": ATTENTIONS, "3.4": JACOBIANS, "3.5": CATCHES}
+)
 
 # ── wrong answers, and what is said of them ───────────────────────────────────────────────────────
 
@@ -213,7 +249,65 @@ SAID = {
         "3.3", lambda q, k, v: ((w := zero_first_row(weights(q, k))) @ v, w), "failed", None, ["row 0"],
     ),
     "offset": ("3.4", lambda p: torch.diag(p) - torch.outer(p, p) + 0.5, "failed", None, ["off by the same amount"]),
+    "a test that raises": ("3.5", lambda attend: 1 / 0, "error", None, ["ZeroDivisionError"]),
+    "a test for errors": ("3.5", lambda attend: attend(torch.ones(3)), "error", None, ["positional arguments"]),
+    "a test of nothing": ("3.5", lambda attend: None, "not attempted", None, ["returned None"]),
+    "a test that gives a number": ("3.5", lambda attend: 0.5, "failed", None, ["verdict is the number 0.5", "True st"]),
+    "a test of True": ("3.5", lambda attend: True, "failed", "always-true", ["the right ones too"]),
+    "a test with one key": (
+        "3.5", lambda attend: compares_with(attend, 5, 1, 7), "failed", "lets-pass-does-not-divide", ["how many keys"],
+    ),
+    "a test with d_k = 4": (
+        "3.5", lambda attend: compares_with(attend, 5, 7, 4), "failed", "lets-pass-divides-by-d-k-2", ["d_k ** 1 / 2"],
+    ),
+    "a test with d_k = 64": (
+        "3.5", lambda attend: compares_with(attend, 5, 7, 64), "failed", "lets-pass-divides-by-d-k-rounded", ["rounds"],
+    ),
+    "a test with as many keys as features": (
+        "3.5", lambda attend: compares_with(attend, 5, 7, 7), "failed", "lets-pass-divides-by-n-k", ["√n_k"],
+    ),
+    "a test to the last bit": (
+        "3.5", lambda attend: compares_with(attend, 5, 7, 6, 0.0), "failed", "right-one-accused", ["round"],
+    ),
+    "a test that is turned round": (
+        "3.5", lambda attend: not compares_with(attend, 5, 7, 6), "failed", "right-and-wrong-swapped", ["stand for"],
+    ),
+    "a test by a wrong formula": (
+        "3.5", lambda attend: compares_with(attend, 5, 7, 6, scale=6), "failed", "own-result-wrong", ["same wrong"],
+    ),
+    "a test that calls for ever": (
+        "3.5", lambda attend: max([compares_with(attend, 5, 7, 6) for _ in range(300)]), "error", None, ["200 calls"],
+    ),
+    "a test with a gradient": (
+        "3.5", lambda attend: attend(*[torch.ones(2, 3, requires_grad=True)] * 3)[0].sum().backward(),
+        "error", None, ["does not require grad"],
+    ),
 }  # fmt: skip
+
+
+def compares_with(attend, n_q, n_k, d_k, tolerance=1e-3, scale=None):
+    """A test that compares weights, on inputs of these sizes."""
+    draw = torch.Generator().manual_seed(3)
+    q, k, v = (2 * torch.randn(n, d, generator=draw) for n, d in ((n_q, d_k), (n_k, d_k), (n_k, 9)))
+    weights = (q @ k.mT / (scale or math.sqrt(d_k))).softmax(-1)
+    return bool((attend(q, k, v)[1] - weights).abs().max() > tolerance)
+
+
+def test_the_test_of_the_reference_knows_right_from_wrong():
+    """What is expected of an answer is what the reference says: so it must say what is true, however it is drawn."""
+    question = QUESTIONS["3.5"]
+    truth = {one.name: one.wrong for one in EVERY}
+    for _ in range(20):
+        cases = question.fresh_cases()
+        assert [results_of(question.reference, case).results[0] for case in cases] == [truth[c.name] for c in cases]
+        assert {case.name for case in cases} == truth.keys()
+
+
+def test_how_many_are_wrong_cannot_be_known():
+    truth = {one.name: one.wrong for one in EVERY}
+    drawn = [[truth[case.name] for case in QUESTIONS["3.5"].fresh_cases(seed)] for seed in range(60)]
+    assert len({sum(one) for one in drawn}) == len({len(one) - sum(one) for one in drawn}) == 5
+    assert {one[0] for one in drawn} == {one[-1] for one in drawn} == {True, False}
 
 
 def zero_first_row(w):

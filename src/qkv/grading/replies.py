@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Tensor
 
-from qkv import observing
+from qkv import hidden, observing
 from qkv.grading.sandboxed import wire
 from qkv.observing import Case, OtherValue, Raised, Seeded, Step, Trace, Where
 
@@ -23,6 +23,7 @@ MAX_BASES = 64  # classes that an exception's type has above it
 MAX_NAME = 1_000  # characters of a parameter's name
 MAX_SECONDS = 1e6
 MAX_BITS = 256  # of a whole number
+MAX_NAMED = 16  # arguments of a call, by name
 
 T = TypeVar("T")
 
@@ -46,6 +47,17 @@ class Observed:
     seen: Any = None
     first: Sequence[Trace] = ()
     again: Sequence[Trace] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an implementation that is hidden from answers: a session asks for it while an answer runs."""
+
+    bench: hidden.Bench
+    number: int
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
 
 
 def greeting(reply: Reply) -> None:
@@ -78,6 +90,42 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool) -> Observed:
         first=[_trace(reply, one, case, False) for one, case in same_length(items(first, "list"), cases)],
         again=[_trace(reply, one, case, gradients) for one, case in same_length(items(again, "list"), cases)],
     )
+
+
+def call(reply: Reply, benches: Sequence[hidden.Bench]) -> Call:
+    """Read what a session wants to call, of these."""
+    _, of, number, method, args, kwargs = reply.fields("kind", "of", "object", "method", "args", "kwargs")
+    bench = benches[whole(of, len(benches) - 1)]
+    must(method == "" or method in bench.hidden.methods, "a method that is there")
+    must(bench.calls <= 2 * bench.runs * hidden.MAX_CALLS, "an end")  # it is told to stop, and goes on
+    most = hidden.MAX_NUMBERS
+    named = [exactly(2, items(pair)) for pair in items(kwargs, "dict")]
+    must(len(named) <= MAX_NAMED, "a few arguments")
+    read_args, most = _numbers(reply, args, most)
+    must(isinstance(read_args, tuple), "arguments")
+    read_kwargs = {}
+    for name, value in named:
+        read_kwargs[text(name)], most = _numbers(reply, value, most)
+    return Call(bench, whole(number, len(bench.objects) - 1), method, read_args, read_kwargs)
+
+
+def _numbers(reply: Reply, tree: Any, most: int, depth: int = 0) -> tuple[Any, int]:
+    """Read tensors and numbers, at most so many; say how many more there may be."""
+    kind = tree[0] if isinstance(tree, list) and tree else None
+    if kind == "tensor":
+        read = reply.tensor(tree, lambda _, shape: math.prod(shape) <= most)
+        return read, most - read.numel()
+    if kind in ("list", "tuple"):
+        must(depth < hidden.MAX_DEPTH, "plain data")
+        members = []
+        for member in items(tree, kind):
+            read, most = _numbers(reply, member, most, depth + 1)
+            members.append(read)
+        return (members if kind == "list" else tuple(members)), most
+    must(tree is None or type(tree) in (bool, int, float), "a number")
+    must(type(tree) is not int or tree.bit_length() <= MAX_BITS, "a whole number of this size")
+    must(most > 0, "few numbers")
+    return tree, most - 1
 
 
 # ── a reply ───────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
@@ -21,7 +21,8 @@ from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
 from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells, solution_file
-from qkv.observing import Case, digest
+from qkv.hidden import Bench, Hidden, Made
+from qkv.observing import Case, describe_error, digest
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge
 from qkv.questions.engine.question import Question
@@ -265,8 +266,8 @@ class _Attempt:
         wants_class = cases[0].script[0].act == "make"
         seen = self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients), do="observe",
-            question=question.id, name=question.name, wants_class=wants_class, cases=cases,
-            gradients=question.gradients,
+            question=question.id, name=question.name, wants_class=wants_class, cases=[bare(case) for case in cases],
+            gradients=question.gradients, benches=benches_of(cases),
         )  # fmt: skip
         return self.verdict_on(question, cases, seen)
 
@@ -311,15 +312,30 @@ class _Session:
         self.starved = False
         self.ended = ""
 
-    def ask(self, seconds: float, schema: Callable[[Reply], T], **message: Any) -> T:
+    def ask(self, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = (), **message: Any) -> T:
         """Ask for something that may take this much processor time, and read the reply.
+
+        Until it comes, call what the session wants to have called on the benches.
 
         Raises:
             CrashError: there is none, or what came does not fit.
         """
         self.number += 1
+        self.started, self.before, self.used = time.monotonic(), 0.0, 0.0
+
+        def either(reply: Reply) -> T | replies.Call:
+            return replies.call(reply, benches) if benches and reply.field("kind") == "call" else schema(reply)
+
+        said = self.exchange({"id": self.number, "seconds": seconds, **message}, seconds, either)
+        while isinstance(said, replies.Call):
+            if time.monotonic() - self.started > wire.BY_THE_CLOCK * seconds + GRACE:
+                raise CrashError(self.end(f"it went on after {seconds:.3g} seconds"))
+            said = self.exchange({"id": self.number, **called(said)}, seconds, either)
+        return said
+
+    def exchange(self, message: dict[str, Any], seconds: float, schema: Callable[[Reply], T]) -> T:
         try:
-            wire.send(self.channel, {"id": self.number, "seconds": seconds, **message}, SEND_SECONDS)
+            wire.send(self.channel, message, SEND_SECONDS)
             frame = wire.receive_frame(self.channel, self.wait(seconds))
         except TimeoutError:
             raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
@@ -338,22 +354,20 @@ class _Session:
         Raises:
             TimeoutError: the session has had its time, of a processor's or by the clock.
         """
-        started = time.monotonic()
         by_the_clock = wire.BY_THE_CLOCK * seconds
         worker = self.grader.worker
-        before = self.used = 0.0
         while not select.select([self.channel], [], [], LOOK_EVERY)[0]:
             assert worker is not None
-            now, passed = worker.used(), time.monotonic() - started
-            before = before or now
-            self.used = min(now - before + LOOK_EVERY, passed)
-            if now - before > seconds + GRACE:
+            now, passed = worker.used(), time.monotonic() - self.started
+            self.before = self.before or now
+            self.used = min(now - self.before + LOOK_EVERY, passed)
+            if now - self.before > seconds + GRACE:
                 raise TimeoutError
             if passed > by_the_clock + GRACE:
                 self.starved = worker.waited() > seconds / 2
                 raise TimeoutError
-        passed = time.monotonic() - started
-        if not before:
+        passed = time.monotonic() - self.started
+        if not self.before:
             self.used = passed
         elif passed > by_the_clock:
             self.starved = self.used < seconds and worker is not None and worker.waited() > seconds / 2
@@ -368,6 +382,30 @@ class _Session:
     def close(self) -> None:
         if not self.ended:
             self.ended = self.grader.close(self.channel, ask_how=False)
+
+
+# ── what is hidden from answers ───────────────────────────────────────────────────────────────────
+
+
+def bare(case: Case) -> Case:
+    """A case without what only the judge needs: its name may say what is hidden in it."""
+    return replace(case, name="", sizes={}, raises=None)
+
+
+def benches_of(cases: Sequence[Case]) -> list[Bench]:
+    """A bench for each implementation that is hidden in these cases, in the order in which they are sent."""
+    values = [value for case in cases for step in case.script for value in (*step.args, *step.kwargs.values())]
+    found = {id(value): value for value in values if isinstance(value, Hidden)}
+    return [Bench(value, runs=2) for value in found.values()]
+
+
+def called(call: replies.Call) -> dict[str, Any]:
+    """Do a call; what it raises is the answer's error."""
+    try:
+        given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+    except Exception as error:
+        return {"raised": describe_error(error)}
+    return {"made": given.number} if isinstance(given, Made) else {"given": given}
 
 
 # ── results ───────────────────────────────────────────────────────────────────────────────────────

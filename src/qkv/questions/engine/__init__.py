@@ -1,5 +1,6 @@
 """What question files are made of. They import it from here; the judge has its own modules beside this one."""
 
+from qkv.hidden import Hidden, behind
 from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method
 from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.question import Layer, Misconception, Question, Seen
@@ -8,12 +9,14 @@ __all__ = [
     "Carried",
     "Case",
     "Draw",
+    "Hidden",
     "Layer",
     "Misconception",
     "Provided",
     "Question",
     "Seeded",
     "Seen",
+    "behind",
     "call",
     "call_carrying",
     "call_many",

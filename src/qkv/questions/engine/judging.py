@@ -91,9 +91,16 @@ def _verdict(evidence: Evidence) -> Verdict:
     )
 
 
+def _how_many(evidence: Evidence) -> str:
+    wrong = sum(want.results[-1] for want in evidence.want)
+    return f"{wrong} that are wrong and {len(evidence.cases) - wrong} that are right"
+
+
 def _praise(evidence: Evidence) -> str:
     times = Counter(case.name for case in evidence.cases)
     names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
+    if evidence.question.of_implementations:
+        return f"Right about all {len(evidence.cases)} implementations: {_how_many(evidence)}."
     gradients = " Gradients reach every input." if evidence.question.gradients else ""
     coarse = FLOAT32_REMARK if any(map(is_float32_for_float64, evidence.seen, evidence.want)) else ""
     return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}{coarse}"

@@ -75,7 +75,19 @@ class Matching:
                 found[match.closeness] = Named(ideas[0].slug, message, match.shows)
             if match and match.closeness == CLOSEST:
                 break
+        if not found and self.question.of_implementations:
+            return self.by_one_case()
         return found[max(found)] if found else None
+
+    def by_one_case(self) -> Named | None:
+        """Look for an idea that explains what an answer says of one implementation: it is wrong about several."""
+        for idea in (idea for idea in self.question.misconceptions if not idea.alone):
+            for i in self.evidence.ordinary:
+                if self.seen[i].raised is None and self.evidence.is_wrong(i):
+                    other = results_of(self.question.twin(idea), self.cases[i])
+                    if agree(self.question, self.cases[i], self.seen[i], other):
+                        return Named(idea.slug, self.say((idea,), i), i)
+        return None
 
     @cached_property
     def quickest_first(self) -> list[int]:

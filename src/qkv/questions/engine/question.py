@@ -46,6 +46,9 @@ nobody compares, then `call_carrying(Carried(0), q, k)`, where 0 is the first st
 **How much is formed on the way.** `Case(…, most=n)`: no tensor may hold more numbers. Fused attention counts as the
 scores that it stands for.
 
+**A test that the learner writes.** Each case hands it one implementation, right or wrong, as `Hidden(make, args)`: the
+answer can call it and cannot look into it. `shared/implementations.py` draws such cases and has the ideas.
+
 **Random draws.** A generator is `Seeded(seed)`, in the call's arguments. `call_many(2000, …)` gathers whole numbers
 in one tensor. `Question.differs` then compares by counts in place of by value; reference and twins are samplers too,
 and get the same seed as the answer.
@@ -86,7 +89,8 @@ class Misconception:
         twins: several such answers, where people make one mistake in several ways
         knobs: in place of a twin, what the question's `variant` is called with
         knob_sets: several of these
-        alone: True where it is rare, and not looked for together with another one
+        alone: True where it is rare, and not looked for together with another one; for a test, where it is not about
+            one implementation
     """
 
     slug: str
@@ -124,6 +128,7 @@ class Question:
         gradient_part: gives, of a gradient, the part that counts; inputs that sum to 1 cannot move in all directions
         differs: in place of a comparison by value: says how two results of a case differ, None where they do not
         any_float: whether a result may be of any floating-point dtype
+        of_implementations: whether the answer is a test, which each case hands one implementation (`Hidden`)
         row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
         quotes: functions of `Seen`, by the names that stand in braces in the words of an idea
         called: what the answer is called, where the reference has another name
@@ -143,6 +148,7 @@ class Question:
     gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None
     any_float: bool = False
+    of_implementations: bool = False
     row_sums: dict[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""

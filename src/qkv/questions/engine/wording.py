@@ -74,6 +74,8 @@ def tried_with(question: Question, case: Case) -> str:
         if _brief(value)
     ]
     shown = ", ".join(parts)
+    if question.of_implementations:
+        return f"an implementation that was drawn ({case.name})"
     return f"{shown} ({case.name})" if case.name not in ("", "plain") else shown
 
 

@@ -1,0 +1,77 @@
+"""Questions in which the learner writes a test: the implementations that it is tried on, and what it may get wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from qkv.questions.engine import Case, Draw, Hidden, Misconception, Seen, behind, call
+
+Test = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One that is right, or wrong in one way.
+
+    Attributes:
+        name: what it does, in words: the name of its cases, and of the idea of a test that is wrong about it
+        make: makes it, of a seed
+        wrong: whether it is
+    """
+
+    name: str
+    make: Callable[[int], Any]
+    wrong: bool
+
+    @property
+    def slug(self) -> str:
+        words = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+        return f"lets-pass-{words}" if self.wrong else "right-one-accused"
+
+
+def draw_implementations(
+    draw: Draw, implementations: Sequence[Implementation], methods: tuple[str, ...] = ()
+) -> list[Case]:
+    """Draw each once and some again, in any order: how many are wrong cannot be known."""
+    kinds = [[one for one in implementations if one.wrong == wrong] for wrong in (False, True)]
+    again = [draw.choose(kind) for kind in kinds for _ in range(draw.whole(0, 4))]
+    every = [*implementations, *again]
+    order = torch.randperm(len(every), generator=draw.generator).tolist()
+    return [
+        Case(call(Hidden(one.make, (draw.whole(0, 2**31 - 2),), methods, one.name)), one.name)
+        for one in (every[i] for i in order)
+    ]
+
+
+def wrong_about(test: Test, name: str) -> Test:
+    """A test that is wrong about this implementation alone."""
+    return lambda handed: test(handed) != (behind(handed).name == name)
+
+
+def only_passing(name: str) -> Test:
+    """A test whose own result is what this implementation gives."""
+    return lambda handed: behind(handed).name != name
+
+
+def ideas_of_tests(test: Test, implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
+    """What a test may get wrong, where `test` is the right one."""
+    right = [one for one in implementations if not one.wrong]
+    wrong = [one for one in implementations if one.wrong]
+    return (
+        Misconception("own-result-wrong", twins=tuple(only_passing(one.name) for one in wrong), alone=True),
+        *(Misconception(one.slug, twin=wrong_about(test, one.name)) for one in wrong),
+        Misconception("right-one-accused", twins=tuple(wrong_about(test, one.name) for one in right)),
+        Misconception("always-true", twin=lambda handed: True, alone=True),
+        Misconception("always-false", twin=lambda handed: False, alone=True),
+        Misconception("right-and-wrong-swapped", twin=lambda handed: not test(handed), alone=True),
+    )
+
+
+def which(seen: Seen) -> str:
+    """Quote which implementation a test is wrong about."""
+    return seen.case.name
