@@ -132,7 +132,15 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
 
 
 # On a phone the picture and the control in use are on one screen, and what is written can be read.
-PHONE = ["CacheStepper", "MaskPainter", "PositionExplorer", "QKVStepper", "ScalingLab", "TemperatureLab"]
+PHONE = [
+    "CacheStepper",
+    "HeadSplitter",
+    "MaskPainter",
+    "PositionExplorer",
+    "QKVStepper",
+    "ScalingLab",
+    "TemperatureLab",
+]
 SMALL_PRINT = """() => [...document.querySelectorAll('.qkv-widget *')].filter((e) =>
   [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
   && !e.closest('.qkv-unseen, sub, .qkv-sub') && e.getClientRects().length
@@ -202,7 +210,7 @@ def quiet(open_page: OpenPage) -> Page:
 
 def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
     splitter = quiet.locator('[data-widget="HeadSplitter"]')
-    splitter.get_by_role("radio", name="out: right way in, reshape out").check()
+    splitter.get_by_role("radio", name="reshape out only").check()
     frame(quiet)
     assert quiet.evaluate("document.getAnimations().length") == 0
 
@@ -213,7 +221,7 @@ def test_entries_glide_when_another_way_is_chosen_and_not_while_a_slider_moves(o
     page.get_by_role("slider").press("ArrowRight")
     frame(page)
     assert page.evaluate("document.getAnimations().length") == 0
-    page.get_by_role("radio", name="out: right way in, reshape out").check()
+    page.get_by_role("radio", name="reshape out only").check()
     frame(page)
     assert page.evaluate("document.getAnimations().length") > 0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from torch import Tensor
 from traitlets import TraitError
 
@@ -139,26 +139,60 @@ STATE = {"n_heads": 2, "wrong": "reshape both ways", "nudged": 3, "causal": Fals
 
 def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    assert page.locator('[data-number="right"]').inner_text() == "4 of 4 outputs that should hear 永和路 do."
+    assert (
+        page.locator('[data-number="right"]').inner_text()
+        == "transpose: 4 of 4 outputs that should hear 永和路 (Yonghe Road) do."
+    )
     wrong = page.locator('[data-number="wrong"]')
-    assert wrong.inner_text() == "2 of 4 outputs that should hear 永和路 do. Deaf: 中和, 有."
+    assert wrong.inner_text() == (
+        "reshape both ways: 2 of 4 outputs that should hear 永和路 (Yonghe Road) do. Deaf: 中和 (Zhonghe), 有 (has)."
+    )
     page.get_by_role("slider").fill("0")
     frame(page)
-    assert wrong.inner_text() == "4 of 4 outputs that should hear 永和路 do."
+    assert "4 of 4 outputs" in wrong.inner_text()
 
 
-def test_both_examples_are_shown_where_they_meet(open_page: Callable[..., Page]):
+def test_heads_before_the_batch_mix_the_two_examples(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    tokens = page.get_by_role("group", name="the sheet of values: nudge one token").get_by_role("radio")
-    assert tokens.count() == 4
-    page.get_by_role("radio", name="first: reshape to (H, B, n, d_head)").check()
+    page.get_by_role("radio", name="heads, then batch").check()
     frame(page)
     assert page.evaluate("it.model.get('wrong')") == "heads first"
-    assert tokens.count() == 8
     assert 'Heard where it must not be: "I"' in page.locator('[data-number="wrong"]').inner_text()
     page.get_by_role("radio", name="I", exact=True).check()
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 4
+
+
+@pytest.mark.parametrize("lane", ["transpose", "reshape both ways"])
+def test_a_press_on_an_entry_nudges_the_token_that_it_comes_from(open_page: Callable[..., Page], lane: str):
+    page = opened(open_page(width=390), STATE)
+    entries = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-entry")
+    for token, feature in [(1, 0), (2, 7), (6, 3)]:
+        entry = entries.nth(8 * token + feature)
+        assert (entry.inner_text(), entry.get_attribute("data-feature")) == (str(token % 4), str(feature))
+        entry.click()
+        frame(page)
+        assert page.evaluate("it.model.get('nudged')") == token
+    expect(page.locator(".qkv-nudged")).to_have_count(16)  # eight features on either way
+
+
+def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE)
+    height = "() => document.querySelector('.qkv-widget').offsetHeight"
+    before = page.evaluate(height)
+    for wrong in ("reshape both ways", "reshape in", "reshape out", "heads first"):
+        for heads, causal, nudged in [(1, False, 0), (2, True, 0), (4, False, 3), (8, True, 4), (8, False, 7)]:
+            state = {"wrong": wrong, "n_heads": heads, "causal": causal, "nudged": nudged}
+            page.evaluate("(state) => Object.entries(state).forEach(([key, value]) => it.model.set(key, value))", state)
+            frame(page)
+            assert page.evaluate(height) == before, state
+
+
+def test_entries_are_large_enough_to_be_pressed(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE)
+    boxes = page.locator(".qkv-entry").evaluate_all("es => es.map((e) => [e.offsetWidth, e.offsetHeight])")
+    assert min(width for width, _ in boxes) >= 16
+    assert min(height for _, height in boxes) >= 24
 
 
 def test_the_page_keeps_its_width_on_a_phone(open_page: Callable[..., Page]):

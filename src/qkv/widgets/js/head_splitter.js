@@ -1,4 +1,3 @@
-import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
 import { choices, html, num, powersOfTwo, stepSlider, tables, toggle, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
@@ -9,39 +8,52 @@ const EXAMPLES = [
 ];
 const [BATCH, TOKENS, FEATURES] = [2, 4, 8];
 const NAMES = EXAMPLES.flat();
-const SPOKEN = [...EXAMPLES[0], '"I"', '"saw" (the first)', '"a"', '"saw" (the last)'];
+const GLOSSES = ["Zhonghe", "has", "a", "Yonghe Road"];
+const SPOKEN = [
+  ...EXAMPLES[0].map((name, i) => `${name} (${GLOSSES[i]})`),
+  '"I"',
+  '"saw" (the first)',
+  '"a"',
+  '"saw" (the last)',
+];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9;
 const GAP = 0.09; // between heads, in widths of an entry; the style keeps room for those of eight heads
 const HEADS = html`heads, <var>H</var>`;
 
 const WRONG = [
-  { value: "reshape both ways", label: "both: reshape in, reshape out" },
-  { value: "reshape in", label: "in: reshape in, right way out" },
-  { value: "reshape out", label: "out: right way in, reshape out" },
-  { value: "heads first", label: "first: reshape to (H, B, n, d_head)" },
+  { value: "reshape both ways", label: "reshape both ways" },
+  { value: "reshape in", label: "reshape in only" },
+  { value: "reshape out", label: "reshape out only" },
+  { value: "heads first", label: "heads, then batch" },
 ];
-const titleOf = (route) =>
-  route === "right" ? "right: name the axes, then transpose" : WRONG.find(({ value }) => value === route).label;
+const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ value }) => value === route).label);
 
 export default widget("HeadSplitter", {
   own: { memo: {}, gliding: false },
   says: (state) => verdict(state, state.wrong),
   view: (state, set, id) => html`
     ${controls(state, set, id)}
-    <div class="qkv-top ${shown(state).length > 1 ? "qkv-both" : ""}">
-      ${guard([state.nudged, shown(state).length], () => input(state, set, id))}
-      <p class="qkv-note">
-        Entry 12 is feature 2 of token 1. A nudge adds 1 to every feature of one token; Δ marks an output that it moved,
-        and beside each row stands by how much. Numbers and projections are random.
-      </p>
+    <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(set)}>
+      <p class="qkv-label">${state.n_heads === 1 ? "one head" : `${state.n_heads} heads`}: press a row to nudge its token</p>
+      ${tokens(state, set, id)} ${heads(state, "right")} ${heads(state, state.wrong)}
+      <p class="qkv-label">merged: the outputs that moved (Δ)</p>
+      ${names((row) => html`<span>${NAMES[row]}</span>`)} ${merged(state, "right")} ${merged(state, state.wrong)}
     </div>
-    <div class="qkv-lanes ${state.gliding ? "qkv-gliding" : ""}">${lane(state, "right")} ${lane(state, state.wrong)}</div>
+    ${said(state, "right")} ${said(state, state.wrong)}
+    <p class="qkv-note qkv-key-to-entries">A digit is a token, from 0<span>; the second is the feature</span>. A nudge adds 1.</p>
     ${tables(() => numbers(state))}`,
 });
 
-const controls = ({ n_heads, wrong, causal }, set, id) => html`<div class="qkv-controls">
-  ${stepSlider({ label: HEADS, value: n_heads, values: powersOfTwo(3), onInput: (value) => set({ n_heads: value, gliding: false }) })}
+const controls = ({ n_heads, wrong, causal }, set, id) => html`<div class="qkv-split-controls">
+  <div>
+    ${stepSlider({ label: HEADS, value: n_heads, values: powersOfTwo(3), onInput: (value) => set({ n_heads: value, gliding: false }) })}
+    ${toggle({
+      label: html`causal<span class="qkv-unseen">: rows of a head see only themselves and the rows above</span>`,
+      checked: causal,
+      onChange: (value) => set({ causal: value }),
+    })}
+  </div>
   ${choices({
     label: "the wrong way shown",
     name: `${id}-wrong`,
@@ -49,27 +61,31 @@ const controls = ({ n_heads, wrong, causal }, set, id) => html`<div class="qkv-c
     options: WRONG,
     onChange: (value) => set({ wrong: value, gliding: true }),
   })}
-  ${toggle({
-    label: "rows of a head see only themselves and the rows above",
-    checked: causal,
-    onChange: (value) => set({ causal: value }),
-  })}
 </div>`;
 
-/** The sheet before it is split; its row names choose the token to nudge. */
-const input = (state, set, id) => html`<fieldset class="qkv-input">
-  <legend class="qkv-label">the sheet of values: nudge one token</legend>
-  ${sheets(
-    state,
-    (b) => range(TOKENS * FEATURES).map((place) => entry(source(TOKENS * FEATURES * b + place, state))),
-    (b) => range(TOKENS).map((row) => ({ name: nudge(TOKENS * b + row, state, set, id), end: "" })),
+/** A press on any entry nudges the token that it comes from. */
+const nudgeAt =
+  (set) =>
+  ({ target }) => {
+    const entry = target.closest("[data-token]");
+    if (entry) set({ nudged: Number(entry.dataset.token) });
+  };
+
+/** Both examples, one below the other, so that no way that mixes them needs more room than another. */
+const names = (nameOf) =>
+  html`<div class="qkv-split-names">${range(BATCH).map(
+    (b) => html`<div>${range(TOKENS).map((row) => nameOf(TOKENS * b + row))}</div>`,
+  )}</div>`;
+
+const tokens = ({ nudged }, set, id) => html`<fieldset class="qkv-control">
+  <legend class="qkv-unseen">nudge one token</legend>
+  ${names(
+    (row) => html`<label>
+      <input type="radio" name="${id}-nudged" .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
+      ${NAMES[row]}${GLOSSES[row] ? html` <small>${GLOSSES[row]}</small>` : ""}
+    </label>`,
   )}
 </fieldset>`;
-
-const nudge = (row, { nudged }, set, id) => html`<label>
-  <input type="radio" name="${id}-nudged" .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
-  ${NAMES[row]}
-</label>`;
 
 const exampleOf = (row) => Math.floor(row / TOKENS);
 
@@ -104,46 +120,33 @@ function verdict(state, route) {
   ].join(" ");
 }
 
-/** One way into heads and back: what the heads hold, and which outputs moved. */
-function lane(state, route) {
-  const { entries } = through(route, state);
-  const found = outputs(state, route);
-  const wrong = found.some(({ should, hears }) => should !== hears);
-  return html`<div class="qkv-lane" role="group" aria-label=${titleOf(route)}>
-    <p class="qkv-lane-name">${titleOf(route)}</p>
-    <p class="qkv-label">${state.n_heads === 1 ? "one head" : `${state.n_heads} heads`}: what each takes for rows 0 to 3</p>
-    ${sheets(state, (b) => inHeads(entries, b, state), headRows, "qkv-heads")}
-    <p class="qkv-label">merged: the outputs that moved</p>
-    ${sheets(
-      state,
-      (b) => merged(route, b, state),
-      (b) => outputRows(found, b),
-    )}
-    <p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${wrong}>${verdict(state, route)}</p>
-  </div>`;
-}
+/** What the heads hold on one way. */
+const heads = (state, route) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
+  <p>${titleOf(route)}</p>
+  ${range(BATCH).map((b) => html`<div class="qkv-entries">${inHeads(through(route, state).entries, b, state)}</div>`)}
+</div>`;
 
-/** The second example is shown where something can happen to it. */
-const shown = ({ wrong, nudged }) => (wrong === "heads first" || nudged >= TOKENS ? [0, 1] : [0]);
-
-/** Entries, row by row, with a label before each row and a remark after it. */
-const sheets = (state, entriesOf, rowsOf, kind = "") => html`<div class="qkv-sheets ${kind}">
-  ${shown(state).map(
-    (b) => html`<div class="qkv-sheet">
-    <div class="qkv-row-names">${rowsOf(b).map(({ name }) => html`<span>${name}</span>`)}</div>
-    <div class="qkv-entries" aria-hidden="true">${entriesOf(b)}</div>
-    <div class="qkv-row-ends">${rowsOf(b).map(({ end }) => html`<span>${end}</span>`)}</div>
-  </div>`,
+/** Which outputs moved on one way, and whether they should have. */
+const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-label="outputs, ${titleOf(route)}">
+  ${range(BATCH).map(
+    (b) => html`<div class="qkv-outputs">
+      <div class="qkv-entries" aria-hidden="true">${movedEntries(state, route, b)}</div>
+      <div>${outputs(state, route)
+        .slice(b * TOKENS, (b + 1) * TOKENS)
+        .map(
+          ({ moved, should, hears }) =>
+            html`<span><small>${num(moved, { places: 2 })} </small>${should === hears ? "✓" : "✗"}</span>`,
+        )}</div>
+    </div>`,
   )}
 </div>`;
 
-const headRows = () => range(TOKENS).map((row) => ({ name: `row ${row}`, end: "" }));
-
-const outputRows = (found, b) =>
-  found.slice(b * TOKENS, (b + 1) * TOKENS).map(({ row, moved, should, hears }) => ({
-    name: NAMES[row],
-    end: html`${num(moved, { places: 2 })} ${should === hears ? "✓" : "✗"}`,
-  }));
+function said(state, route) {
+  const wrong = outputs(state, route).some(({ should, hears }) => should !== hears);
+  return html`<p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${wrong}>
+    <b>${titleOf(route)}:</b> ${verdict(state, route)}
+  </p>`;
+}
 
 /** The entries that heads of example b hold, in the order of the sheet, so that each keeps its element and glides. */
 function inHeads(entries, b, state) {
@@ -154,17 +157,19 @@ function inHeads(entries, b, state) {
   });
 }
 
-/** An entry of the input: 100 · example + 10 · token + feature, shaded by its token. */
+/** An entry of the input, shaded by its token; those of the second example are hatched. */
 function source(from, { nudged }) {
   const [row, feature] = [Math.floor(from / FEATURES), from % FEATURES];
   const token = row % TOKENS;
   return {
+    row,
     kind: `qkv-token-${token} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`,
-    content: String(100 * exampleOf(row) + 10 * token + feature).padStart(2, "0"),
+    token,
+    feature,
   };
 }
 
-function merged(route, b, state) {
+function movedEntries(state, route, b) {
   const moves = through(route, state)
     .moves.slice(b * TOKENS, (b + 1) * TOKENS)
     .flat();
@@ -172,7 +177,7 @@ function merged(route, b, state) {
     moves
       .map((moved, i) => (moved > NOTHING === wanted ? outline(i % FEATURES, Math.floor(i / FEATURES)) : ""))
       .join("");
-  return html`<svg viewBox="0 0 ${FEATURES + 7 * GAP} ${TOKENS}" preserveAspectRatio="none">
+  return html`<svg viewBox="0 0 ${FEATURES} ${TOKENS}" preserveAspectRatio="none">
     <path class="qkv-still" d=${cells(false, CELL)} /><path class="qkv-dots" d=${cells(false, DOT)} />
     <path class="qkv-moved" d=${cells(true, CELL)} /><path class="qkv-deltas" d=${cells(true, DELTA)} />
   </svg>`;
@@ -183,7 +188,8 @@ const CELL = (x, y) => `M${x} ${y}h.96v.96h-.96z`;
 const DELTA = (x, y) => `M${x + 0.33} ${y + 0.7}h.32L${x + 0.49} ${y + 0.26}z`;
 const DOT = (x, y) => `M${x + 0.48} ${y + 0.48}h0`;
 
-const entry = ({ kind, content }) => html`<span class="qkv-entry ${kind}">${content}</span>`;
+const entry = ({ kind, row, token, feature }) =>
+  html`<span class="qkv-entry ${kind}" data-token=${row} data-feature=${feature}>${token}</span>`;
 
 function numbers(state) {
   const ways = ["right", state.wrong];
@@ -193,7 +199,7 @@ function numbers(state) {
     [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => SPOKEN[Math.floor(e.from / FEATURES)]))].join(
       ", ",
     );
-  const heads = shown(state).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
+  const everyHead = range(BATCH).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return [
     {
       caption: `By how much each output moves when ${SPOKEN[state.nudged]} is nudged`,
@@ -208,7 +214,7 @@ function numbers(state) {
     {
       caption: "Whose features are in a head",
       head: ["example, head", "right way", "wrong way"],
-      rows: heads.map(([b, h]) => [`${b}, ${h}`, tokensIn(inRight, b, h), tokensIn(inWrong, b, h)]),
+      rows: everyHead.map(([b, h]) => [`${b}, ${h}`, tokensIn(inRight, b, h), tokensIn(inWrong, b, h)]),
     },
   ];
 }
