@@ -1,5 +1,5 @@
 import { choices, html, logSlider, num, readings, remember, slider, svg, tables, toggle, widget } from "./base.js";
-import { bound, everyone, frames, inReach, likeness, melody, RATE, touching } from "./likeness.js";
+import { bound, everyone, frames, inReach, likeness, melody, normed, RATE, touching } from "./likeness.js";
 import { imagePatches } from "./maths.js";
 
 const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
@@ -89,9 +89,8 @@ export default widget("Everywhere", {
   },
 });
 
-const made = remember((kind) => KINDS[kind].make(), 3);
+const made = remember((kind) => normed(KINDS[kind].make()), 3);
 const masks = remember((kind, near) => (near ? KINDS[kind].near : everyone)(made(kind).length), 6);
-const attended = remember((kind, near, temperature) => likeness(made(kind), masks(kind, near), temperature), 4);
 
 /** Everything that the drawing needs of one state. */
 function look(state) {
@@ -99,10 +98,10 @@ function look(state) {
   const n = tokens.length;
   const kind = KINDS[state.kind];
   const token = Math.min(state.token, n - 1);
-  const row = attended(state.kind, state.near, state.temperature)[token];
-  const mask = masks(state.kind, state.near);
+  const may = masks(state.kind, state.near)[token];
+  const row = likeness(tokens, token, may, state.temperature);
   const best = row.reduce((most, weight, i) => (i !== token && (most < 0 || weight > row[most]) ? i : most), -1);
-  return { kind, n, token, row, best, may: mask[token], name: kind.name };
+  return { kind, n, token, row, best, may, name: kind.name };
 }
 
 /** A press or a stroke makes the token under the pointer the query. */
@@ -165,28 +164,35 @@ const SIDE = HEIGHT / ACROSS;
 const LEFT = (WIDTH - HEIGHT) / 2;
 
 const cell = (at, start) => Math.min(ACROSS - 1, Math.max(0, Math.floor((at - start) / SIDE)));
-const corner = (i) => [LEFT + (i % ACROSS) * SIDE, Math.floor(i / ACROSS) * SIDE];
 
+/** The picture as one path a colour. */
 const pixels = remember(() =>
-  PICTURE.flatMap((line, y) =>
-    line.map((pixel, x) => {
-      const size = SIDE / PATCH;
-      const fill = `rgb(${pixel.map((share) => Math.round(255 * share)).join(" ")})`;
-      return svg`<rect x=${LEFT + x * size} y=${y * size} width=${size + 0.1} height=${size + 0.1} fill=${fill} />`;
-    }),
-  ),
+  Object.values(COLOURS).map((colour) => {
+    const size = SIDE / PATCH;
+    const dot = (x, y) => `M${LEFT + x * size} ${y * size}h${size + 0.1}v${size + 0.1}h${-size - 0.1}z`;
+    const path = PICTURE.flatMap((line, y) => line.flatMap((pixel, x) => (pixel === colour ? [dot(x, y)] : [])));
+    return svg`<path d=${path.join("")} fill="rgb(${colour.map((share) => Math.round(255 * share)).join(" ")})" />`;
+  }),
 );
 
-/** What is looked at keeps its colours; a violet frame is the stronger, the larger the weight. */
+const square = (i, inset) => {
+  const size = SIDE - 2 * inset;
+  return `M${LEFT + (i % ACROSS) * SIDE + inset} ${Math.floor(i / ACROSS) * SIDE + inset}h${size}v${size}h${-size}z`;
+};
+const LEVELS = 10;
+
+/** What is looked at keeps its colours; a violet frame is the stronger, the larger the weight. Patches of about the same
+ * weight are one shape, so that a step draws 22 paths and not 128 squares. */
 function drawPicture({ row, token }) {
   const most = Math.max(...row);
-  const frame = (weight, i) => {
-    const [x, y] = corner(i);
-    return svg`<rect class="qkv-thing-fade" x=${x} y=${y} width=${SIDE} height=${SIDE} fill-opacity=${0.85 * (1 - opacity(weight, most))} />
-      <rect class="qkv-seen-edge" x=${x + 1} y=${y + 1} width=${SIDE - 2} height=${SIDE - 2} stroke-opacity=${weight < SEEN ? 0 : opacity(weight, most)} />`;
-  };
-  const [x, y] = corner(token);
-  return svg`${pixels()}${row.map(frame)}<rect class="qkv-asking" x=${x} y=${y} width=${SIDE} height=${SIDE} />`;
+  const levels = Array.from({ length: LEVELS + 1 }, () => []);
+  row.forEach((weight, i) => {
+    levels[Math.round((LEVELS * weight) / most)].push(i);
+  });
+  const shape = (patches, level) => svg`
+    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.85 * (1 - level / LEVELS)} />
+    <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${level / LEVELS} />`;
+  return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
 }
 
 /* ---- a sound: its wave, and below it a bar a frame */

@@ -14,17 +14,16 @@ export const normed = (rows) =>
     return row.map((x) => (x - centre) / spread);
   });
 
-/** The weights softmax(q kᵀ / √d / T), where q and k are the normed tokens; 0 for what the mask hides.
- * @param {Rows} tokens
- * @param {Mask} mask
- * @returns {Rows} */
-export function likeness(tokens, mask, temperature = 1) {
-  const rows = normed(tokens);
-  const divisor = Math.sqrt(tokens[0].length) * temperature;
-  return rows.map((query, i) => {
-    const scores = rows.map((key) => dot(query, key) / divisor);
-    return maskedWeights(scores, mask[i]);
-  });
+/** The weights of token i, softmax(q kᵀ / √d / T), where q and k are the normed tokens; 0 for what the mask hides.
+ * @param {Rows} rows the normed tokens
+ * @param {number} i
+ * @param {boolean[]} may */
+export function likeness(rows, i, may, temperature = 1) {
+  const divisor = Math.sqrt(rows[0].length) * temperature;
+  return maskedWeights(
+    rows.map((key) => dot(rows[i], key) / divisor),
+    may,
+  );
 }
 
 /* ---- who is near */
