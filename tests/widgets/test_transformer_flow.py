@@ -15,6 +15,7 @@ from qkv.widgets.base import _own_traits
 from qkv.widgets.transformer_flow import SENTENCES, STAGES
 
 from .conftest import frame
+from .node import JS, node
 
 OpenPage = Callable[..., Page]
 PLACES = {
@@ -34,6 +35,33 @@ def place_of(stage: str) -> str:
         return ENDS[stage]
     layer, part = stage.split(" ", 1)
     return f"{int(layer) - 1}.{PLACES[part]}"
+
+
+OFF: list[dict[str, bool]] = [{}, {"residual": False}, {"norm": False, "feed_forward": False}]
+
+
+@pytest.mark.parametrize("off", OFF, ids=str)
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_rows_of_every_stage_are_those_of_python(sentence: str, off: dict[str, bool]):
+    tagged = load_tagger().double().tag(sentence, **off)
+    body = f"""async ({{ sentence, parts, n }}) => {{
+      const m = await import("{(JS / "stages.js").as_uri()}");
+      const model = tagger("tagger");
+      const {{ places }} = m.tagWithParts(model, sentence, parts);
+      const rows = (stage) => {{
+        const {{ rows }} = m.stageRows(places, stage, n, model.nHeads);
+        return Array.from({{ length: n }}, (_, i) => [...rows(i)]);
+      }};
+      return m.STAGES.map((stage) => [stage.name, stage.place, rows(stage)]);
+    }}"""
+    parts = {"residual": True, "norm": True, "feed_forward": True, **off}
+    found = node(body, {"sentence": sentence, "parts": parts, "n": len(tagged.words)})
+    assert [name for name, _, _ in found] == STAGES
+    for name, place, rows in found:
+        assert place == place_of(name)
+        table = tagged.places[place]
+        wanted = table.transpose(0, 1).flatten(1) if table.dim() == 3 else table
+        torch.testing.assert_close(torch.tensor(rows, dtype=torch.float64), wanted, atol=1e-8, rtol=1e-8)
 
 
 def show(page: Page, **traits: Any) -> Locator:
@@ -67,7 +95,7 @@ def expected(table: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("off", [{}, {"residual": False}, {"norm": False, "feed_forward": False}], ids=str)
+@pytest.mark.parametrize("off", OFF[:2], ids=str)
 def test_every_stage_shows_what_python_computes(open_page: OpenPage, off: dict[str, bool]):
     page = open_page()
     widget = show(page, **off)

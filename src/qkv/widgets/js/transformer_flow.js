@@ -2,7 +2,8 @@ import { live } from "lit-html/directives/live.js";
 import { choices, html, nothing, num, readings, remember, slider, tables, toggle, widget } from "./base.js";
 import { GLOSSES } from "./glosses.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
-import { chances, tag } from "./tagger.js";
+import { STAGES, stageRows, tagWithParts } from "./stages.js";
+import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
 const SENTENCES = {
@@ -10,33 +11,6 @@ const SENTENCES = {
   "the cat chased the mouse because it was tasty": "… because it was tasty",
   "I saw a saw": "I saw a saw",
 };
-
-/** What stands where: a stage's name, its label in the flow, what it is in full, its place in qkv.transformer, and whether
- * it stands beside the stream. */
-const block = (l) =>
-  [
-    ["norm 1", "norm", "norm before attention", "attention.normed", true],
-    ["attention", "attention", "weights of attention", "attention.weights", true],
-    ["sum 1", "stream", "stream after attention", "attention.sum", false],
-    ["norm 2", "norm", "norm before feed-forward", "feed_forward.normed", true],
-    ["hidden", "feed-forward", "hidden layer", "feed_forward.hidden", true],
-    ["sum 2", "stream", "stream after feed-forward", "feed_forward.sum", false],
-  ].map(([part, label, title, place, aside]) => ({
-    name: `${l + 1} ${part}`,
-    label,
-    title: `${title}, block ${l + 1}`,
-    place: `${l}.${place}`,
-    aside,
-    block: l + 1,
-  }));
-const STAGES = [
-  { name: "embedding", label: "embedding", title: "embedding and positions", place: "0.state" },
-  ...block(0),
-  ...block(1),
-  { name: "norm", label: "norm", title: "last norm", place: "normed" },
-  { name: "classes", label: "classes", title: "scores of each class", place: "class_logits" },
-  { name: "nouns", label: "nouns", title: "scores of each noun", place: "noun_logits" },
-];
 
 export default widget("TransformerFlow", {
   own: { repainted: 0 },
@@ -82,11 +56,11 @@ const glossed = (word) => (GLOSSES.has(word) ? `${word}, ${GLOSSES.get(word)}` :
 
 /* ---- what the tagger makes of the state */
 
-const tagged = remember((sentence, residual, norm, feedForward) =>
-  tag(theTagger(), sentence.split(" "), { residual, norm, feedForward }),
+const tagged = remember((sentence, residual, norm, feed_forward) =>
+  tagWithParts(theTagger(), sentence, { residual, norm, feed_forward }),
 );
 
-/** Everything that the drawing needs of one state. `table` is the stage's, `width` numbers a row; attention has a row for each head. */
+/** Everything that the drawing needs of one state. */
 function look(state) {
   const said = tagged(state.sentence, state.residual, state.norm, state.feed_forward);
   const { words, places } = said;
@@ -94,17 +68,9 @@ function look(state) {
   const it = [...said.refersTo.keys()][0] ?? n - 1;
   const at = state.word < 0 || state.word >= n ? it : state.word;
   const stage = STAGES.find(({ name }) => name === state.stage);
-  const table = places[stage.place];
-  const isWeights = stage.place.endsWith("weights");
-  const heads = isWeights ? theTagger().nHeads : 1;
-  const width = table.length / n / heads;
-  const rows = (i) =>
-    isWeights
-      ? Array.from({ length: heads * n }, (_, j) => table[(Math.floor(j / n) * n + i) * n + (j % n)])
-      : table.subarray(i * width, (i + 1) * width);
   const intact = tagged(state.sentence, true, true, true).classes;
   const same = said.classes.filter((kind, i) => kind === intact[i]).length;
-  return { said, words, n, at, stage, table, isWeights, heads, width, rows, same };
+  return { said, words, n, at, stage, same, ...stageRows(places, stage, n, theTagger().nHeads) };
 }
 
 const shapeText = ({ isWeights, heads, n, width }) => (isWeights ? `${heads} × ${n} × ${n}` : `${n} × ${width}`);

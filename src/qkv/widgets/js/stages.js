@@ -1,0 +1,46 @@
+/* The stages of the tagger, from the words to the answers, and the rows of the table that stands at each. */
+
+import { tag } from "./tagger.js";
+
+/** What stands where: a stage's name, its label in the flow, what it is in full, its place in qkv.transformer, and whether
+ * it stands beside the stream. */
+const block = (l) =>
+  [
+    ["norm 1", "norm", "norm before attention", "attention.normed", true],
+    ["attention", "attention", "weights of attention", "attention.weights", true],
+    ["sum 1", "stream", "stream after attention", "attention.sum", false],
+    ["norm 2", "norm", "norm before feed-forward", "feed_forward.normed", true],
+    ["hidden", "feed-forward", "hidden layer", "feed_forward.hidden", true],
+    ["sum 2", "stream", "stream after feed-forward", "feed_forward.sum", false],
+  ].map(([part, label, title, place, aside]) => ({
+    name: `${l + 1} ${part}`,
+    label,
+    title: `${title}, block ${l + 1}`,
+    place: `${l}.${place}`,
+    aside,
+    block: l + 1,
+  }));
+export const STAGES = [
+  { name: "embedding", label: "embedding", title: "embedding and positions", place: "0.state" },
+  ...block(0),
+  ...block(1),
+  { name: "norm", label: "norm", title: "last norm", place: "normed" },
+  { name: "classes", label: "classes", title: "scores of each class", place: "class_logits" },
+  { name: "nouns", label: "nouns", title: "scores of each noun", place: "noun_logits" },
+];
+
+/** What a tagger says of a sentence with some of its parts off, and every place on the way. */
+export const tagWithParts = (model, sentence, { residual, norm, feed_forward }) =>
+  tag(model, sentence.split(" "), { residual, norm, feedForward: feed_forward });
+
+/** A stage's table of n words: `rows(i)` is what stands at word i, `width` numbers for each of `heads`. Of weights, that is
+ * the word's row in every head, one after the other. */
+export function stageRows(places, { place }, n, nHeads) {
+  const table = places[place];
+  const isWeights = place.endsWith("weights");
+  const heads = isWeights ? nHeads : 1;
+  const width = table.length / n / heads;
+  const ofHeads = (i) => Array.from({ length: heads * n }, (_, j) => table[(Math.floor(j / n) * n + i) * n + (j % n)]);
+  const rows = (i) => (isWeights ? ofHeads(i) : table.subarray(i * width, (i + 1) * width));
+  return { table, isWeights, heads, width, rows };
+}
