@@ -139,6 +139,7 @@ PHONE = [
     "PositionExplorer",
     "QKVStepper",
     "ScalingLab",
+    "SequenceExplorer",
     "TemperatureLab",
 ]
 SMALL_PRINT = """() => [...document.querySelectorAll('.qkv-widget *')].filter((e) =>

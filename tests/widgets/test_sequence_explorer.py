@@ -1,13 +1,19 @@
 """SequenceExplorer cuts sound and images as the reference and torch do."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
+from playwright.sync_api import Page, expect
 from traitlets import TraitError
 
 from qkv.sequences import frame_signal
 from qkv.widgets import SequenceExplorer
 
+from .conftest import drag, frame
 from .node import node
+from .test_access import draw
 
 DOUBLE = torch.float64
 
@@ -79,3 +85,80 @@ def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wan
     with pytest.raises(TraitError) as error:
         setattr(SequenceExplorer(), name, value)
     assert wanted in str(error.value)
+
+
+# ---- what is grabbed
+
+
+@pytest.fixture
+def explorer(open_page: Callable[..., Page]) -> Callable[..., Page]:
+    def explorer(**traits: Any) -> Page:
+        page = open_page(width=390)
+        draw(page, [("SequenceExplorer", traits)])
+        return page
+
+    return explorer
+
+
+def row_of(page: Page) -> int:
+    frame(page)
+    return page.evaluate("shown[0].model.get('row')")
+
+
+@pytest.mark.browser
+def test_a_word_and_an_atom_are_pressed(explorer: Callable[..., Page]):
+    page = explorer()
+    page.get_by_role("button", name="saw").nth(1).click()
+    assert row_of(page) == 3
+    expect(page.get_by_role("button", pressed=True)).to_have_text("saw")
+    page = explorer(kind="graph", molecule="water")
+    page.locator("[data-row='2']").click()
+    assert row_of(page) == 2
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("traits", "area", "place", "row"),
+    [
+        ({"kind": "speech"}, ".qkv-object svg", (0.5, 0.5), 14),  # 150 of 300 ms: the window from 140 to 165 ms
+        ({"kind": "speech"}, ".qkv-object svg", (1, 0.5), 27),
+        ({"kind": "image", "patch": 4}, ".qkv-picture", (0.6, 0.4), 6),
+        ({"kind": "image", "patch": 8}, ".qkv-picture", (0.1, 0.9), 2),
+        ({"kind": "image", "patch": 4}, ".qkv-matrix", (0.1, 0.99), 15),
+    ],
+)
+def test_a_stretch_of_the_wave_a_patch_and_a_row_are_dragged_to(
+    explorer: Callable[..., Page], traits: dict[str, Any], area: str, place: tuple[float, float], row: int
+):
+    page = explorer(**traits)
+    drag(page, page.locator(area), *place)
+    assert abs(row_of(page) - row) <= (1 if traits["kind"] == "speech" else 0)
+
+
+@pytest.mark.browser
+def test_a_sentence_is_typed(explorer: Callable[..., Page]):
+    page = explorer()
+    page.get_by_label("or your own").fill("a robot saw a 貓頭鷹")
+    frame(page)
+    tokens = ["a", "robot", "saw", "a", "貓", "頭", "鷹"]
+    assert page.locator(".qkv-sentence button").all_inner_texts() == tokens
+    expect(page.locator(".qkv-x b")).to_have_text(f"X is {len(tokens)} × {15 + 4}")
+    page.get_by_role("button", name="a", exact=True).first.click()
+    expect(page.locator(".qkv-walker")).to_contain_text("Row 4 has the same numbers")
+    page.get_by_role("switch", name="embedded").check()
+    expect(page.locator(".qkv-x b")).to_have_text(f"X is {len(tokens)} × 4")
+    page.get_by_role("radio", name="the cat chased").check()
+    expect(page.get_by_label("or your own")).to_have_value("")
+    expect(page.locator(".qkv-x b")).to_have_text("X is 9 × 4")
+
+
+@pytest.mark.browser
+def test_nothing_jumps_from_kind_to_kind(explorer: Callable[..., Page]):
+    page = explorer()
+    heights = set()
+    for kind in ("text", "speech", "graph", "image"):
+        page.get_by_role("radio", name=kind, exact=True).check()
+        frame(page)
+        heights.add(page.locator(".qkv-walker").evaluate("e => e.getBoundingClientRect().top"))
+        heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
+    assert len(heights) == 2

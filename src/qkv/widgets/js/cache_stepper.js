@@ -253,9 +253,9 @@ function memory(state) {
     const is = i < start ? "kept" : i < n ? "new" : "none";
     return html`<i data-part=${part} data-is=${is}></i>`;
   };
-  return html`<figure class="qkv-kv-memory" role="img" aria-label="In memory: keys and values of ${n} tokens, ${kept}.">
+  return html`<figure class="qkv-kv-memory">
     <figcaption><span class="qkv-label">in memory: k and v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
-    <div aria-hidden="true">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
+    <div role="img" aria-label="In memory: keys and values of ${n} tokens.">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
   </figure>`;
 }
 

@@ -1,11 +1,26 @@
-import { choices, html, nothing, num, remember, slider, stepSlider, svg, tables, toggle, widget } from "./base.js";
+import { live } from "lit-html/directives/live.js";
+import {
+  choices,
+  dragged,
+  html,
+  nothing,
+  num,
+  partAt,
+  remember,
+  slider,
+  stepSlider,
+  svg,
+  tables,
+  toggle,
+  widget,
+} from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
-import { bandEnergies, climbingTone, frameSignal, imagePatches, outline } from "./maths.js";
+import { bandEnergies, climbingTone, frameSignal, imagePatches, outline, randomIntegers } from "./maths.js";
 
 const SENTENCES = [
-  { tokens: ["I", "saw", "a", "saw"], gloss: "" },
-  { tokens: ["中和", "有", "一個", "永和路"], gloss: "in Zhonghe | there is | a | Yonghe Road" },
-  { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"], gloss: "" },
+  { tokens: ["I", "saw", "a", "saw"] },
+  { tokens: ["中和", "有", "一個", "永和路"], gloss: ["in Zhonghe", "there is", "a", "Yonghe Road"] },
+  { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"] },
 ];
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
 const FEATURES = ["alive", "action", "place", "small talk"];
@@ -95,31 +110,62 @@ const RATE = 8000;
 const BANDS = 20;
 const SIDE = 16;
 
+const MOST_TOKENS = 12;
+const OWN = -1; // in place of a sentence's index
+
+/** The tokens of what a reader types: words, and Chinese characters one by one. */
+const tokensOf = (typed) => (typed.match(/\p{Script=Han}|[^\s\p{Script=Han}]+/gu) ?? []).slice(0, MOST_TOKENS);
+const sentenceOf = ({ sentence, typed }) => {
+  const own = tokensOf(typed);
+  return own.length ? { tokens: own } : SENTENCES[sentence];
+};
+
+/** Made-up features too for a word that is not known: the same ones wherever it is typed. */
+function embedding(token) {
+  if (Object.hasOwn(EMBEDDING, token)) return EMBEDDING[token];
+  const next = randomIntegers([...token].reduce((seed, letter) => (31 * seed + letter.codePointAt(0)) % 2 ** 31, 7));
+  return FEATURES.map(() => (next() % 11) / 10);
+}
+
 const onehot = (index, length) => Array.from({ length }, (_, i) => Number(i === index));
 
 /** What each kind of object is: its rows, what a row and a column are called, how it is drawn and what can be set. */
 const KINDS = {
   text: {
     unit: "token",
-    from: ({ sentence, embedded }) => {
-      const { tokens } = SENTENCES[sentence];
-      const rows = tokens.map((t) => (embedded ? EMBEDDING[t] : onehot(VOCABULARY.indexOf(t), VOCABULARY.length)));
+    from: ({ sentence, embedded, typed }) => {
+      const { tokens } = sentenceOf({ sentence, typed });
+      const words = [...new Set([...VOCABULARY, ...tokens])];
+      const rows = tokens.map((t) => (embedded ? embedding(t) : onehot(words.indexOf(t), words.length)));
       return { rows, names: tokens };
     },
-    columns: ({ embedded }) => (embedded ? FEATURES.join(", ") : `one for each of ${VOCABULARY.length} words`),
-    drawn: ({ sentence }, row) => html`<p class="qkv-sentence">
-        ${SENTENCES[sentence].tokens.map((token, i) => html`<span class=${i === row ? "qkv-piece" : ""}>${token}</span> `)}
-      </p>
-      ${SENTENCES[sentence].gloss ? html`<p class="qkv-note">${SENTENCES[sentence].gloss}</p>` : nothing}`,
-    settings: ({ sentence, embedded }, set, id) => html`
+    columns: ({ embedded }, d) => (embedded ? FEATURES.join(", ") : `one for each of ${d} words`),
+    drawn: (state, row, set) => {
+      const { tokens, gloss = [] } = sentenceOf(state);
+      return html`<p class="qkv-sentence">
+        ${tokens.map(
+          (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
+            @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
+        )}
+      </p>`;
+    },
+    settings: ({ sentence, embedded, typed }, set, id) => html`
       ${choices({
         label: "sentence",
         name: `${id}-sentence`,
-        value: sentence,
-        options: SENTENCES.map(({ tokens }, value) => ({ value, label: tokens.join(value === 1 ? "" : " ") })),
-        onChange: (value) => set({ sentence: value }),
+        value: tokensOf(typed).length ? OWN : sentence,
+        options: SENTENCES.map(({ tokens, gloss }, value) => ({
+          value,
+          label: gloss ? html`${tokens.join("")} <small>${gloss.join(" ")}</small>` : tokens.join(" "),
+        })),
+        onChange: (value) => set({ sentence: value, typed: "" }),
       })}
-      ${toggle({ label: "embedded", checked: embedded, onChange: (value) => set({ embedded: value }) })}`,
+      <div class="qkv-own">
+        <label class="qkv-control"><span class="qkv-label">or your own</span>
+          <input type="text" maxlength="80" placeholder="type a sentence" .value=${live(typed)}
+            @input=${({ target }) => set({ typed: target.value })}></label>
+        ${toggle({ label: "embedded", checked: embedded, onChange: (value) => set({ embedded: value }) })}
+      </div>`,
   },
   speech: {
     unit: "window",
@@ -186,7 +232,7 @@ const spectrum = (tenths) => windows().slice(0, 10 * tenths - 2);
 const patches = remember((side) => imagePatches(PICTURE, side));
 
 export default widget("SequenceExplorer", {
-  own: { repainted: 0 },
+  own: { repainted: 0, typed: "" },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (state) => {
     const { rows, names, row } = look(state);
@@ -195,41 +241,39 @@ export default widget("SequenceExplorer", {
   view: (state, set, id) => {
     const seen = look(state);
     const kind = KINDS[state.kind];
-    return html`<div class="qkv-controls">
-        ${choices({
-          label: "what is the input?",
-          name: `${id}-kind`,
-          value: state.kind,
-          options: Object.keys(KINDS).map((value) => ({ value, label: value })),
-          onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
-        })}
-        ${kind.settings(state, set, id)}
-      </div>
+    return html`${choices({
+      label: "what is the input?",
+      name: `${id}-kind`,
+      value: state.kind,
+      options: Object.keys(KINDS).map((value) => ({ value, label: value })),
+      onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
+    })}
       <div class="qkv-two-forms">
-        <div class="qkv-object">${kind.drawn(state, seen.row)}</div>
+        <div class="qkv-object">${kind.drawn(state, seen.row, set)}</div>
         ${asMatrix(state, seen, set)}
       </div>
-      ${walker(state, seen, set)} ${tables(() => numbers(state, seen))}`;
+      ${walker(state, seen, set)}
+      <div class="qkv-settings">${kind.settings(state, set, id)}</div>
+      ${tables(() => numbers(state, seen))}`;
   },
 });
 
 /** The object's matrix, and what its rows are called. */
-const matrices = remember((kind, sentence, embedded, tenths, molecule, patch) =>
-  KINDS[kind].from({ sentence, embedded, tenths, molecule, patch }),
+const matrices = remember((kind, sentence, embedded, tenths, molecule, patch, typed) =>
+  KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
 );
 
 /** The object's matrix, and the row that is looked at. */
 function look(state) {
-  const { kind, sentence, embedded, tenths, molecule, patch } = state;
-  const { rows, names } = matrices(kind, sentence, embedded, tenths, molecule, patch);
+  const { kind, sentence, embedded, tenths, molecule, patch, typed } = state;
+  const { rows, names } = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
   return { rows, names, row: Math.min(state.row, rows.length - 1) };
 }
 
-/** The matrix as a picture: the larger, the more like text on the page. A click on a row looks at it; the slider does so by keyboard. */
+/** The matrix as a picture: the larger, the more like text on the page. A press or a drag looks at a row. */
 function asMatrix(state, { rows, row }, set) {
   const [n, d] = [rows.length, rows[0].length];
-  const look = ({ offsetY, currentTarget }) =>
-    set({ row: Math.min(n - 1, Math.floor((n * Math.max(0, offsetY)) / currentTarget.clientHeight)) });
+  const look = dragged(({ y }) => set({ row: partAt(y, n) }));
   const picture = heatmap({
     label: `X: ${n} rows of ${d} numbers, shaded from 0, as the page, to 1, as its text.`,
     rows: (i) => rows[i],
@@ -240,11 +284,11 @@ function asMatrix(state, { rows, row }, set) {
   });
   return html`<div class="qkv-x">
     <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n × d${state.kind === "image" ? `, ${n * d} numbers` : ""}</small></p>
-    <div class="qkv-matrix" @click=${look}>
+    <div class="qkv-matrix qkv-drag" @pointerdown=${look} @pointermove=${look}>
       ${picture}
       <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
     </div>
-    <p class="qkv-note">columns: ${KINDS[state.kind].columns(state)}</p>
+    <p class="qkv-note">columns: ${KINDS[state.kind].columns(state, d)}</p>
   </div>`;
 }
 
@@ -276,35 +320,43 @@ function twin({ rows, row, unit }) {
   return html`<p class="qkv-note">${text}</p>`;
 }
 
-function drawSound({ tenths }, row) {
+/** The window whose middle is nearest to the pointer is looked at. */
+function drawSound({ tenths }, row, set) {
   const samples = sound(tenths);
   const width = samples.length / RATE;
   const points = outline(samples, 400).map(([column, sample]) => `${(column / 400) * 120},${30 - 26 * sample}`);
-  return svg`<svg viewBox="0 0 120 60" role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
+  const count = spectrum(tenths).length;
+  const look = dragged(({ x }) => {
+    const nearest = Math.round((1000 * width * x - 12.5) / 10);
+    set({ row: Math.min(count - 1, Math.max(0, nearest)) });
+  });
+  return svg`<svg class="qkv-drag" viewBox="0 0 120 60" @pointerdown=${look} @pointermove=${look} role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
     <polyline class="qkv-wave" points=${points.join(" ")} />
     <rect class="qkv-frame" x=${(row * 1.2) / width} width=${3 / width} y="1" height="58" />
   </svg>`;
 }
 
-function drawMolecule({ molecule }, row) {
+function drawMolecule({ molecule }, row, set) {
   const { atoms, at, bonds } = MOLECULES[molecule];
   const letters = atoms.split(" ");
-  return svg`<svg viewBox="0 0 12 6.4" role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
+  const look = ({ target }) =>
+    target.closest("[data-row]") && set({ row: Number(target.closest("[data-row]").dataset.row) });
+  return svg`<svg viewBox="0 0 12 6.4" @click=${look} role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
     ${bonds.map(([a, b]) => svg`<line class="qkv-bond" x1=${at[a][0]} y1=${at[a][1]} x2=${at[b][0]} y2=${at[b][1]} />`)}
     ${letters.map(
-      (
-        letter,
-        i,
-      ) => svg`<circle class=${i === row ? "qkv-atom qkv-ringed" : "qkv-atom"} cx=${at[i][0]} cy=${at[i][1]} r="0.75" />
-        <text class="qkv-letter" x=${at[i][0]} y=${at[i][1] + 0.27} text-anchor="middle">${letter}</text>`,
+      (letter, i) => svg`<g class="qkv-atom-place" data-row=${i}>
+        <circle class=${i === row ? "qkv-atom qkv-ringed" : "qkv-atom"} cx=${at[i][0]} cy=${at[i][1]} r="0.75" />
+        <text class="qkv-letter" x=${at[i][0]} y=${at[i][1] + 0.27} text-anchor="middle">${letter}</text>
+      </g>`,
     )}
   </svg>`;
 }
 
-function drawImage({ patch }, row) {
+function drawImage({ patch }, row, set) {
   const across = SIDE / patch;
   const [x, y] = [(row % across) * patch, Math.floor(row / across) * patch];
-  return svg`<svg viewBox="-0.2 -0.2 16.4 16.4" role="img" aria-label="A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.">
+  const look = dragged(({ x, y }) => set({ row: across * partAt(y, across) + partAt(x, across) }));
+  return svg`<svg class="qkv-drag qkv-picture" viewBox="-0.2 -0.2 16.4 16.4" @pointerdown=${look} @pointermove=${look} role="img" aria-label="A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.">
     ${PIXELS}
     <rect class="qkv-patch-edge" x=${x} y=${y} width=${patch} height=${patch} />
     <rect class="qkv-patch" x=${x} y=${y} width=${patch} height=${patch} />

@@ -56,9 +56,9 @@ var ht=globalThis,qt=e=>e,W=ht.trustedTypes,Et=W?W.createPolicy("lit-html",{crea
   <text class="qkv-kv-scores" x=${at("score",0)} y=${I-6}>scores</text>
   <path class="qkv-kv-nothing" d=${Ie.join("")} />
   ${[...it,"score"].map(s=>Object.keys(Tt).map(n=>Be(e,s,n)))}
-</g>`;function Le(e){let{n:t,start:s}=g(e,!0),n=kt(yt(C[e.model],t)),r=(o,i)=>{let c=i<s?"kept":i<t?"new":"none";return l`<i data-part=${o} data-is=${c}></i>`};return l`<figure class="qkv-kv-memory" role="img" aria-label="In memory: keys and values of ${t} tokens, ${n}.">
+</g>`;function Le(e){let{n:t,start:s}=g(e,!0),n=kt(yt(C[e.model],t)),r=(o,i)=>{let c=i<s?"kept":i<t?"new":"none";return l`<i data-part=${o} data-is=${c}></i>`};return l`<figure class="qkv-kv-memory">
     <figcaption><span class="qkv-label">in memory: k and v of ${t} tokens</span> <b data-number="kept-with">${n}</b></figcaption>
-    <div aria-hidden="true">${["k","v"].map(o=>l`<em data-part=${o}>${o}</em>${u.map((i,c)=>r(o,c))}`)}</div>
+    <div role="img" aria-label="In memory: keys and values of ${t} tokens.">${["k","v"].map(o=>l`<em data-part=${o}>${o}</em>${u.map((i,c)=>r(o,c))}`)}</div>
   </figure>`}var st=(e,t,s)=>l`<li>
   <svg viewBox="0 0 10.5 15" aria-hidden="true"><path class="qkv-kv-cells" data-part=${e} data-is=${t} d=${Tt[t](0,0)} /></svg>${s}
 </li>`,je=l`<ul class="qkv-kv-legend">
