@@ -119,11 +119,11 @@ def one_hot(draw: random.Random) -> Example:
     result = sequences.one_hot(torch.tensor(ids), size)
     return Example(
         f"the ids `{ids}` in a vocabulary of {size} give `{literal(plain(result))}`. "
-        f"The ids `[{ids[0]}, {size}]` raise.",
+        f"The ids `[{ids[0]}, {size}]` raise `ValueError`, and so do the ids `[-1, {ids[0]}]`.",
         {
-            "torch.tensor([0, 2]), 3)": f"torch.tensor({ids}), {size})",
-            "torch.tensor([0, 3]), 3)": f"torch.tensor([{ids[0]}, {size}]), {size})",
-            '"3 is refused"': f'"{size} is refused"',
+            "torch.tensor([0, 2, 2]), 3)": f"torch.tensor({[*ids, ids[1]]}), {size})",
+            "torch.tensor([0, outside]), 3)": f"torch.tensor([{ids[0]}, outside]), {size})",
+            "(3, -1)": f"({size}, -1)",
         },
         flat(result),
     )
