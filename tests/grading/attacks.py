@@ -467,7 +467,7 @@ observing._Run.load = load
 """
 ATTACKS["an empty class that says that all its weights are absent"] = Attack(
     answers=["import torch", WEIGHTLESS],
-    deserves={"5.1": 0.0, "5.2": 0.0, "5.3": 0.0, "5.4": 0.0, "5.5": 0.0},
+    deserves=dict.fromkeys(("5.1", "5.2", "5.3", "5.4", "5.5", "5.6"), 0.0),
     chapter=5,
 )
 

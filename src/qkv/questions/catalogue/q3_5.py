@@ -140,5 +140,5 @@ QUESTION = Question(
     reference=catches_wrong_scale,
     of_implementations=True,
     quotes={"which": which},
-    misconceptions=ideas_of_tests(catches_wrong_scale, EVERY),
+    misconceptions=ideas_of_tests(EVERY),
 )

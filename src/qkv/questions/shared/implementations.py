@@ -48,27 +48,27 @@ def draw_implementations(
     ]
 
 
-def wrong_about(test: Test, name: str) -> Test:
-    """A test that is wrong about this implementation alone."""
-    return lambda handed: test(handed) != (behind(handed).name == name)
+def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
+    """What a test may get wrong. The judge's twins know what they are handed, and need not call it."""
+    truth = {one.name: one.wrong for one in implementations}
 
+    def wrong_about(name: str) -> Test:
+        """A test that is wrong about this implementation alone."""
+        return lambda handed: truth[behind(handed).name] != (behind(handed).name == name)
 
-def only_passing(name: str) -> Test:
-    """A test whose own result is what this implementation gives."""
-    return lambda handed: behind(handed).name != name
+    def only_passing(name: str) -> Test:
+        """A test whose own result is what this implementation gives."""
+        return lambda handed: behind(handed).name != name
 
-
-def ideas_of_tests(test: Test, implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
-    """What a test may get wrong, where `test` is the right one."""
     right = [one for one in implementations if not one.wrong]
     wrong = [one for one in implementations if one.wrong]
     return (
         Misconception("own-result-wrong", twins=tuple(only_passing(one.name) for one in wrong), alone=True),
-        *(Misconception(one.slug, twin=wrong_about(test, one.name)) for one in wrong),
-        Misconception("right-one-accused", twins=tuple(wrong_about(test, one.name) for one in right)),
+        *(Misconception(one.slug, twin=wrong_about(one.name)) for one in wrong),
+        Misconception("right-one-accused", twins=tuple(wrong_about(one.name) for one in right)),
         Misconception("always-true", twin=lambda handed: True, alone=True),
         Misconception("always-false", twin=lambda handed: False, alone=True),
-        Misconception("right-and-wrong-swapped", twin=lambda handed: not test(handed), alone=True),
+        Misconception("right-and-wrong-swapped", twin=lambda handed: not truth[behind(handed).name], alone=True),
     )
 
 

@@ -1,0 +1,198 @@
+"""5.6: a test that catches mixed axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.catching import catches_mixed_axes
+from qkv.questions.engine import Case, Draw, Question
+from qkv.questions.shared.implementations import Implementation, draw_implementations, ideas_of_tests, which
+
+WIDTH, MOST = 12, 128  # features of a token, and tokens in a batch
+Result = tuple[Tensor, Tensor]
+Forward = Callable[["Layer", Tensor], Result]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The weights of q, k, v and the output: matrices (4, WIDTH, WIDTH) and biases (4, WIDTH)."""
+
+    n_heads: int
+    matrices: Tensor
+    biases: Tensor
+
+    def projected(self, x: Tensor) -> list[Tensor]:
+        return [x @ self.matrices[i].to(x) + self.biases[i].to(x) for i in range(3)]
+
+    def output(self, x: Tensor) -> Tensor:
+        return x @ self.matrices[3].to(x) + self.biases[3].to(x)
+
+
+def layer_of(seed: int, wrong: bool) -> Layer:
+    """Draw a layer; with one head nothing can be mixed up among heads, so wrong ones have several."""
+    draw = Draw(seed)
+    n_heads = draw.choose((2, 3, 4, 6) if wrong else (1, 2, 3, 4, 6, 12))
+    return Layer(n_heads, draw.normal(4, WIDTH, WIDTH, scale=0.8 * WIDTH**-0.5), draw.normal(4, WIDTH, scale=0.5))
+
+
+def fits(x: Any) -> None:
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        raise TypeError("x is a floating-point tensor")
+    if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MOST:
+        raise ValueError(f"x is (B, n, {WIDTH}) with 1 to {MOST} tokens in all, and this one is {tuple(x.shape)}")
+
+
+# ── the steps, and what is mixed up in them ───────────────────────────────────────────────────────
+
+
+def split(x: Tensor, n_heads: int) -> Tensor:
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # (B, n, d) → (B, H, n, d / H)
+
+
+def split_by_reshape(x: Tensor, n_heads: int) -> Tensor:
+    return x.reshape(x.shape[0], n_heads, x.shape[1], -1)
+
+
+def merge(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).flatten(-2)  # (B, H, n, d / H) → (B, n, d)
+
+
+def merge_by_reshape(x: Tensor) -> Tensor:
+    return x.reshape(x.shape[0], x.shape[2], -1)
+
+
+def attended(q: Tensor, k: Tensor, v: Tensor) -> Result:
+    weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
+    return weights @ v, weights
+
+
+def by_steps(split: Callable[[Tensor, int], Tensor] = split, merge: Callable[[Tensor], Tensor] = merge) -> Forward:
+    def forward(layer: Layer, x: Tensor) -> Result:
+        out, weights = attended(*(split(part, layer.n_heads) for part in layer.projected(x)))
+        return layer.output(merge(out)), weights
+
+    return forward
+
+
+right = by_steps()
+
+# ── right ones ────────────────────────────────────────────────────────────────────────────────────
+
+
+def head_by_head(layer: Layer, x: Tensor) -> Result:
+    parts = [part.split(WIDTH // layer.n_heads, dim=-1) for part in layer.projected(x)]
+    outs, weights = zip(*(attended(*head) for head in zip(*parts, strict=True)), strict=True)
+    return layer.output(torch.cat(outs, dim=-1)), torch.stack(weights, dim=1)
+
+
+def one_example_at_a_time(layer: Layer, x: Tensor) -> Result:
+    outs, weights = zip(*(right(layer, one[None]) for one in x), strict=True)
+    return torch.cat(outs), torch.cat(weights)
+
+
+def by_einsum(layer: Layer, x: Tensor) -> Result:
+    q, k, v = (part.unflatten(-1, (layer.n_heads, -1)) for part in layer.projected(x))
+    weights = (torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5).softmax(-1)
+    return layer.output(torch.einsum("bhqk,bkhd->bqhd", weights, v).flatten(-2)), weights
+
+
+def fused(layer: Layer, x: Tensor) -> Result:
+    q, k, v = (split(part, layer.n_heads) for part in layer.projected(x))
+    return layer.output(merge(F.scaled_dot_product_attention(q, k, v))), attended(q, k, v)[1]
+
+
+def in_double(layer: Layer, x: Tensor) -> Result:
+    out, weights = right(layer, x.double())
+    return out.to(x.dtype), weights.to(x.dtype)
+
+
+RIGHT: dict[str, Forward] = {
+    "splits and transposes": right,
+    "head by head": head_by_head,
+    "one example at a time": one_example_at_a_time,
+    "by einsum": by_einsum,
+    "by torch's fused attention": fused,
+    "in double precision": in_double,
+}
+
+# ── wrong ones ────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_one_text(layer: Layer, x: Tensor) -> Result:
+    out, weights = right(layer, x.reshape(1, -1, WIDTH))
+    return out.reshape(x.shape), weights
+
+
+def over_the_batch(layer: Layer, x: Tensor) -> Result:
+    out, weights = right(layer, x.transpose(0, 1))
+    return out.transpose(0, 1), weights
+
+
+def examples_by_reshape(layer: Layer, x: Tensor) -> Result:
+    """As for tokens first, (n, B, d), where a reshape stands for the transposition."""
+    b, n, _ = x.shape
+    out, weights = right(layer, x.reshape(n, b, WIDTH).transpose(0, 1))
+    return out.transpose(0, 1).reshape(x.shape), weights
+
+
+def over_heads(layer: Layer, x: Tensor) -> Result:
+    out, weights = attended(*(part.unflatten(-1, (layer.n_heads, -1)) for part in layer.projected(x)))
+    return layer.output(out.flatten(-2)), weights
+
+
+WRONG: dict[str, Forward] = {
+    "splits by reshape alone": by_steps(split=split_by_reshape),
+    "merges by reshape alone": by_steps(merge=merge_by_reshape),
+    "splits and merges by reshape alone": by_steps(split_by_reshape, merge_by_reshape),
+    "reads the batch as one text": as_one_text,
+    "attends over the batch": over_the_batch,
+    "mixes examples by a reshape": examples_by_reshape,
+    "attends over heads": over_heads,
+}
+
+
+def maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
+    """Make what makes a module of a seed."""
+
+    def of_seed(seed: int) -> Callable[[Tensor], Result]:
+        layer = layer_of(seed, wrong)
+
+        def module(x: Tensor) -> Result:
+            fits(x)
+            return forward(layer, x)
+
+        module.__qualname__ = "module"
+        return module
+
+    return of_seed
+
+
+EVERY = [
+    Implementation(name, maker(forward, wrong), wrong)
+    for kind, wrong in ((RIGHT, False), (WRONG, True))
+    for name, forward in kind.items()
+]
+
+
+def draw_modules(draw: Draw) -> list[Case]:
+    return draw_implementations(draw, EVERY)
+
+
+QUESTION = Question(
+    id="5.6",
+    points=3,
+    inputs=("module",),
+    outputs=("verdict",),
+    draw=draw_modules,
+    reference=catches_mixed_axes,
+    of_implementations=True,
+    quotes={"which": which},
+    misconceptions=ideas_of_tests(EVERY),
+)
