@@ -1,4 +1,4 @@
-"""What an exercise's page has so that it can be answered there, as HTML: editors, buttons, places for cards and points.
+"""What pages have so that code runs there, as HTML: editors, buttons, places for what is printed, cards and points.
 
 It is written when the site is built, so that nothing moves when `page/runtime/page.js` takes it over. Without scripts
 and on paper it is hidden, and the page is the exercise as it is printed.
@@ -27,6 +27,22 @@ function qkvRestore() {{
 OFFER = (
     "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and runs "
     "the course’s own check there. What you write stays in this browser."
+)
+
+
+PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
+PAD = """import torch
+from qkv.attention import attention
+
+q, k, v = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
+out, weights = attention(q, k, v)
+print(weights.sum(dim=-1))
+out
+"""
+
+
+OFFER_TO_TRY = (
+    "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser."
 )
 
 
@@ -87,7 +103,7 @@ def answer(cell: Cell) -> str:
 def attempt(cell: Cell) -> str:
     """The editor of a cell to try an answer in, and what it prints."""
     area = editor(f"try {cell.question}", f"Code to try question {cell.question}", cell.source)
-    return f'<div class="qkv-live">{area}{buttons("Run")}<pre class="qkv-printed" hidden></pre></div>'
+    return f'<div class="qkv-live">{area}{buttons("Run")}{PRINTED}</div>'
 
 
 def editor(key: str, label: str, source: str, more: str = "") -> str:
@@ -105,6 +121,30 @@ def buttons(word: str) -> str:
     run = f'<button type="button" class="qkv-run" data-do="{word.lower()}">{word}</button>'
     stop = '<button type="button" class="qkv-run" data-do="stop" disabled>Stop</button>'
     return f'<p class="qkv-do">{run} {stop} <span class="qkv-said" role="status"></span></p>'
+
+
+def runnable(name: str) -> str:
+    """What stands below a chapter's code: buttons to run and to edit it here, and the place of what it then prints."""
+    run = '<button type="button" class="qkv-run" data-do="runCell">Run</button>'
+    edit = '<button type="button" class="qkv-run" data-do="edit">Edit</button>'
+    stop = '<button type="button" class="qkv-run" data-do="stop" disabled hidden>Stop</button>'
+    reset = '<button type="button" class="qkv-run" data-do="reset" hidden>Reset</button>'
+    said = '<span class="qkv-said" role="status"></span>'
+    return (
+        f'<div class="qkv-live qkv-own" data-cell="{name}"><p class="qkv-do">{run} {edit} {stop} {reset} {said}</p>'
+        f"{PRINTED}</div>"
+    )
+
+
+def not_here(why: str) -> str:
+    """What stands below a chapter's code that prints, and does not run on the page."""
+    return f'<p class="qkv-live qkv-own qkv-said">In the notebook only: it {escape(why)}.</p>'
+
+
+def scratch() -> str:
+    """A cell to try anything in."""
+    offer = f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER_TO_TRY}</p>'
+    return f'{offer}<div class="qkv-live {SIGN}pad">{editor("pad", "Your code", PAD)}{buttons("Run")}{PRINTED}</div>'
 
 
 def check(cell: Cell) -> str:

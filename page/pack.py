@@ -59,7 +59,7 @@ def course() -> dict[str, bytes]:
     files = {f"qkv/{path.relative_to(package).as_posix()}": path for path in own}
     for folder in ("torch", "numpy"):
         files |= {path.relative_to(PAGE).as_posix(): path for path in (PAGE / folder).rglob("*.py")}
-    files["notebook.py"] = PAGE / "runtime" / "notebook.py"
+    files |= {path.name: path for path in (PAGE / "runtime").glob("*.py")}
     return {name: path.read_bytes() for name, path in files.items()}
 
 
@@ -67,15 +67,16 @@ def pack(folder: Path) -> None:
     """Write what Python needs into `python/` below a folder."""
     target = folder / "python"
     shutil.rmtree(target / "notebooks", ignore_errors=True)
-    (target / "notebooks").mkdir(parents=True)
     for name in CORE:
         shutil.copyfile(PYODIDE / name, target / name)
     for name in ("worker.js", "kernels.js"):
         shutil.copyfile(PAGE / "runtime" / name, target / name)
     zipped(target / "python_stdlib.zip", library())
     zipped(target / "course.zip", course())
-    for notebook in (ROOT / "exercises").glob("*.ipynb"):
-        shutil.copyfile(notebook, target / "notebooks" / notebook.name)
+    for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
+        copy = target / "notebooks" / notebook.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(notebook, copy)
     about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
     (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]

@@ -293,6 +293,8 @@ def test_a_course_can_be_built_without_its_solutions(monkeypatch: pytest.MonkeyP
     short = list(parse_toc_yaml(site.contents(site.Options(solutions=False))))
     assert any(name.startswith("solutions/") for name in every)
     assert short == [name for name in every if not name.startswith("solutions/")]
+    quiet = list(parse_toc_yaml(site.contents(site.Options(page_python=False))))
+    assert quiet == [name for name in every if name != "book/try"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +84,11 @@ def installed() -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """What can be chosen about a build: where it will be published (empty: nowhere), and whether solutions are in."""
+    """What can be chosen about a build: where it will be published (empty: nowhere), and what is in it."""
 
     address: str = ""
     solutions: bool = True
+    page_python: bool = True
 
 
 def pages_address(repository: str) -> str:
@@ -159,18 +160,19 @@ def notebooks() -> list[Path]:
 
 
 def contents(options: Options) -> Path:
-    """The table of contents to build from: `_toc.yml`, or a copy of it that names no solution."""
+    """The table of contents to build from: `_toc.yml`, or a copy of it without what is left out."""
     import yaml
 
     toc = ROOT / "_toc.yml"
-    if options.solutions:
+    left_out = [*(() if options.solutions else ("solutions/",)), *(() if options.page_python else ("book/try",))]
+    if not left_out:
         return toc
     table = yaml.safe_load(toc.read_text(encoding="utf-8"))
     for part in table.get("parts", []):
-        part["chapters"] = [page for page in part["chapters"] if not page["file"].startswith("solutions/")]
+        part["chapters"] = [page for page in part["chapters"] if not page["file"].startswith(tuple(left_out))]
     table["parts"] = [part for part in table.get("parts", []) if part["chapters"]]
     BUILD.mkdir(exist_ok=True)
-    short = BUILD / "toc-without-solutions.yml"
+    short = BUILD / "toc-shorter.yml"
     short.write_text(yaml.safe_dump(table, sort_keys=False), encoding="utf-8")
     return short
 
@@ -278,7 +280,11 @@ def write_pages(options: Options) -> str:
     call = f"import sys; sys.modules[{SPARED!r}] = None; from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
     command += ["--toc", str(contents(options))]
-    environment = {**os.environ, "QKV_ADDRESS": options.address}
+    environment = {
+        **os.environ,
+        "QKV_ADDRESS": options.address,
+        "QKV_PAGE_PYTHON": "on" if options.page_python else "off",
+    }
     # A file and not a pipe: a pipe would be waited for as long as any process that Sphinx started keeps it open.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=said, check=False)
@@ -380,14 +386,18 @@ def main(arguments: list[str] | None = None) -> int:
     for_serve.add_argument("--port", type=int)
     for command in (for_build, for_serve):
         command.add_argument("--without-solutions", action="store_true", help="leave out the pages with solutions")
+        command.add_argument(
+            "--without-page-python", action="store_true", help="no code is run or checked on the pages"
+        )
     chosen = parser.parse_args(arguments)
+    options = Options(solutions=not chosen.without_solutions, page_python=not chosen.without_page_python)
     try:
         if chosen.command == "serve":
-            serve(chosen.port, Options(solutions=not chosen.without_solutions))
+            serve(chosen.port, options)
         else:
             given = chosen.address or pages_address(os.environ.get("GITHUB_REPOSITORY", ""))
             address = checked_address(given) if given else ""
-            build(Options(address=address, solutions=not chosen.without_solutions))
+            build(replace(options, address=address))
     except (StoppedError, OSError) as problem:
         print(f"\n\nStopped: {problem}", file=sys.stderr)
         return 1

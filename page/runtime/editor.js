@@ -27,7 +27,8 @@ export function enhance(area, written) {
     python(),
     syntaxHighlighting(quiet),
     keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
-    EditorView.contentAttributes.of({ "aria-label": `${label}. Escape, then Tab, leaves it.` }),
+    // The tabindex is for axe, which does not take editable content for something that has the focus.
+    EditorView.contentAttributes.of({ "aria-label": `${label}. Escape, then Tab, leaves it.`, tabindex: "0" }),
     EditorView.updateListener.of((update) => {
       if (!update.docChanged) return;
       area.value = update.state.doc.toString();

@@ -1,10 +1,11 @@
-"""What the page asks of Python: run the cells of an exercise in one namespace, and check one answer of them.
+"""What the page asks of Python: run cells in one namespace, and check an answer or say what the last cell printed.
 
 It runs in the page's worker, beside the page's torch and the course's own checking code.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
@@ -12,11 +13,15 @@ import linecache
 import traceback
 from typing import Any
 
+import absent
+from needed import needed
+
 from qkv import checking
 from qkv.feedback import Card
 from qkv.questions import find
 from qkv.questions.engine import matching
 
+absent.install()
 matching.PATIENCE = 5.0  # seconds of a processor that is slower here
 MAX_PRINTED = 20_000
 LIBRARY = ("/lib/course", "/lib/python")
@@ -25,23 +30,42 @@ LIBRARY = ("/lib/course", "/lib/python")
 def answer(asked: str) -> str:
     """Run the cells, and check a question's answer or say what the last cell printed; JSON in, JSON out."""
     wanted = json.loads(asked)
+    if "question" in wanted:
+        names, _, problem = run_all(wanted["cells"])
+        return json.dumps(checked(wanted["question"], names.get(wanted["name"]), problem))
+    return json.dumps(printed_by(wanted["cells"]))
+
+
+def printed_by(cells: list[str]) -> dict[str, str]:
+    """What the last cell prints when it and the cells that it needs are run."""
+    _, printed, problem = run_all([cells[place] for place in needed(cells)])
+    return {"printed": printed[:MAX_PRINTED], "problem": problem}
+
+
+def run_all(cells: list[str]) -> tuple[dict[str, Any], str, str]:
+    """Run cells in a namespace of their own; give it, what the last one printed, and what it raised."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed, problem = io.StringIO(), ""
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        for number, source in enumerate(wanted["cells"]):
+        for number, source in enumerate(cells):
             printed.seek(0)
             printed.truncate()
             problem = ran(source, f"<cell {number + 1}>", names)
-    if "question" in wanted:
-        return json.dumps(checked(wanted["question"], names.get(wanted["name"]), problem))
-    return json.dumps({"printed": printed.getvalue()[:MAX_PRINTED], "problem": problem})
+    return names, printed.getvalue(), problem
 
 
 def ran(source: str, file: str, names: dict[str, Any]) -> str:
     """Run a cell; what it raised, as text, or nothing. An answer that is still to be written raises nothing here."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
-        exec(compile(source, file, "exec"), names)
+        tree = ast.parse(source, file)
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
+        exec(compile(tree, file, "exec"), names)
+        value = eval(compile(ast.Expression(last.value), file, "eval"), names) if isinstance(last, ast.Expr) else None
+        if value is not None:  # shown, as a notebook shows it
+            print(repr(value))
     except BaseException as error:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
         return "".join(line for line in lines if "/lib/" not in line and "notebook.py" not in line)[-3000:]

@@ -1,4 +1,4 @@
-// Exercises on the page: each answer is a text that can be written, and a check of it runs Python in a worker here.
+// Python on the page, in a worker: exercises are answered and checked, cells of chapters are run and edited.
 // `page/drawn.py` has drawn all of it; here it comes to life. What is written is kept in this browser alone.
 
 import { load, note, save } from "./kept.js";
@@ -37,12 +37,13 @@ function open(area) {
     area.rows = Math.max(2, area.value.split("\n").length);
     written();
   });
-  area.addEventListener("focus", () => improve(editor, written), { once: true });
+  area.addEventListener("focus", () => begin(editor, written), { once: true });
   editors.set(key, editor);
 }
 
-/** Colours, indentation and brackets; where they cannot be had, the plain text stays. */
-async function improve(editor, written) {
+/** Colours, indentation and brackets; where they cannot be had, the plain text stays. Who writes will run: load Python. */
+async function begin(editor, written) {
+  if (!obstacle() && !navigator.connection?.saveData) python.start();
   try {
     const { enhance } = await import(new URL("editor.js", FILES));
     editor.view = enhance(editor.area, written);
@@ -63,11 +64,30 @@ function changed(key, text) {
 }
 
 const offer = (words) => {
-  document.querySelector(".qkv-offer").textContent = words;
+  const place = document.querySelector(".qkv-offer");
+  if (place) place.textContent = words;
 };
 
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
-/** The cells that a cell needs: the imports, and every answer up to its question. */
+/** The page's notebook, as it was packed. */
+let fetched;
+function packed() {
+  fetched ??= fetch(new URL(`notebooks/${HERE}.ipynb`, FILES)).then((response) => response.json());
+  return fetched;
+}
+
+/** The code of a chapter's cells up to this one: as it is edited here, else as it is in the notebook. */
+async function upTo(name) {
+  const { cells } = await packed();
+  const code = cells.filter((cell) => cell.cell_type === "code");
+  const place = code.findIndex(({ id }) => id === name);
+  return code.slice(0, place + 1).map(({ id, source }) => editors.get(keyOf(id))?.text ?? source.join(""));
+}
+
+/** Under which key an edited cell of this chapter is kept. */
+const keyOf = (name) => `${HERE} ${name}`;
+
+/** The cells that a cell of an exercise needs: the imports, and every answer up to its question. */
 function before(cell) {
   const cells = all(".qkv-cell-imports, .qkv-cell-answer");
   const earlier = cells.filter((other) => other.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING);
@@ -79,7 +99,7 @@ function before(cell) {
 
 /** Ask Python from a cell: its buttons change places meanwhile, and what happens is said beside them. */
 async function ask(cell, question) {
-  const [run, stop] = all("button", cell);
+  const [run, stop] = all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell);
   places = [cell.querySelector(".qkv-said")];
   run.disabled = true;
   stop.disabled = false;
@@ -93,10 +113,56 @@ async function ask(cell, question) {
 
 async function run(cell) {
   const { key } = cell.querySelector(".qkv-editor").dataset;
-  const { printed = "", problem } = await ask(cell, { cells: [...before(cell), editors.get(key).text] });
+  show(cell, await ask(cell, { cells: [...before(cell), editors.get(key).text] }));
+}
+
+function show(cell, { printed = "", problem }) {
   const shown = cell.querySelector(".qkv-printed");
   shown.hidden = false;
   shown.textContent = printed + problem || "It printed nothing.";
+}
+
+// ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
+const built = (cell) => cell.parentElement.querySelector(":scope > .cell_output");
+const reset = (cell) => cell.querySelector("[data-do=reset]");
+const own = (button) => button.closest(".qkv-own");
+
+/** Run a cell after those that it needs; what it prints stands in the place of what was built. */
+async function runCell(cell) {
+  const stop = cell.querySelector("[data-do=stop]");
+  stop.hidden = false;
+  const cells = await upTo(cell.dataset.cell);
+  show(cell, await ask(cell, { cells }));
+  stop.hidden = true;
+  built(cell).hidden = true;
+  reset(cell).hidden = false;
+}
+
+/** Put an editor in the place of a cell's code, with what was written at an earlier visit. */
+async function edit(cell) {
+  const key = keyOf(cell.dataset.cell);
+  const { cells } = await packed();
+  const source = cells.find(({ id }) => id === cell.dataset.cell).source.join("");
+  const area = Object.assign(document.createElement("textarea"), { className: "qkv-editor", defaultValue: source });
+  area.dataset.key = key;
+  area.setAttribute("aria-label", "The code of this cell");
+  area.value = load()[key]?.source ?? source;
+  area.rows = area.value.split("\n").length;
+  cell.prepend(area);
+  cell.parentElement.querySelector(".cell_input").hidden = true;
+  cell.querySelector("[data-do=edit]").hidden = true;
+  reset(cell).hidden = false;
+  open(area);
+  area.focus();
+}
+
+/** The cell as it was built. An edited text comes back by undo in its editor, until the page is left. */
+function restore(cell) {
+  const editor = editors.get(keyOf(cell.dataset.cell));
+  if (editor) editor.text = editor.area.defaultValue;
+  cell.querySelector(".qkv-printed").hidden = true;
+  built(cell).hidden = false;
+  if (!editor) reset(cell).hidden = true;
 }
 
 /** Check an answer, show its card, keep what came of it, and give the report. */
@@ -135,7 +201,7 @@ function count() {
 
 async function download() {
   const name = `${HERE.split("/")[1]}.ipynb`;
-  const notebook = await (await fetch(new URL(`notebooks/${name}`, FILES))).json();
+  const notebook = await packed();
   for (const [key, { area, text }] of editors) {
     const stub = area.defaultValue.trimEnd();
     const cell = notebook.cells.find((one) => one.cell_type === "code" && one.source.join("").trimEnd() === stub);
@@ -172,6 +238,9 @@ function clear(button) {
 // ── the page ───────────────────────────────────────────────────────────────────────────────────────
 const actions = {
   run: (button) => run(button.closest(".qkv-live")),
+  runCell: (button) => runCell(own(button)),
+  edit: (button) => edit(own(button)),
+  reset: (button) => restore(own(button)),
   check: (button) => check(button.closest(".qkv-check").dataset.question),
   stop: () => python.end("Stopped."),
   download,
@@ -188,7 +257,10 @@ for (const button of all("[data-do]", document.querySelector("article")))
   button.addEventListener("click", () => actions[button.dataset.do](button));
 if (obstacle()) {
   offer(`${obstacle()}. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`);
-  for (const button of all("[data-do=run], [data-do=check]")) button.disabled = true;
+  for (const button of all("[data-do=run], [data-do=runCell], [data-do=check]")) {
+    button.disabled = true;
+    button.title = obstacle();
+  }
 }
 window.qkv = { ...window.qkv, answer, check };
 count();

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 STUB = "raise NotImplementedError"
 SOLUTION_ONLY = "solution-only"  # the tag of a cell that stays behind
+EXERCISE_ONLY = "exercise-only"  # the tag of a cell that a solution's page leaves out, by `remove-cell` beside it
 
 
 class Finding(NamedTuple):
@@ -63,6 +64,8 @@ def _tidy(cell: NotebookNode) -> None:
     """Drop the empty lines that a cut solution leaves, and the tags that only a solution needs."""
     cell.source = cell.source.rstrip()
     tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval")]
+    if EXERCISE_ONLY in tags:
+        tags = [tag for tag in tags if tag not in (EXERCISE_ONLY, "remove-cell")]
     if tags:
         cell.metadata["tags"] = tags
     else:

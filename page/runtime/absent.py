@@ -1,0 +1,59 @@
+"""Modules that are not on the page: importing them is no error, since cells import all at once; using them is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import MutableSequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+ABSENT = (
+    *("IPython", "ipywidgets", "matplotlib", "transformers", "qkv.figures", "qkv.models", "qkv.widgets"),
+    *("torch.nn.attention", "torch.utils.flop_counter"),
+)
+
+
+class AbsentError(RuntimeError):
+    """What was used is not on the page."""
+
+
+class _Absent:
+    """Stands for a name of such a module."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> _Absent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent(f"{self._name}.{name}")
+
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        raise AbsentError(f"{self._name} is not on this page; open this notebook in JupyterLab or Colab")
+
+
+class _Module(ModuleType):
+    __path__: MutableSequence[str] = []  # noqa: RUF012  (as in ModuleType)
+
+    def __getattr__(self, name: str) -> _Absent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent(f"{self.__name__}.{name}")
+
+
+class _Finder(MetaPathFinder, Loader):
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        absent = any(name == known or name.startswith(f"{known}.") for known in ABSENT)
+        return ModuleSpec(name, self, is_package=True) if absent else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Module(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is in it."""
+
+
+def install() -> None:
+    """Before all others: where the page is tried, some of these modules are installed."""
+    sys.meta_path.insert(0, _Finder())

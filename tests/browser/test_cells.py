@@ -1,0 +1,80 @@
+"""Cells of a chapter are run and edited where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from .test_exercises import PATIENCE
+from .test_first_paint import SHIFTS
+from .test_site import violations_of
+
+pytestmark = pytest.mark.browser
+CHAPTER = "chapters/02_qkv_projection"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A chapter on a phone, on which Python is started once; nothing but the site is asked for anything."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("request", lambda r: None if r.url.startswith((site, "data:", "blob:")) else complaints.append(r.url))
+    opened.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
+    opened.add_init_script(SHIFTS)
+    opened.goto(f"{site}/{CHAPTER}.html")
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def test_a_cell_is_run_edited_and_reset(page: Page):
+    cell = page.locator(".qkv-cell-chapter").first
+    built, printed = cell.locator(".cell_output"), cell.locator(".qkv-printed")
+    shown = built.inner_text()
+    cell.get_by_role("button", name="Run").click()
+    expect(printed).to_be_visible(timeout=PATIENCE)
+    assert printed.inner_text().split() == shown.split()
+    expect(built).to_be_hidden()
+    cell.get_by_role("button", name="Edit").click()
+    editor = cell.get_by_role("textbox", name="The code of this cell")
+    editor.wait_for()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nprint('mine')")
+    cell.get_by_role("button", name="Run").click()
+    expect(printed).to_contain_text("mine")
+    assert violations_of(page) == []
+    page.reload()
+    expect(built).to_be_visible()
+    cell.get_by_role("button", name="Edit").click()
+    expect(editor).to_contain_text("print('mine')")
+    cell.get_by_role("button", name="Reset").click()
+    expect(editor).not_to_contain_text("mine")
+    expect(built).to_be_visible()
+    assert page.evaluate("localStorage.getItem('qkv-answers')") is None
+
+
+def test_an_edited_cell_counts_for_those_after_it(page: Page):
+    page.reload()
+    cells = page.locator(".qkv-cell-chapter")
+    cells.nth(0).get_by_role("button", name="Edit").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nprint = lambda *_: None")
+    cells.nth(1).get_by_role("button", name="Run").click()
+    expect(cells.nth(1).locator(".qkv-printed")).to_have_text("It printed nothing.", timeout=PATIENCE)
+
+
+def test_a_cell_that_cannot_run_here_says_so(browser: Browser, site: str):
+    page = browser.new_page()
+    page.goto(f"{site}/{CHAPTER}.html")
+    expect(page.get_by_text("In the notebook only:").first).to_be_visible()
+    page.close()
+
+
+def test_there_is_a_cell_to_try_anything_in(page: Page, site: str):
+    page.goto(f"{site}/book/try.html")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".qkv-printed")).to_contain_text("tensor([1.0000, 1.0000, 1.0000])", timeout=PATIENCE)
+    assert violations_of(page) == []

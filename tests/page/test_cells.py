@@ -1,0 +1,63 @@
+"""Cells of chapters run on their pages: those that they need run first, and they print what the site shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from page import tried
+from page.runtime.needed import needed
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = "02_qkv_projection"
+CHAPTERS = [
+    pytest.param(path, id=path.stem, marks=() if path.stem == SAMPLE else pytest.mark.slow) for path in tried.chapters()
+]
+
+
+@pytest.mark.parametrize(
+    ("cells", "places"),
+    [
+        (["a = 1", "b = 2", "print(a)"], [0, 2]),
+        (["a = 1", "a = 2", "print(a)"], [1, 2]),
+        (["a = 1", "b = a", "c = b", "print(c)"], [0, 1, 2, 3]),
+        (["a = []", "a.append(1)", "print(a)"], [0, 1, 2]),
+        (["a = [1]", "a[0] = 2", "print(a)"], [0, 1, 2]),
+        (["a = 1", "a += 1", "print(a)"], [0, 1, 2]),
+        (["t = f()", "t.mul_(2)", "print(t)"], [0, 1, 2]),
+        (["import math, torch", "import os", "print(math.pi)"], [0, 2]),
+        (["def f():\n    return a", "a = 1", "print(f())"], [0, 1, 2]),
+        (["a = torch.randn(3)", "b = torch.randn(3)", "print(b)"], [0, 1, 2]),
+        (["def f():\n    return torch.randn(3)", "a = f()", "print(f())"], [0, 1, 2]),
+        (["torch.manual_seed(1)", "print(1)", "print(torch.rand(2))"], [0, 2]),
+        (["a = 1", "oh no", "print(2)"], [0, 1, 2]),
+    ],
+)
+def test_a_cell_needs_what_makes_or_changes_its_names(cells: list[str], places: list[int]):
+    assert needed(cells) == places
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_what_a_page_runs_prints_what_the_site_shows(path: Path):
+    """A listed cell may have become able to run on a faster machine; one that is not listed has to."""
+    listed = tried.listed()[tried.name_of(path)]
+    not_here = tried.why_not(path)
+    assert not_here.keys() <= listed.keys(), {name: not_here[name] for name in not_here.keys() - listed.keys()}
+
+
+def test_the_list_names_cells_that_there_are():
+    for page, cells in tried.listed().items():
+        text = (ROOT / f"{page}.ipynb").read_text(encoding="utf-8")
+        assert [name for name in cells if f'"id": "{name}"' not in text] == []
+
+
+def test_what_is_not_on_the_page_is_imported_and_said_when_it_is_used():
+    program = "import notebook; print(notebook.printed_by(['import matplotlib.pyplot as plt\\nplt.plot([1])']))"
+    path = os.pathsep.join(["page", "page/runtime", "src"])
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert "matplotlib.pyplot.plot is not on this page; open this notebook in JupyterLab or Colab" in done.stdout
