@@ -56,16 +56,17 @@
     hits.sort(([a], [b]) => a - b);
     const near = Math.max(0, (hits[0]?.[0] ?? 0) - AROUND);
     const from = near && text.indexOf(" ", near) + 1; // at a word
-    const to = from + 2 * AROUND;
+    const end = text.indexOf(" ", from + 2 * AROUND); // and up to the end of one
+    const to = end < 0 ? text.length : end;
     const line = document.createElement("p");
     let done = from;
     if (from > 0) line.append("…");
-    for (const [start, end] of hits.filter(([start, end]) => start >= from && end <= to)) {
+    for (const [start, stop] of hits.filter(([start, stop]) => start >= from && stop <= to)) {
       if (start < done) continue;
       const mark = document.createElement("mark");
-      mark.textContent = text.slice(start, end);
+      mark.textContent = text.slice(start, stop);
       line.append(text.slice(done, start), mark);
-      done = end;
+      done = stop;
     }
     line.append(text.slice(done, to), to < text.length ? "…" : "");
     return line;

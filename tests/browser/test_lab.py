@@ -179,3 +179,13 @@ def test_widgets_follow_the_theme(notebook: Page, scheme: str):
     )
     paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}[scheme]
     assert seen == [[scheme, paper]] * len(CASES)
+
+
+def test_no_two_widgets_share_a_group_of_radios(notebook: Page):
+    """Each widget comes with a copy of the base; groups of one name would move each other."""
+    names = notebook.locator(".qkv-widget").evaluate_all(
+        "all => all.map((one) => [...new Set([...one.querySelectorAll('input[type=radio]')].map(({ name }) => name))])"
+    )
+    every = [name for of_one in names for name in of_one]
+    assert len(names) > 3
+    assert sorted(every) == sorted({*every})

@@ -75,7 +75,12 @@ const keepKeys = ({ target }) => {
   if (target instanceof HTMLElement) target.dataset.lmSuppressShortcuts = "true";
 };
 
-let views = 0;
+/** How many views the page has had: one count for all widgets, each of which brings a copy of this module. */
+function nextView() {
+  const page = /** @type {{qkvViews?: number}} */ (globalThis);
+  page.qkvViews = (page.qkvViews ?? 0) + 1;
+  return page.qkvViews;
+}
 
 class View {
   #parts;
@@ -102,7 +107,7 @@ class View {
     this.#model = model;
     this.#root = root;
     this.#drawing = drawing;
-    this.#id = drawing?.id ?? `qkv-${++views}`;
+    this.#id = drawing?.id ?? `qkv-${nextView()}`;
     this.#body =
       /** @type {HTMLElement | null} */ (root.querySelector(":scope > div")) ?? document.createElement("div");
     this.#own = { ...parts.own };
