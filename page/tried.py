@@ -88,7 +88,7 @@ def reason(wanted: str, printed: str, problem: str) -> str:
     if "TimeoutError" in last:
         return "takes too long here"
     if last:
-        return "uses what this page’s torch does not have"
+        return "needs what this page does not have"
     return "" if printed == wanted else "prints other digits here"
 
 

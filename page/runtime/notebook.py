@@ -31,27 +31,28 @@ def answer(asked: str) -> str:
     """Run the cells, and check a question's answer or say what the last cell printed; JSON in, JSON out."""
     wanted = json.loads(asked)
     if "question" in wanted:
-        names, _, problem = run_all(wanted["cells"])
-        return json.dumps(checked(wanted["question"], names.get(wanted["name"]), problem))
+        names, _, problems = run_all(wanted["cells"])
+        return json.dumps(checked(wanted["question"], names.get(wanted["name"]), problems[-1]))
     return json.dumps(printed_by(wanted["cells"]))
 
 
 def printed_by(cells: list[str]) -> dict[str, str]:
     """What the last cell prints when it and the cells that it needs are run."""
-    _, printed, problem = run_all([cells[place] for place in needed(cells)])
-    return {"printed": printed[:MAX_PRINTED], "problem": problem}
+    _, printed, problems = run_all([cells[place] for place in needed(cells)])
+    cause = next(filter(None, problems), "") if problems[-1] else ""  # a name is missing where an earlier cell failed
+    return {"printed": printed[:MAX_PRINTED], "problem": cause}
 
 
-def run_all(cells: list[str]) -> tuple[dict[str, Any], str, str]:
-    """Run cells in a namespace of their own; give it, what the last one printed, and what it raised."""
+def run_all(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:
+    """Run cells in a namespace of their own; give it, what the last one printed, and what each one raised."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    printed, problem = io.StringIO(), ""
+    printed, problems = io.StringIO(), []
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         for number, source in enumerate(cells):
             printed.seek(0)
             printed.truncate()
-            problem = ran(source, f"<cell {number + 1}>", names)
-    return names, printed.getvalue(), problem
+            problems.append(ran(source, f"<cell {number + 1}>", names))
+    return names, printed.getvalue(), problems
 
 
 def ran(source: str, file: str, names: dict[str, Any]) -> str:
