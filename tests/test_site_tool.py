@@ -122,7 +122,7 @@ def test_pages_load_what_they_need_and_no_more(built: Book):
     for spared in ("qkv-site.js", "qkv-site.css", "katex"):
         assert spared not in index
     scripts = re.findall(r'<script[^>]*\bsrc="([^"?]+)', chapter)
-    assert {Path(script).name for script in scripts} == {"page.js", "progress.js", "qkv-site.js"}
+    assert {Path(script).name for script in scripts} == {"page.js", "progress.js", "qkv-site.js", "python-page.js"}
     assert "defer" in chapter
     assert 'type="module"' not in chapter, "a module cannot be loaded from a file"
 

@@ -61,7 +61,7 @@ def test_a_session_sees_python_and_little_else(ask):
     assert user[0] != 0
     assert user[1:] == [1, 0]
     assert processes == []
-    assert course == ["cells.py", "observing.py", "wire.py", "worker.py"]
+    assert course == ["cells.py", "hidden.py", "observing.py", "wire.py", "worker.py"]
     assert home in ("FileNotFoundError", []) or set(home) <= {Path(sys.base_prefix).relative_to(Path.home()).parts[0]}
     assert scratch == []
 
