@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Sequence
 
 Names = tuple[set[str], set[str], dict[str, set[str]]]  # see `names_of`
@@ -73,7 +72,7 @@ def names_of(tree: ast.AST) -> Names:
             makes.add(root_of(node))
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             uses.add(node.target.id)
-    return uses - {"_"} - set(dir(builtins)), makes - {"", "_"}, defines
+    return uses - {"_"}, makes - {"", "_"}, defines
 
 
 def root_of(node: ast.expr) -> str:

@@ -69,7 +69,7 @@ def test_nothing_of_python_is_loaded_before_it_is_asked_for(browser: Browser, si
     page.on("request", lambda request: asked.append(request.url))
     page.add_init_script(SHIFTS)
     page.goto(f"{site}/exercises/{SAMPLE}.html")
-    expect(page.locator(".qkv-points")).to_contain_text("0 of 12 points")
+    expect(page.locator(".qkv-points")).to_contain_text("0 of 15 points")
     assert [url for url in asked if "/python/" in url] == []
     assert page.evaluate("window.shifts") == []
     page.close()
@@ -131,16 +131,16 @@ def test_answers_have_their_verdicts_and_their_points(page: Page):
     card = page.locator(".qkv-check[data-question='3.1'] .qkv-verdict")
     expect(card).to_have_attribute("data-status", "error")
     assert card.locator(".qkv-card").count() == 1
-    expect(page.locator(".qkv-points")).to_contain_text("0 of 12 points")
+    expect(page.locator(".qkv-points")).to_contain_text("0 of 15 points")
     found = checked(page, "3.1", RIGHT)
     assert (found["status"], found["points"], found["misconception"]) == ("passed", 3, None), found
-    expect(page.locator(".qkv-points")).to_contain_text("3 of 12 points; 1 of 4 answers")
+    expect(page.locator(".qkv-points")).to_contain_text("3 of 15 points; 1 of 5 answers")
 
 
 def test_an_answer_that_was_changed_has_no_points_until_it_is_checked(page: Page):
     checked(page, "3.1", RIGHT)
     page.evaluate(SET, ["3.1", RIGHT + "\n"])
-    expect(page.locator(".qkv-points")).to_contain_text("0 of 12 points")
+    expect(page.locator(".qkv-points")).to_contain_text("0 of 15 points")
 
 
 def test_an_earlier_answer_is_seen_by_a_later_one(page: Page):

@@ -162,7 +162,8 @@ function ofRow({ query, mask, weights, growth }, { tokens, method }) {
   const top = weights.indexOf(Math.max(...weights));
   const grown =
     method === "−∞" || method === "−1e9" ? ` Its weights in sight grow ×${num(growth, { places: 2 })}.` : "";
-  return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}`;
+  const hidden = seen < tokens.length ? ` A hidden score becomes ${method === "after" ? "anything" : method}.` : "";
+  return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}${hidden}`;
 }
 
 /** Arrow keys go from cell to cell. */
