@@ -58,6 +58,7 @@ def test_a_cell_is_run_edited_and_reset(page: Page):
 
 def test_an_edited_cell_counts_for_those_after_it(page: Page):
     page.reload()
+    page.evaluate("document.querySelectorAll('.qkv-prediction-answer').forEach((e) => e.classList.add('qkv-open'))")
     cells = page.locator(".qkv-cell-chapter")
     cells.nth(0).get_by_role("button", name="Edit").click()
     page.keyboard.press("Control+End")
