@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from qkv.models.repeater import Repeater, repeater_shape
-from qkv.models.tagger import Tagged, Tagger, tagger_shape
+from qkv.models.tagger import Tagged, Tagger, accuracy, tagger_shape
+from qkv.models.training import sentences
 from qkv.models.weights import checkpoint_steps, load_checkpoint, load_weights
 from qkv.models.writer import Writer
 
@@ -18,10 +19,12 @@ __all__ = [
     "Tagged",
     "Tagger",
     "Writer",
+    "accuracy",
     "load_repeater",
     "load_tagger",
     "load_writer",
     "repeater_steps",
+    "sentences",
 ]
 
 
