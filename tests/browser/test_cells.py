@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from .test_exercises import PATIENCE
-from .test_first_paint import SHIFTS
+from .test_exercises import PATIENCE, python_page
 from .test_site import violations_of
 
 pytestmark = pytest.mark.browser
@@ -18,16 +17,7 @@ CHAPTER = "chapters/02_qkv_projection"
 @pytest.fixture(scope="module")
 def page(browser: Browser, site: str) -> Iterator[Page]:
     """A chapter on a phone, on which Python is started once; nothing but the site is asked for anything."""
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("request", lambda r: None if r.url.startswith((site, "data:", "blob:")) else complaints.append(r.url))
-    opened.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
-    opened.add_init_script(SHIFTS)
-    opened.goto(f"{site}/{CHAPTER}.html")
-    yield opened
-    context.close()
-    assert complaints == []
+    yield from python_page(browser, site, f"{CHAPTER}.html")
 
 
 def test_a_cell_is_run_edited_and_reset(page: Page):

@@ -34,9 +34,8 @@ PLACES = """[...document.querySelectorAll(".qkv-answer, article p")]
   .map(({ top, height }) => [Math.round(top + scrollY), Math.round(height)])"""
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser, site: str) -> Iterator[Page]:
-    """A page of a phone's size, on which Python is started once; nothing but the site is asked for anything."""
+def python_page(browser: Browser, site: str, path: str) -> Iterator[Page]:
+    """Open a page for all tests of a file; at the end, nothing threw, and no other host was asked."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE)
@@ -44,10 +43,16 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
     opened.on("request", lambda r: None if r.url.startswith((site, "data:", "blob:")) else complaints.append(r.url))
     opened.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
     opened.add_init_script(SHIFTS)
-    opened.goto(f"{site}/exercises/{SAMPLE}.html")
+    opened.goto(f"{site}/{path}")
     yield opened
     context.close()
     assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A page of a phone's size, on which Python is started once; nothing but the site is asked for anything."""
+    yield from python_page(browser, site, f"exercises/{SAMPLE}.html")
 
 
 def checked(page: Page, question: str, source: str) -> dict[str, Any]:
