@@ -95,10 +95,6 @@ def test_release_writes_what_changed_and_findings_name_the_rest(solution, tmp_pa
 # ── the course's own ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_exercises_are_in_sync():
-    assert findings(ROOT / "solutions", ROOT / "exercises") == []
-
-
 @each_solution
 def test_every_question_of_the_chapter_is_checked_for_its_points(path):
     notebook = nbformat.read(path, as_version=4)

@@ -1,6 +1,7 @@
 """Colab without Colab: its versions, the notebooks as they are published, their setup cell, an empty folder."""
 
 import hashlib
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PINS = Path(__file__).with_name("requirements.txt")
 PAGES = list(publish.pages())
 # The site's own build runs every page; what Colab adds is its versions, which these use most.
-SAMPLE = {"chapters/03_scaling", "chapters/09_inside", "exercises/05_multi_head"}
+SAMPLE = {"chapters/09_inside", "exercises/05_multi_head"}
 KERNEL = "colab"
 
 
@@ -49,6 +50,16 @@ def execute(notebook: nbformat.NotebookNode, python: Path, folder: Path) -> None
     assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
 
 
+def lend_torch(python: Path) -> None:
+    """Link torch from this environment where Colab has the same release: unpacking it would take most of the time."""
+    torch = importlib.metadata.distribution("torch")
+    if f"torch=={torch.version.partition('+')[0]}" not in PINS.read_text().splitlines():
+        return
+    folder = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    for name in {file.parts[0] for file in torch.files or ()} - {".."}:
+        (folder / name).symlink_to(Path(str(torch.locate_file(name))).resolve())
+
+
 def colab() -> Path:
     """The environment's Python; made once for each set of pins, and kept in _build, hidden from who looks for pages."""
     key = hashlib.sha256(PINS.read_bytes() + sys.version.encode()).hexdigest()[:12]
@@ -56,6 +67,7 @@ def colab() -> Path:
     python = home / "bin" / "python"
     if not (home / "ready").exists():
         venv.create(home, with_pip=True, clear=True)
+        lend_torch(python)
         run(python, "-m", "pip", "install", "--quiet", "--no-compile", "-r", PINS)
         run(python, "-m", "ipykernel", "install", "--sys-prefix", "--name", KERNEL)
         (home / "ready").touch()

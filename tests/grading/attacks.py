@@ -6,7 +6,9 @@ has earned its points all the same; with stubs it tries to get points that it ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from qkv.questions import questions_of
 
 FULL = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0, "3.5": 3.0}
 NOTHING = dict.fromkeys(FULL, 0.0)
@@ -395,6 +397,10 @@ ATTACKS: dict[str, Attack] = {
     ),
 }  # fmt: skip
 
+# Each of their questions costs a fresh worker; "forged traces" is of the same kind, and tried each time.
+for name in ("traces of nothing", "traces that raised nothing", "traces of other types"):
+    ATTACKS[name] = replace(ATTACKS[name], slow=True)
+
 
 # ── replies that are not what was asked for ───────────────────────────────────────────────────────
 
@@ -447,7 +453,7 @@ TRACE_CHANGES = {
     "an infinite time": "seconds=float('inf')",
 }
 for i, (name, change) in enumerate(TRACE_CHANGES.items()):
-    ATTACKS[f"a trace with {name}"] = Attack(last=(CHANGED_TRACES.replace("CHANGE", change),), slow=i % 8 != 0)
+    ATTACKS[f"a trace with {name}"] = Attack(last=(CHANGED_TRACES.replace("CHANGE", change),), slow=i % 16 != 0)
 
 WEIGHTLESS = """
 import sys, dataclasses
@@ -467,7 +473,7 @@ observing._Run.load = load
 """
 ATTACKS["an empty class that says that all its weights are absent"] = Attack(
     answers=["import torch", WEIGHTLESS],
-    deserves=dict.fromkeys(("5.1", "5.2", "5.3", "5.4", "5.5", "5.6"), 0.0),
+    deserves=dict.fromkeys(questions_of(5), 0.0),
     chapter=5,
 )
 

@@ -28,6 +28,7 @@ from qkv.questions import chapters
 from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST = sum(FULL.values())
 
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
@@ -76,7 +77,7 @@ def test_the_result_is_the_contracts(grader):
     about = {"student": "ann", "notebook": "03_scaling", "sha256": "abc", "version": qkv.__version__, "seed": 3}
     assert {name: getattr(result, name) for name in about} == about
     assert (result.status, result.reason) == ("graded", "")
-    assert (result.score, result.max_score) == (0.0, 15.0)
+    assert (result.score, result.max_score) == (0.0, MOST)
     first = result.questions[0]
     assert (first.id, first.status, first.misconception) == ("3.1", "failed", "no-scale")
 
@@ -176,7 +177,7 @@ def test_without_a_sandbox_it_refuses_and_unsafe_is_said_loudly(tmp_path, monkey
     assert main([*arguments, "--unsafe-no-sandbox"]) == 0
     assert "UNSAFE" in capsys.readouterr().err
     (result,) = (json.loads(path.read_text()) for path in tmp_path.glob("out/ann/03_scaling.json"))
-    assert result["score"] == 15.0
+    assert result["score"] == MOST
     assert "UNSAFE" in (tmp_path / "out" / "ann" / "03_scaling.html").read_text()
 
 
@@ -238,7 +239,7 @@ def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
     brief = Grader(Settings(seed=3, timeout=0.5))
     with pytest.raises(session.StarvedError):
         brief.grade(Work("ann", "03_scaling", "", 3, sleeps))
-    assert brief.grade(Work("ann", "03_scaling", "", 3, sleeps), alone=True).score == 15.0
+    assert brief.grade(Work("ann", "03_scaling", "", 3, sleeps), alone=True).score == MOST
     brief.stop()
 
 
@@ -314,7 +315,7 @@ def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path
     again = {path: path.stat().st_mtime_ns for path in before if json.loads(path.read_text()).get("status") == "graded"}
     assert again == {path: before[path] for path in again}, "what was graded is not graded twice"
     results = outcomes(out)
-    assert [results[f"student{i:03}"]["score"] for i in range(16)] == [0.0 if i % 3 == 2 else 12.0 for i in range(16)]
+    assert [results[f"student{i:03}"]["score"] for i in range(16)] == [0.0 if i % 3 == 2 else MOST for i in range(16)]
     with (out / "grades.csv").open(newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert len(rows) == 18
@@ -374,7 +375,7 @@ def resident(pid: int) -> int:
 @pytest.mark.slow
 def test_a_thousand_right_wrong_and_hostile_and_a_kill_in_the_middle(tmp_path):
     folder, out = a_class(tmp_path / "in", 1000), tmp_path / "out"
-    deserved = {f"student{i:03}": 0.0 if i % 3 == 2 else 12.0 for i in range(1000)}
+    deserved = {f"student{i:03}": 0.0 if i % 3 == 2 else MOST for i in range(1000)}
     for i, attack in zip(range(0, 1000, 13), itertools.cycle(ATTACKS.values())):
         hand_in(folder / f"student{i:03}" / "03_scaling.ipynb", [*attack.sources, f"# {i}"])
         deserved[f"student{i:03}"] = sum(attack.deserves.values())

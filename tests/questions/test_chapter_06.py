@@ -305,11 +305,12 @@ def test_equations_in_which_a_rounding_error_grows_are_not_said_to_draw():
     assert "draw" not in found.message
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("base", [9999.0, 10001.0])
-def test_a_slightly_different_default_base_is_seen(base):
+def test_a_slightly_different_default_base_is_seen(base, times):
     def answer(x, positions, base=base):
         return rope(x, positions, base)
 
-    for _ in range(10):
+    for _ in range(times):
         assert verdict(QUESTIONS["6.3"], answer).status == "failed"
         assert verdict(QUESTIONS["6.1"], lambda n, d: encoding_of_base(n, d, base)).status == "failed"
