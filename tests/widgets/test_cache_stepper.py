@@ -183,7 +183,7 @@ def test_python_knows_every_model():
 
 @pytest.fixture
 def page(open_page: Callable[..., Page]) -> Page:
-    page = open_page(width=390)
+    page = open_page(width=390, reduced_motion="reduce")
     draw(page, [("CacheStepper", {})])
     return page
 
@@ -222,3 +222,93 @@ def test_the_second_prompt_is_there_in_its_step_only(page: Page):
     expect(slider).to_have_count(0)
     page.evaluate("shown[0].model.set('step', 8)")
     expect(slider).to_have_attribute("aria-valuetext", "hungry → tired")
+
+
+# ---- it plays once by itself, in this view alone
+
+
+@pytest.fixture
+def playing(open_page: Callable[..., Page]) -> Page:
+    """A stepper that somebody scrolls to, on a page whose time passes only where it is told to."""
+    page = open_page("<p style='height: 3000px'>above</p>", width=390)
+    page.clock.install(time=0)
+    draw(page, [("CacheStepper", {})])
+    page.clock.pause_at(60_000)
+    return page
+
+
+def see(page: Page) -> None:
+    """Scroll to the picture, and go on frame by frame until it plays."""
+    page.locator(".qkv-kv-sheet").scroll_into_view_if_needed()
+    button = page.locator(".qkv-kv-play")
+    for _ in range(200):
+        if button.inner_text() == "pause":
+            return
+        page.clock.run_for(16)
+    pytest.fail("it does not play")
+
+
+def steps(page: Page) -> tuple[str, int]:
+    """The step that is shown, and the saved one."""
+    page.clock.run_for(20)
+    shown = page.get_by_role("slider", name="step", exact=True).get_attribute("aria-valuetext")
+    return str(shown), page.evaluate("shown[0].model.get('step')")
+
+
+@pytest.mark.browser
+def test_it_plays_the_text_once_seen_and_the_saved_step_stays(playing: Page):
+    playing.clock.run_for(5000)
+    assert steps(playing) == ("1 of 8", 1), "nobody has seen it yet"
+    see(playing)
+    places = playing.evaluate(PLACES)
+    for step in (2, 3, 4):
+        playing.clock.run_for(880)
+        assert steps(playing) == (f"{step} of 8", 1)
+        assert playing.evaluate(PLACES) == places
+    playing.clock.run_for(9000)
+    assert steps(playing) == ("7 of 8", 1), "the second prompt is the reader's"
+    playing.evaluate("scrollTo(0, 0)")
+    playing.clock.run_for(2000)
+    playing.locator(".qkv-kv-sheet").scroll_into_view_if_needed()
+    playing.clock.run_for(9000)
+    assert steps(playing) == ("7 of 8", 1), "it plays once"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("touch", "step"),
+    [
+        (".qkv-kv-text", 3),
+        (".qkv-kv-play button", 3),
+        (".qkv-kv-buttons > button:first-child", 2),
+        ("input[type=radio] >> nth=1", 3),
+    ],
+)
+def test_any_touch_pauses_it_at_the_step_that_is_shown(playing: Page, touch: str, step: int):
+    see(playing)
+    playing.clock.run_for(1850)
+    playing.locator(touch).click()
+    playing.clock.run_for(5000)
+    assert steps(playing) == (f"{step} of 8", step)
+
+
+@pytest.mark.browser
+def test_what_python_sets_ends_what_plays_by_itself(playing: Page):
+    see(playing)
+    playing.clock.run_for(1850)
+    playing.evaluate("shown[0].model.set('step', 6)")
+    playing.clock.run_for(5000)
+    assert steps(playing) == ("6 of 8", 6)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("options", "step"), [({"reduced_motion": "reduce"}, 1), ({}, 5)])
+def test_it_does_not_play_for_who_asks_for_rest_or_from_a_step_that_was_chosen(
+    open_page: Callable[..., Page], options: dict[str, str], step: int
+):
+    page = open_page(width=390, **options)
+    page.clock.install(time=0)
+    draw(page, [("CacheStepper", {"step": step})])
+    page.wait_for_timeout(300)
+    page.clock.run_for(5000)
+    assert steps(page) == (f"{step} of 8", step)

@@ -6,6 +6,7 @@ const INSTEAD = "a dog saw a bird while she felt tired".split(" ");
 const PROMPT = 3; // words that step 1 runs at once; after it one word a step, and a second prompt at the end
 const LAST = TEXT.length - PROMPT + 2;
 const PAUSE = 900;
+const STILL = { playing: false, shown: 0 }; // the saved step is shown, and stays
 
 /** Published configurations; `parameters` are all of them, for the comparison with the cache. */
 export const MODELS = {
@@ -22,16 +23,28 @@ function shape(layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue 
 }
 
 export default widget("CacheStepper", {
-  own: { playing: false },
-  setup: ({ state, set }) => {
-    const timer = setInterval(() => state.playing && set(next(state)), PAUSE);
-    return () => clearInterval(timer);
+  own: { playing: false, shown: 0 },
+  setup: ({ state, set, root, eachDrawing }) => {
+    const end = playOnceSeen(state, set, root);
+    let timer = 0;
+    eachDrawing(() => {
+      if (state.shown && state.step !== 1) set(STILL); // Python or a second view has moved the saved step
+      if (!state.playing) timer = clearInterval(timer) ?? 0;
+      else timer ||= setInterval(() => set(tick(state)), PAUSE);
+    });
+    return () => {
+      clearInterval(timer);
+      end();
+    };
   },
   says: (state) => {
     const [cached, plain] = [run(state, true), run(state, false)];
     return `${title(state)} With a cache ${rows(cached.rows.length)} computed, ${cost(state, cached)} multiply-adds. Without one ${rows(plain.rows.length)}, ${cost(state, plain)}.`;
   },
-  view: (state, set, id) => html`
+  view: (state, set, id) => picture(atShown(state), set, id),
+});
+
+const picture = (state, set, id) => html`
     ${controls(state, set)}
     ${story(state)}
     <div class="qkv-kv-pictures">
@@ -41,13 +54,52 @@ export default widget("CacheStepper", {
     ${counters(state)}
     <div class="qkv-kv-more">${state.step === LAST ? promptSlider(state, set) : farSlider(state, set)}</div>
     ${whose(state, set, id)}
-    ${tables(() => [everyStep(state)])}`,
+    ${tables(() => [everyStep(state)])}`;
+
+// ---- playing: by the button, which moves the saved step, and once by itself, which moves only what this view shows
+
+/** The state as this view shows it: `shown` is the step that it has played to by itself, 0 where it shows the saved one. */
+const atShown = ({ step, changed, model, token, playing, shown }) => ({
+  step: shown || step,
+  changed,
+  model,
+  token,
+  playing,
 });
+
+/** What follows after a pause. By itself it plays to the last word, and leaves the second prompt to the reader. */
+const tick = (state) => (state.shown ? { shown: state.shown + 1, playing: state.shown + 1 < LAST - 1 } : next(state));
+
+/** Plays step by step once the picture is in sight, until the reader touches anything; returns what ends that. */
+function playOnceSeen(state, set, root) {
+  const watch = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      watch.disconnect();
+      if (state.step === 1) set({ shown: 1, playing: true });
+    },
+    { threshold: 0.9 },
+  );
+  const touched = ({ target }) => {
+    watch.disconnect();
+    if (state.shown && !target.closest(".qkv-kv-play")) set({ step: state.shown, ...STILL });
+  };
+  const stop = new AbortController();
+  for (const kind of ["pointerdown", "keydown", "input"]) {
+    root.addEventListener(kind, touched, { capture: true, signal: stop.signal });
+  }
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) watch.observe(root.querySelector(".qkv-kv-sheet"));
+  return () => {
+    watch.disconnect();
+    stop.abort();
+  };
+}
 
 // ---- what happens in a step
 
 const rows = (count) => (count === 1 ? "1 row is" : `${count} rows are`);
-const next = ({ step }) => (step < LAST ? { step: step + 1, playing: step + 1 < LAST } : { step: 1, playing: true });
+const next = ({ step }) =>
+  step < LAST ? { step: step + 1, shown: 0, playing: step + 1 < LAST } : { step: 1, shown: 0, playing: true };
 const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
 /** What one step reads: the words that are in the model by its end, and how many of them are new. */
@@ -105,12 +157,12 @@ const controls = (state, set) => html`<div class="qkv-kv-controls">
     min: 1,
     max: LAST,
     text: `${state.step} of ${LAST}`,
-    onInput: (step) => set({ step, playing: false }),
+    onInput: (step) => set({ step, ...STILL }),
   })}
   <div class="qkv-kv-buttons">
-    ${button({ label: html`←${unseen(" back")}`, disabled: state.step === 1, onClick: () => set({ step: state.step - 1, playing: false }) })}
-    ${button({ label: html`→${unseen(" next")}`, disabled: state.step === LAST, onClick: () => set({ step: state.step + 1, playing: false }) })}
-    ${button({ label: state.playing ? "pause" : "play", onClick: () => set(state.playing ? { playing: false } : next(state)) })}
+    ${button({ label: html`←${unseen(" back")}`, disabled: state.step === 1, onClick: () => set({ step: state.step - 1, ...STILL }) })}
+    ${button({ label: html`→${unseen(" next")}`, disabled: state.step === LAST, onClick: () => set({ step: state.step + 1, ...STILL }) })}
+    <span class="qkv-kv-play">${button({ label: state.playing ? "pause" : "play", onClick: () => set(state.playing ? { step: state.step, ...STILL } : next(state)) })}</span>
   </div>
 </div>`;
 

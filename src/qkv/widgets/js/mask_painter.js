@@ -136,14 +136,14 @@ const numbers = (rows, { tokens }) => ({
 
 /** What is wrong with the weights, and what the mask does to the row that was painted last. */
 function summary(rows, state) {
-  const { tokens, preset, queries } = state;
+  const { tokens, preset } = state;
   const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
   const empty = rows.filter(({ mask }) => !mask.includes(true));
   const leaking = rows.filter((row) => leaks(row).length);
   const short = rows.filter(({ total }) => Math.abs(total - 1) > 1e-9);
   const keys = tokens.filter((_, key) => leaking.some((row) => leaks(row).includes(key))).map(english);
   const shown = [
-    preset === "top-left" ? `The first of the ${queries} queries counts as token 0.` : "",
+    preset === "top-left" ? "The first query counts as token 0." : "",
     empty.length ? `Sees nothing: ${names(empty)}.` : "",
     leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
     short.length ? `Does not sum to 1: ${names(short)}.` : "",

@@ -352,7 +352,7 @@ function clocksPanel(state, set) {
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
       <span class="qkv-label">
-        ${long("hands of ")}<b class="qkv-pos-query">query</b> and <b class="qkv-pos-key">key</b>${long(", to be turned; their product, ↻ tokens in a turn")}
+        ${long("hands of ")}<b class="qkv-pos-query">query</b>${long(" and")}<span class="qkv-pos-short">,</span> <b class="qkv-pos-key">key</b>${long(", to be turned; their product, ↻ tokens in a turn")}
       </span>
       <span>sum${long(` over ${pairs}`)}: <b data-number="clocks">${fixed(total)}</b></span>
     </figcaption>

@@ -233,10 +233,11 @@ function picker({ words, changing }, set, id) {
   const now = offered.find((other) => joined(theGrammar().replace(words, changing, other)) === joined(words));
   const take = (other) =>
     set({ sentence: joined(theGrammar().replace(words, changing, other)), word: -1, over: -1, draft: null });
+  const room = CHINESE.test(words[0]) ? "qkv-picker qkv-picker-glossed" : "qkv-picker";
   if (offered.length < 2) {
-    return html`<p class="qkv-picker qkv-note">No other word stands for ${glossed(word)} here. Choose another word to change it.</p>`;
+    return html`<p class="${room} qkv-note">No other word stands for ${glossed(word)} here. Choose another word to change it.</p>`;
   }
-  return html`<fieldset class="qkv-picker qkv-control">
+  return html`<fieldset class="${room} qkv-control">
     <legend class="qkv-label">change <b lang=${langOf(word)}>${word}</b> to</legend>
     <div>${offered.map(
       (other) => html`<label class="qkv-word-chip">
