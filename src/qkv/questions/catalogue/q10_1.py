@@ -110,7 +110,6 @@ QUESTION = Question(
             (behind, lambda lag, window: lag.abs() < window / 2),
             (behind, lambda lag, window: lag.abs() < window // 2),
         ),
-        patterns("one-key-only", (lambda lag, window: lag == window - 1, lambda lag, window: lag.abs() == window - 1)),
         patterns("causal-ignored", (behind, behind)),
         patterns("never-causal", (around, around)),
         patterns("causal-turned-round", (around, behind)),

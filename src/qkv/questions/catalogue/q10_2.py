@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import linear_attention
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.features import FEATURES, Features, mapped
 
 Total = Callable[[Tensor, Tensor], Tensor]  # of the features of q and of k: what each row is divided by, (..., n, 1)
@@ -72,18 +72,9 @@ def one_example_after_another(q: Tensor, k: Tensor, v: Tensor, feature_map: Call
     return torch.stack([one_example_after_another(*one, feature_map) for one in zip(q, k, v, strict=True)])
 
 
-def over_queries(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
-    scores = feature_map(q) @ feature_map(k).mT
-    return scores / scores.sum(-2, keepdim=True) @ v
-
-
 def of_the_scores(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
     scores = feature_map(q @ k.mT)
     return scores / scores.sum(-1, keepdim=True) @ v
-
-
-def softmax_of_features(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
-    return (feature_map(q) @ feature_map(k).mT).softmax(-1) @ v
 
 
 def causal(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
@@ -91,9 +82,7 @@ def causal(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tens
     return scores / scores.sum(-1, keepdim=True) @ v
 
 
-def totals(slug: str, *wrong: Total) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"total": total} for total in wrong))
-
+totals = by_knob("total")
 
 QUESTION = Question(
     id="10.2",
@@ -131,16 +120,13 @@ QUESTION = Question(
         totals("divided-by-the-number-of-tokens", lambda asked, offered: offered.shape[-2] + 0 * asked[..., :1]),
         totals("query-not-in-the-sum", lambda asked, offered: offered.sum((-2, -1)).unsqueeze(-1).unsqueeze(-1)),
         totals("keys-not-in-the-sum", lambda asked, offered: asked.sum(-1, keepdim=True)),
-        totals("own-key-alone-in-the-sum", lambda asked, offered: (asked * offered).sum(-1, keepdim=True)),
         totals("one-sum-for-all-rows", lambda asked, offered: by_rows(asked, offered).sum(-2, keepdim=True)),
         totals("sum-multiplied", lambda asked, offered: 1 / by_rows(asked, offered)),
         totals("divided-by-the-wrong-sum", lambda asked, offered: by_rows(offered, asked)),
-        Misconception("divided-by-columns", twin=over_queries),
         Misconception("query-and-key-swapped", twin=lambda q, k, v, features: linear_attention(k, q, v, features)),
         Misconception("keys-used-as-values", twin=lambda q, k, v, features: linear_attention(q, k, k, features)),
         Misconception("keys-compared-with-keys", twin=lambda q, k, v, features: linear_attention(k, k, v, features)),
         Misconception("features-of-the-scores", twin=of_the_scores),
-        Misconception("softmax-of-the-products", twin=softmax_of_features),
         Misconception(
             "softmax-attention",
             twins=(

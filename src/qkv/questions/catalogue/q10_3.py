@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import linear_attention_step
-from qkv.questions.engine import Carried, Case, Draw, Misconception, Question, call_carrying
+from qkv.questions.engine import Carried, Case, Draw, Misconception, Question, by_knob, call_carrying
 from qkv.questions.shared.features import FEATURES, Features, mapped
 
 State = tuple[Tensor, Tensor]
@@ -121,11 +121,6 @@ def zeros_before(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Featu
     return divided(feature_map(q), before, so_far), so_far
 
 
-def averaged(state: State | None, new: State) -> State:
-    so_far = added(state, new)
-    return so_far if state is None else (so_far[0] / 2, so_far[1] / 2)
-
-
 def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
     """Keep every key and value, and attend with a softmax."""
     k, v = k.unsqueeze(-2), v.unsqueeze(-2)
@@ -142,13 +137,8 @@ def keys_as_values(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Fea
     return linear_attention_step(state, q, k, k, feature_map)
 
 
-def mixing(slug: str, *mixes: Mix) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"mix": mix} for mix in mixes))
-
-
-def adding(slug: str, *sums: Sum) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"add": add} for add in sums))
-
+mixing = by_knob("mix")
+adding = by_knob("add")
 
 QUESTION = Question(
     id="10.3",
@@ -165,7 +155,6 @@ QUESTION = Question(
         adding("sum-of-features-not-carried", kept(0)),
         adding("summary-not-carried", kept(1)),
         adding("state-written-into", written_into(0, 1), written_into(0), written_into(1)),
-        adding("state-halved", averaged),
         Misconception("cannot-see-itself", twins=(before_this_one, zeros_before)),
         Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
         Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import blockwise_attention
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
 Cut = Callable[[Tensor, Tensor, int], Pairs]  # of keys, values and the block: blocks of both
@@ -125,10 +125,6 @@ def first_block(k: Tensor, v: Tensor, block: int) -> Pairs:
     yield k[..., :block, :], v[..., :block, :]
 
 
-def last_block(k: Tensor, v: Tensor, block: int) -> Pairs:
-    yield list(cut(k, v, block))[-1]
-
-
 def softmax_in_each(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
     """Give an answer that takes a softmax in each block, and joins the outputs of blocks."""
 
@@ -168,13 +164,8 @@ def turned(before: Tensor, now: Tensor) -> Tensor:
     return torch.where(before.isinf(), torch.zeros_like(now), (now - before).exp())
 
 
-def scales(slug: str, *wrong: Scale) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"scale": scale} for scale in wrong))
-
-
-def cuts(slug: str, *wrong: Cut) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"cut": way} for way in wrong))
-
+scales = by_knob("scale")
+cuts = by_knob("cut")
 
 QUESTION = Question(
     id="10.4",
@@ -209,7 +200,6 @@ QUESTION = Question(
         cuts("last-block-dropped", whole_blocks),
         cuts("padding-counted", padded),
         cuts("first-block-only", first_block),
-        cuts("last-block-only", last_block),
         scales("no-scale", lambda q, k: 1.0),
         scales("scaled-by-d", lambda q, k: q.shape[-1]),
         scales("scale-multiplied", lambda q, k: q.shape[-1] ** -0.5),

@@ -118,7 +118,6 @@ QUESTION = Question(
         Misconception("channels-last", twin=arranged(1, 3, 2, 4, 0)),
         Misconception("channels-between", twin=arranged(1, 3, 2, 0, 4)),
         Misconception("patch-transposed", twin=arranged(1, 3, 0, 4, 2)),
-        Misconception("patch-transposed-channels-last", twin=arranged(1, 3, 4, 2, 0)),
         Misconception("strips-for-patches", twin=arranged(1, 2, 0, 3, 4)),
         Misconception("every-other-pixel", twin=arranged(2, 4, 0, 1, 3), alone=True),
         Misconception("channels-in-front", twin=arranged(0, 1, 3, 2, 4)),

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import embed
 
@@ -52,13 +52,8 @@ def by_position(ids: Tensor, table: Tensor) -> Tensor:
     return (torch.arange(ids.shape[-1]) % len(table)).expand(ids.shape)
 
 
-def indexed(slug: str, *places: Index) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"index": index} for index in places))
-
-
-def changed(slug: str, *changes: After) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
-
+indexed = by_knob("index")
+changed = by_knob("after")
 
 QUESTION = Question(
     id="1.2",
@@ -74,23 +69,17 @@ QUESTION = Question(
         indexed("counted-from-one", lambda ids, table: ids - 1),
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
         indexed("position-for-id", by_position),
-        indexed("table-reversed", lambda ids, table: len(table) - 1 - ids),
-        indexed("ids-sorted", lambda ids, table: ids.sort(-1).values),
         indexed("repeated-ids-dropped", lambda ids, table: ids.unique()),
         indexed("leading-axes-lost", lambda ids, table: ids.flatten()),
         indexed("only-the-first-sequence", lambda ids, table: ids.reshape(-1, ids.shape[-1])[0]),
         changed("summed-over-tokens", lambda rows, ids, table: rows.sum(-2)),
         changed("averaged-over-tokens", lambda rows, ids, table: rows.mean(-2)),
-        changed("summed-over-features", lambda rows, ids, table: rows.sum(-1)),
         changed("transposed", lambda rows, ids, table: rows.mT),
-        changed("multiplied-by-id", lambda rows, ids, table: rows * ids[..., None]),
         changed(
             "scaled-by-width",
             lambda rows, ids, table: rows * table.shape[-1] ** 0.5,
             lambda rows, ids, table: rows / table.shape[-1] ** 0.5,
         ),
-        changed("normalised", lambda rows, ids, table: F.normalize(rows, dim=-1)),
-        changed("softmax-applied", lambda rows, ids, table: rows.softmax(-1)),
         changed("vectors-rounded", lambda rows, ids, table: rows.trunc()),
         Misconception(
             "padding-for-a-word",

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call
 from qkv.sequences import pad_batch
 
 Lengths = list[int]
@@ -103,17 +103,7 @@ def longer_by(rows: int) -> Change:
     return lambda batch, mask, lengths: places(mask) < column(lengths) + rows
 
 
-def as_wide_as(axis: int) -> Change:
-    """Give a mask with as many places as the batch has on another axis."""
-    return lambda batch, mask, lengths: torch.arange(batch.shape[axis]) < column(lengths)
-
-
 # ── batches ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def repeat_last(batch: Tensor, mask: Tensor, lengths: Lengths) -> Any:
-    last = torch.stack([row[n - 1] for row, n in zip(batch, lengths, strict=True)])
-    return torch.where(mask[..., None], batch, last[:, None]), mask
 
 
 def in_front(n: int, width: int) -> int:
@@ -152,17 +142,9 @@ def padding(seen: Seen) -> str:
     return "something else"
 
 
-def masked(slug: str, *reals: Change) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"real": real} for real in reals))
-
-
-def given(slug: str, *gives: Change) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"give": give} for give in gives))
-
-
-def ordered(slug: str, *orders: Callable[[list[Tensor]], list[Tensor]]) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"order": order} for order in orders))
-
+masked = by_knob("real")
+given = by_knob("give")
+ordered = by_knob("order")
 
 QUESTION = Question(
     id="1.3",
@@ -191,7 +173,6 @@ QUESTION = Question(
             lambda batch, mask, lengths: places(mask) > column(lengths),
         ),
         masked("everything-real", lambda batch, mask, lengths: torch.ones_like(mask)),
-        masked("nothing-real", lambda batch, mask, lengths: torch.zeros_like(mask)),
         masked(
             "one-length-for-all",
             first_places(lambda lengths: lengths[0]),
@@ -212,8 +193,6 @@ QUESTION = Question(
             lambda batch, mask, lengths: mask[..., None].expand_as(batch),
             lambda batch, mask, lengths: mask[..., None],
         ),
-        masked("mask-from-the-other-side", lambda batch, mask, lengths: mask.flip(-1)),
-        masked("mask-as-wide-as-another-axis", as_wide_as(0), as_wide_as(2)),
         masked(
             "places-against-lengths-one-by-one",
             lambda batch, mask, lengths: places(mask) < torch.tensor(lengths),
@@ -234,7 +213,6 @@ QUESTION = Question(
             lambda sequences: sorted(sequences, key=len),
             lambda sequences: sorted(sequences, key=len, reverse=True),
         ),
-        ordered("order-reversed", lambda sequences: sequences[::-1]),
         Misconception(
             "batch-axis-second",
             twin=batch_second,
@@ -243,13 +221,11 @@ QUESTION = Question(
                 {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask.mT)},
             ),
         ),
-        given("last-row-repeated", repeat_last),
         given("nothing-filled-in", lambda batch, mask, lengths: (0 * batch.nan_to_num(), mask)),
         given("features-second", lambda batch, mask, lengths: (batch.mT, mask)),
         given("put-end-to-end", lambda batch, mask, lengths: (batch[mask], mask)),
         given("rows-and-mask-swapped", lambda batch, mask, lengths: (mask, batch)),
         given("mask-not-returned", lambda batch, mask, lengths: batch),
-        given("batch-not-returned", lambda batch, mask, lengths: mask),
         given("lengths-added", lambda batch, mask, lengths: (batch, mask, torch.tensor(lengths))),
     ),
 )

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.sequences import frame_signal
 
 Starts = Callable[[int, int, int], Sequence[int]]  # of the number of samples, window and hop: where windows begin
@@ -75,13 +75,8 @@ def stacked(starts: Starts) -> Callable[..., Tensor]:
     return variant
 
 
-def begun(slug: str, *starts: Starts) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"starts": start} for start in starts))
-
-
-def changed(slug: str, *changes: Callable[[Tensor], Tensor]) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
-
+begun = by_knob("starts")
+changed = by_knob("after")
 
 QUESTION = Question(
     id="1.4",
@@ -109,15 +104,12 @@ QUESTION = Question(
         ),
         Misconception("exact-fit-lost", twin=stacked(lambda samples, window, hop: range(0, samples - window, hop))),
         begun("first-window-dropped", lambda samples, window, hop: range(hop, samples - window + 1 + hop, hop)),
-        begun("one-sample-late", lambda samples, window, hop: [s + 1 for s in all_starts(samples, window, hop)]),
         begun("hop-ignored", lambda samples, window, hop: range(0, samples - window + 1, window)),
         begun("hop-of-one", lambda samples, window, hop: range(samples - window + 1)),
         Misconception(
             "hop-taken-for-overlap",
             twin=stacked(lambda samples, window, hop: range(0, samples - window + 1, window - hop)),
         ),
-        begun("half-a-window", lambda samples, window, hop: range(0, samples - window + 1, max(1, window // 2))),
-        begun("twice-the-hop", lambda samples, window, hop: range(0, samples - window + 1, 2 * hop)),
         Misconception("window-and-hop-swapped", twin=lambda signal, window, hop: signal.unfold(0, hop, window)),
         Misconception("rows-as-long-as-the-hop", twin=lambda signal, window, hop: signal.unfold(0, hop, hop)),
         Misconception(
@@ -128,15 +120,11 @@ QUESTION = Question(
         changed("transposed", lambda frames: frames.mT),
         changed("put-end-to-end", torch.flatten),
         changed("laid-out-along-the-wrong-axis", lambda frames: frames.mT.reshape(frames.shape)),
-        changed("windows-reversed", lambda frames: frames.flip(0)),
-        changed("samples-reversed", lambda frames: frames.flip(-1)),
         changed(
             "tapered",
             lambda frames: frames * torch.hann_window(frames.shape[-1], dtype=frames.dtype),
             lambda frames: frames * torch.hamming_window(frames.shape[-1], dtype=frames.dtype),
         ),
-        changed("mean-removed", lambda frames: frames - frames.mean(-1, keepdim=True)),
-        changed("averaged", lambda frames: frames.mean(-1)),
         changed("only-the-first-window", lambda frames: frames[:1]),
         Misconception("signal-returned", twin=lambda signal, window, hop: signal),
         Misconception(

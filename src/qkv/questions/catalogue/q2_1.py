@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.attention import attention, project_qkv
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.products import q_with_k
 from qkv.questions.shared.scales import ROOTLESS
 
@@ -60,17 +59,9 @@ def one_after_another(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, project:
     return q, k, project(k, w_v)
 
 
-def projected(slug: str, *ways: Project) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"project": project} for project in ways))
-
-
-def made(slug: str, three: Three) -> Misconception:
-    return Misconception(slug, knobs={"three": three})
-
-
-def given(slug: str, *ways: Give) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"give": give} for give in ways))
-
+projected = by_knob("project")
+made = by_knob("three")
+given = by_knob("give")
 
 QUESTION = Question(
     id="2.1",
@@ -95,10 +86,6 @@ QUESTION = Question(
                 {"give": lambda q, k, v: (q / math.sqrt(q.shape[-1]), k, v)},
             ),
         ),
-        projected("softmax-applied", lambda x, w: (x @ w).softmax(-1)),
-        projected("non-linear", lambda x, w: (x @ w).relu(), lambda x, w: (x @ w).tanh()),
-        projected("normalised", lambda x, w: F.normalize(x @ w, dim=-1)),
-        projected("input-added", lambda x, w: x @ w + x),
         projected("one-batch-shape", lambda x, w: torch.bmm(x, w.expand(len(x), *w.shape)), torch.mm),
         projected("only-the-first-sequence", lambda x, w: x.reshape(-1, *x.shape[-2:])[0] @ w),
         made("one-matrix-for-all", lambda x, w_q, w_k, w_v, by: (by(x, w_q), by(x, w_q), by(x, w_q))),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.products import PRODUCTS, Product, multiplied, q_with_k
 from qkv.questions.shared.scales import ROOTLESS
 
@@ -52,9 +52,7 @@ def minus_infinity_above(scores: Tensor) -> Tensor:
     return scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf)
 
 
-def changed(slug: str, *changes: After) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
-
+changed = by_knob("after")
 
 QUESTION = Question(
     id="2.2",
@@ -69,8 +67,6 @@ QUESTION = Question(
         *PRODUCTS,
         multiplied("distance", torch.cdist, lambda q, k: -torch.cdist(q, k)),
         multiplied("squared-distance", lambda q, k: -(torch.cdist(q, k) ** 2), lambda q, k: torch.cdist(q, k) ** 2),
-        multiplied("added-for-multiplied", lambda q, k: q.sum(-1)[..., :, None] + k.sum(-1)[..., None, :]),
-        multiplied("sums-multiplied", lambda q, k: q.sum(-1)[..., :, None] * k.sum(-1)[..., None, :]),
         multiplied("not-summed", lambda q, k: q[..., :, None, :] * k[..., None, :, :]),
         multiplied("mixed-across-the-batch", lambda q, k: q_with_k(q, k.flip(0) if k.ndim > 2 else k)),
         Misconception(
@@ -89,8 +85,6 @@ QUESTION = Question(
             lambda scores, q, k: scores / lengths(k).mT,
             lambda scores, q, k: scores / lengths(q),
         ),
-        changed("only-the-first-query", lambda scores, q, k: scores[..., :1, :].expand_as(scores)),
-        changed("keys-reversed", lambda scores, q, k: scores.flip(-1)),
         changed(
             "softmax-already-applied",
             lambda scores, q, k: scores.softmax(-1),
@@ -100,7 +94,6 @@ QUESTION = Question(
         changed("exponential-already-applied", lambda scores, q, k: scores.exp()),
         changed("scores-negated", lambda scores, q, k: -scores),
         changed("scores-rounded", lambda scores, q, k: scores.round()),
-        changed("sign-lost", lambda scores, q, k: scores.abs(), lambda scores, q, k: scores.relu()),
         changed(
             "masked-though-not-asked",
             lambda scores, q, k: minus_infinity_above(scores),
@@ -109,6 +102,5 @@ QUESTION = Question(
         changed("summed-over-everything", lambda scores, q, k: scores.sum((-2, -1))),
         changed("summed-over-keys", lambda scores, q, k: scores.sum(-1)),
         Misconception("last-feature-left-out", twin=lambda q, k: q_with_k(q[..., :-1], k[..., :-1])),
-        Misconception("first-feature-left-out", twin=lambda q, k: q_with_k(q[..., 1:], k[..., 1:])),
     ),
 )

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.attention import additive_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 
 Two = Callable[[Tensor, Tensor], Tensor]
 Change = Callable[[Tensor], Tensor]
@@ -71,25 +71,11 @@ def as_it_is(hidden: Tensor) -> Tensor:
     return hidden
 
 
-def met(slug: str, *ways: Two) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"meet": meet} for meet in ways))
-
-
-def squashed(slug: str, *ways: Change) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"squash": squash} for squash in ways))
-
-
-def weighed(slug: str, *ways: Two) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"read": read} for read in ways))
-
-
-def assigned(slug: str, *ways: Roles) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"roles": roles} for roles in ways))
-
-
-def changed(slug: str, after: Change) -> Misconception:
-    return Misconception(slug, knobs={"after": after})
-
+met = by_knob("meet")
+squashed = by_knob("squash")
+weighed = by_knob("read")
+assigned = by_knob("roles")
+changed = by_knob("after")
 
 QUESTION = Question(
     id="2.3",
@@ -103,7 +89,6 @@ QUESTION = Question(
     misconceptions=(
         squashed("tanh-forgotten", as_it_is),
         squashed("another-function", torch.sigmoid, torch.relu, F.gelu, torch.exp, lambda hidden: hidden.softmax(-1)),
-        squashed("tanh-twice", lambda hidden: hidden.tanh().tanh()),
         Misconception(
             "tanh-before-the-sum",
             knobs={"meet": lambda asked, offered: summed_pairs(asked.tanh(), offered.tanh()), "squash": as_it_is},
@@ -113,12 +98,6 @@ QUESTION = Question(
             "v-inside-the-tanh", knobs={"squash": as_it_is, "read": lambda hidden, v: (hidden * v).tanh().sum(-1)}
         ),
         met("multiplied-for-added", lambda asked, offered: asked.unsqueeze(-2) * offered.unsqueeze(-3)),
-        met(
-            "subtracted-for-added",
-            lambda asked, offered: summed_pairs(asked, -offered),
-            lambda asked, offered: summed_pairs(-asked, offered),
-        ),
-        met("averaged-for-added", lambda asked, offered: summed_pairs(asked, offered) / 2),
         met("queries-have-no-say", lambda asked, offered: summed_pairs(0 * asked, offered)),
         met("keys-have-no-say", lambda asked, offered: summed_pairs(asked, 0 * offered)),
         met("only-matching-places", lambda asked, offered: asked + offered),
@@ -171,7 +150,6 @@ QUESTION = Question(
         Misconception("weights-transposed", knobs={"project": lambda x, w: x @ w.mT}),
         Misconception("queries-not-projected", twin=lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q, k @ w_k)) @ v),
         Misconception("keys-not-projected", twin=lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q @ w_q, k)) @ v),
-        changed("scores-negated", lambda scores: -scores),
         changed("softmax-already-applied", lambda scores: scores.softmax(-1)),
         changed("softmax-over-queries", lambda scores: scores.softmax(-2)),
     ),

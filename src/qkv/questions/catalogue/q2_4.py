@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import weighted_sum
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.scales import ROOTLESS
 
 Change = Callable[[Tensor], Tensor]
@@ -69,21 +69,10 @@ def best(weights: Tensor) -> Tensor:
     return (weights == weights.amax(-1, keepdim=True)).to(weights.dtype)
 
 
-def shared(slug: str, *shares: Change) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"share": share} for share in shares))
-
-
-def valued(slug: str, *values: Change) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"values": change} for change in values))
-
-
-def mixed(slug: str, *mixes: Mix) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"mix": mix} for mix in mixes))
-
-
-def changed(slug: str, *changes: Change) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"after": after} for after in changes))
-
+shared = by_knob("share")
+valued = by_knob("values")
+mixed = by_knob("mix")
+changed = by_knob("after")
 
 QUESTION = Question(
     id="2.4",
@@ -99,7 +88,6 @@ QUESTION = Question(
         shared("softmax-again", lambda weights: weights.softmax(-1)),
         shared("softmax-over-queries", lambda weights: weights.softmax(-2)),
         shared("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),
-        shared("columns-made-to-sum-to-1", lambda weights: weights / weights.sum(-2, keepdim=True)),
         shared(
             "weights-have-no-say",
             lambda weights: torch.full_like(weights, 1 / weights.shape[-1]),
@@ -108,12 +96,7 @@ QUESTION = Question(
         shared("only-the-best-key", best, lambda weights: weights * best(weights)),
         shared("only-the-diagonal", lambda weights: weights * torch.eye(*weights.shape[-2:], dtype=weights.dtype)),
         shared("masked-though-not-asked", lambda weights: weights.tril()),
-        shared("weights-squared", lambda weights: weights**2),
-        shared("logarithm-taken", lambda weights: weights.log()),
-        shared("weights-rounded", lambda weights: weights.round()),
         valued("values-transposed", lambda v: v.mT),
-        valued("keys-reversed", lambda v: v.flip(-2)),
-        valued("keys-shifted", lambda v: v.roll(-1, -2), lambda v: v.roll(1, -2)),
         mixed("values-on-the-left", lambda weights, v: v @ weights),
         mixed("entry-by-entry", lambda weights, v: weights * v),
         mixed("not-summed", laid_out),
@@ -129,8 +112,6 @@ QUESTION = Question(
         ),
         changed("transposed", lambda out: out.mT),
         changed("laid-out-along-the-wrong-axis", lambda out: out.mT.reshape(out.shape)),
-        changed("only-the-first-query", lambda out: out[..., :1, :].expand_as(out)),
-        Misconception("first-key-left-out", twin=lambda weights, v: weights[..., 1:] @ v[..., 1:, :]),
         Misconception("last-key-left-out", twin=lambda weights, v: weights[..., :-1] @ v[..., :-1, :]),
         Misconception("weights-returned-too", twin=lambda weights, v: (weights @ v, weights)),
         Misconception("weights-returned", twin=lambda weights, v: weights),

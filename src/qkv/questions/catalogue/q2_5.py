@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import attention
-from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, call, load, make
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make
 from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
 from qkv.questions.shared.scales import ROOTLESS
 
@@ -194,9 +194,7 @@ def by_weights_as_stored(layers: Projections, x: Tensor) -> Triple:
     return x @ layers.w_q.weight, x @ layers.w_k.weight, x @ layers.w_v.weight
 
 
-def made(slug: str, roles: Roles) -> Misconception:
-    return Misconception(slug, knobs={"roles": roles})
-
+made = by_knob("roles")
 
 QUESTION = Question(
     id="2.5",
@@ -227,7 +225,6 @@ QUESTION = Question(
         Misconception("scaled-by-d-model", twins=(ScaledByWidth, ScaledByWholeWidth)),
         Misconception("input-added", twin=InputAdded),
         Misconception("averaged-over-tokens", twin=head(averaged)),
-        Misconception("only-the-query", twin=head(lambda q, k, v: q)),
         Misconception("state-kept", twins=(Kept, Remembered)),
         Misconception("parameters-for-layers", twin=BareMatrices),
         Misconception("no-super-init", twin=NoSuperInit),

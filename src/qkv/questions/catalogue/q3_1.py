@@ -65,7 +65,6 @@ QUESTION = Question(
         Misconception("softmax-already-applied", knobs={"after": lambda scores: scores.softmax(dim=-1)}),
         Misconception("softmax-over-queries", knobs={"after": lambda scores: scores.softmax(dim=-2)}),
         Misconception("scores-negated", knobs={"after": lambda scores: -scores}),
-        Misconception("scale-subtracted", twin=lambda q, k: q_with_k(q, k) - math.sqrt(q.shape[-1])),
         Misconception("only-the-scale-returned", twin=lambda q, k: math.sqrt(q.shape[-1])),
     ),
 )

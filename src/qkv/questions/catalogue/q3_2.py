@@ -39,7 +39,6 @@ QUESTION = Question(
                 lambda d_k, var_q, var_k: var_q + var_k,
             ),
         ),
-        Misconception("all-added", twin=lambda d_k, var_q, var_k: d_k + var_q + var_k),
         Misconception("standard-deviation", twin=lambda d_k, var_q, var_k: math.sqrt(d_k * var_q * var_k)),
         Misconception(
             "variances-taken-for-standard-deviations", twin=lambda d_k, var_q, var_k: d_k * var_q**2 * var_k**2
@@ -51,8 +50,6 @@ QUESTION = Question(
         Misconception("var-k-forgotten", twin=lambda d_k, var_q, var_k: d_k * var_q),
         Misconception("var-q-forgotten", twin=lambda d_k, var_q, var_k: d_k * var_k),
         Misconception("variances-forgotten", twin=lambda d_k, var_q, var_k: float(d_k)),
-        Misconception("variances-averaged", twin=lambda d_k, var_q, var_k: d_k * (var_q + var_k) / 2),
-        Misconception("product-for-sum", twin=lambda d_k, var_q, var_k: (var_q * var_k) ** d_k),
         Misconception(
             "variance-rounded",
             twins=(

@@ -56,18 +56,9 @@ QUESTION = Question(
         Misconception("jacobian-negated", twin=lambda p: outer(p) - torch.diag(p)),
         Misconception("sum-for-difference", twin=lambda p: torch.diag(p) + outer(p)),
         Misconception("softmax-applied-again", twin=lambda p: softmax_jacobian(p.softmax(-1))),
-        Misconception(
-            "squares-for-products",
-            twins=(lambda p: torch.diag(p) - p * p, lambda p: torch.diag(p) - (p * p)[:, None]),
-        ),
         Misconception("one-number-for-all", twin=lambda p: torch.diag(p) - p @ p),
-        Misconception(
-            "one-weight-for-a-product", twins=(lambda p: torch.diag(p) - p[:, None], lambda p: torch.diag(p) - p)
-        ),
         Misconception("identity-for-diag", twin=lambda p: identity(p) - outer(p)),
         Misconception("of-the-logarithm", twins=(lambda p: identity(p) - p, lambda p: identity(p) - p[:, None])),
-        Misconception("delta-everywhere", twins=(lambda p: p[:, None] * (1 - p), lambda p: p * (1 - p)[:, None])),
-        Misconception("diagonal-subtracted-twice", twin=lambda p: torch.diag(p * (1 - p)) - outer(p)),
         Misconception("sign-off-the-diagonal", twin=lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p)),
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -153,14 +152,12 @@ TEMPERATURES = (
     wrong("temperature-multiplied", "temper", lambda z, t: z * t),
     wrong("temperature-ignored", "temper", lambda z, t: z),
     wrong("temperature-squared", "temper", lambda z, t: z / t**2),
-    wrong("temperature-under-a-root", "temper", lambda z, t: z / math.sqrt(t)),
     after_the_softmax(
         "temperature-on-probabilities",
         lambda p, t, dim: p / t,
         lambda p, t, dim: p ** (1 / t),
         lambda p, t, dim: (p / t).softmax(dim),
     ),
-    after_the_softmax("temperature-on-powers", lambda p, t, dim: p * t),
     wrong("temperature-twice", "after", lambda p, t, dim: p / t),
     wrong("wrong-default-temperature", "defaults", (0.0, -1), (2.0, -1), (0.5, -1)),
     wrong("temperature-not-checked", "guard", lambda t: None, lambda t: 1 / t),
@@ -180,9 +177,6 @@ SHIFTS = (
     ),
     wrong("maximum-before-the-temperature", "shift", lambda z, dim, t: row_maximum(z, dim) * t),
     wrong("mean-subtracted", "shift", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
-    wrong("minimum-subtracted", "shift", lambda z, dim, t: z.amin(dim=dim, keepdim=True)),
-    wrong("magnitude-subtracted", "shift", lambda z, dim, t: row_maximum(z.abs(), dim)),
-    wrong("maximum-added", "shift", lambda z, dim, t: -row_maximum(z, dim)),
     without_shift("scores-clipped", "temper", lambda z, t: (z / t).clamp(-80, 80), lambda z, t: (z / t).clamp(-50, 50)),
     without_shift("nan-replaced", "after", lambda p, t, dim: p.nan_to_num()),
     Misconception(
@@ -216,11 +210,9 @@ AXES = (
 WEIGHTS = (
     Misconception("not-normalised", knob_sets=({"below": one}, {"below": one, "shift": nothing})),
     wrong("divided-by-the-mean", "below", lambda powers, dim: powers.mean(dim=dim, keepdim=True)),
-    wrong("divided-by-the-length", "below", lambda powers, dim: powers.norm(dim=dim, keepdim=True)),
     without_shift("exponential-forgotten", "power", lambda z: z, torch.abs, torch.square, lambda z: z.clamp(min=0)),
     wrong("exponential-left-out-after-the-maximum", "power", lambda z: z),
     wrong("base-two", "power", torch.exp2),
-    wrong("base-ten", "power", lambda z: 10**z),
     Misconception("sigmoid", twin=weights_by(lambda z, dim: z.sigmoid())),
     Misconception(
         "log-softmax",
@@ -232,7 +224,6 @@ WEIGHTS = (
     wrong("softmax-twice", "after", lambda p, t, dim: p.softmax(dim)),
     wrong("only-the-best", "power", lambda z: (z == 0).to(z.dtype)),
     wrong("scores-negated", "temper", lambda z, t: -z / t),
-    wrong("all-alike", "power", torch.ones_like),
 )
 
 

@@ -123,7 +123,6 @@ QUESTION = Question(
             "logarithm-forgotten",
             twins=(lambda p, dim=-1: 1 - (p * p).sum(dim=dim), lambda p, dim=-1: (p * p).sum(dim=dim)),
         ),
-        Misconception("log-of-the-sum", twin=lambda p, dim=-1: -(p * p).sum(dim=dim).log()),
         Misconception("perplexity", knobs={"after": lambda h, p, dim: h.exp()}),
         Misconception("normalised", knobs={"after": lambda h, p, dim: h / n_along(p, dim)}),
         Misconception("distance-from-uniform", knobs={"after": lambda h, p, dim: math.log(p.shape[dim]) - h}),
@@ -134,7 +133,6 @@ QUESTION = Question(
                 lambda p, dim=-1: -(p * p.log_softmax(dim)).sum(dim=dim),
             ),
         ),
-        Misconception("largest-weight-only", twin=lambda p, dim=-1: -p.amax(dim=dim).log()),
         Misconception("both-outcomes", twin=lambda p, dim=-1: entropy(p, dim) + entropy(1 - p, dim)),
     ),
 )

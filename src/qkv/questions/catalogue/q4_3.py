@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, call_many
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, call_many
 from qkv.softmax import sample_token, softmax
 
 MANY, SOME, FEW = 1500, 300, 50  # draws from one set of logits
@@ -146,21 +145,6 @@ def reseeding(seed: Callable[[torch.Generator], int]) -> Callable[..., int]:
     return variant
 
 
-def shared(slug: str, *ways: Shares) -> Misconception:
-    """The mistake to draw by these shares."""
-    return Misconception(slug, knob_sets=tuple({"shares": shares} for shares in ways))
-
-
-def given(slug: str, *ways: Callable[[int, Tensor], Any]) -> Misconception:
-    """The mistake to give this in place of an id."""
-    return Misconception(slug, knob_sets=tuple({"give": give} for give in ways))
-
-
-def at_zero(slug: str, *ways: Greedy) -> Misconception:
-    """The mistake to give this at temperature 0."""
-    return Misconception(slug, knob_sets=tuple({"greedy": greedy} for greedy in ways))
-
-
 def even(logits: Tensor, temperature: float = 0.0) -> Tensor:
     return torch.ones_like(logits)
 
@@ -201,14 +185,15 @@ def drawn_by(shares: Callable[[Tensor], Tensor]) -> Greedy:
     return lambda logits, generator: int(torch.multinomial(shares(logits), 1, generator=generator))
 
 
+shared = by_knob("shares")
+given = by_knob("give")
+at_zero = by_knob("greedy")
+
 SHARES = (
     shared("temperature-multiplied", lambda z, t: (z * t).softmax(-1)),
     shared("temperature-ignored", lambda z, t: z.softmax(-1)),
     shared("temperature-on-probabilities", cut_at_one),
-    shared("temperature-squared", lambda z, t: (z / t**2).softmax(-1)),
-    shared("temperature-under-a-root", lambda z, t: (z / math.sqrt(t)).softmax(-1)),
     shared("always-greedy", lambda z, t: torch.eye(len(z))[z.argmax()]),
-    shared("always-the-least-likely", lambda z, t: torch.eye(len(z))[z.argmin()]),
     Misconception("even-shares", knob_sets=({"shares": even}, {"shares": even, "greedy": drawn_by(even)})),
     shared("logits-negated", lambda z, t: (-z / t).softmax(-1)),
     shared(
@@ -217,11 +202,9 @@ SHARES = (
         lambda z, t: (z.softmax(-1) / t).softmax(-1),
     ),
     shared("logits-for-probabilities", lambda z, t: z / t, lambda z, t: z.clamp(min=0)),
-    shared("shares-squared", lambda z, t: right_shares(z, t) ** 2),
     shared("overflow", powers_as_they_are),
     shared("tail-cut-off", top(2), top(3)),
     shared("last-id-never-drawn", never(-1)),
-    shared("first-id-never-drawn", never(0)),
     shared(
         "rank-for-id",
         lambda z, t: right_shares(z, t).sort(descending=True).values,
@@ -242,7 +225,6 @@ GIVEN = (
         ),
     ),
     Misconception("nothing-returned-above-zero", twin=sampler(give=lambda i, z: None, give_at_zero=False)),
-    Misconception("several-drawn", twin=sampler(give=lambda i, z: int(torch.tensor([i, i])), give_at_zero=False)),
 )
 
 AT_ZERO = (
@@ -257,7 +239,6 @@ AT_ZERO = (
     at_zero(
         "nearly-zero-for-zero", drawn_by(lambda z: (z / 0.05).softmax(-1)), drawn_by(lambda z: (z / NEAR).softmax(-1))
     ),
-    at_zero("least-likely-at-zero", lambda z, g: int(z.argmin())),
     at_zero("logit-returned-at-zero", lambda z, g: float(z.max())),
     at_zero("one-hot-returned-at-zero", lambda z, g: torch.eye(len(z))[z.argmax()]),
     at_zero("axis-left-over-at-zero", lambda z, g: z.argmax(-1, keepdim=True)),

@@ -97,11 +97,6 @@ def meeting(measure: Callable[[Tensor], Tensor]) -> Answer:
     return answer
 
 
-def lead_over_second(weights: Tensor) -> Tensor:
-    first, second = weights.topk(2).values
-    return first - second
-
-
 def for_the_rest(z: Tensor, target: float) -> Any:
     """Let all the other weights sum to the target, as nearly as can be."""
     return find_temperature(z, 1 - target) if 1 / len(z) < 1 - target else meeting(torch.max)(z, 1 - target)
@@ -149,14 +144,9 @@ QUESTION = Question(
             "all-gaps-alike", twins=tuple(if_all_gaps_were(one) for one in (torch.mean, torch.min, torch.max))
         ),
         Misconception("rest-for-target", twin=for_the_rest),
-        Misconception("lead-for-weight", twin=meeting(lead_over_second)),
-        Misconception("ratio-for-weight", twin=lambda z, target: float(gaps_below(z)[0]) / -math.log(target)),
-        Misconception("sum-of-squares-for-weight", twin=meeting(lambda weights: (weights**2).sum())),
         Misconception("logarithm-returned", twin=changed(math.log)),
         Misconception("exponential-returned", twin=changed(lambda t: math.exp(min(t, 700.0)))),
         Misconception("temperature-negated", twin=changed(lambda t: -t)),
-        Misconception("temperature-squared", twin=changed(lambda t: t * t)),
-        Misconception("temperature-under-a-root", twin=changed(math.sqrt)),
         Misconception("base-two", twins=(changed(lambda t: t * math.log(2)), changed(lambda t: t / math.log(2)))),
         Misconception("weight-returned", twin=lambda z, target: target),
         Misconception("weights-returned", twin=lambda z, target: softmax(z, find_temperature(z, target))),

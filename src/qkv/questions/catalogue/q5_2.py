@@ -72,9 +72,7 @@ QUESTION = Question(
         wrong("heads-below-each-other", lambda x: x.flatten(1, 2)),
         wrong("axes-turned-only", lambda x: x.transpose(1, 2)),
         wrong("input-returned", lambda x: x),
-        wrong("features-before-tokens", lambda x: merge_heads(x).mT),
         wrong("tokens-first", lambda x: merge_heads(x).transpose(0, 1)),
-        wrong("examples-as-tokens", lambda x: merge_heads(x).flatten(0, 1)),
         wrong("view-after-transpose", view_after_transpose),
     ),
 )

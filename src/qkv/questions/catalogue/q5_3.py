@@ -40,7 +40,6 @@ QUESTION = Question(
         Misconception("cannot-see-itself", twin=lambda n: all_true(n).tril(-1)),
         Misconception("sees-one-ahead", twin=lambda n: all_true(n).tril(1)),
         Misconception("only-itself", twin=lambda n: torch.eye(n, dtype=torch.bool)),
-        Misconception("only-the-one-before", twin=lambda n: all_true(n).tril().triu(-1)),
         Misconception("everything-visible", twin=all_true),
         Misconception("nothing-visible", twin=lambda n: ~all_true(n)),
         Misconception("mask-mirrored", twins=(lambda n: causal_mask(n).flip(0), lambda n: causal_mask(n).flip(1))),

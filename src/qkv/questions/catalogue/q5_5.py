@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, causal_mask, merge_heads, split_heads
-from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, call, load, make
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make
 from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, mixed, out_and_weights
 from qkv.questions.shared.heads import (
     MERGES,
@@ -184,17 +184,6 @@ HEADS = (
 # ── inputs and layers ─────────────────────────────────────────────────────────────────────────────
 
 
-def keys_default_to_values(query: Tensor, key: Tensor | None, value: Tensor | None) -> Three:
-    other = query if value is None else value
-    key = other if key is None else key
-    return query, key, key if value is None else value
-
-
-def query_and_key_swapped(query: Tensor, key: Tensor | None, value: Tensor | None) -> Three:
-    key = query if key is None else key
-    return key, query, query
-
-
 SOURCES = (
     Misconception("key-and-value-ignored", knobs={"sources": lambda query, key, value: (query, query, query)}),
     Misconception(
@@ -205,8 +194,6 @@ SOURCES = (
         "value-defaults-to-query",
         knobs={"sources": lambda query, key, value: as_given(query, key, query if value is None else value)},
     ),
-    Misconception("key-defaults-to-value", knobs={"sources": keys_default_to_values}),
-    Misconception("query-and-key-inputs-swapped", knobs={"sources": query_and_key_swapped}),
 )
 
 
@@ -228,10 +215,7 @@ def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
     return module.w_q(q), module.w_v(v), module.w_k(k)
 
 
-def through(slug: str, *projects: Project) -> Misconception:
-    """The mistake to project in this way, or in one of these."""
-    return Misconception(slug, knob_sets=tuple({"project": project} for project in projects))
-
+through = by_knob("project")
 
 LAYERS = (
     through(
@@ -254,13 +238,9 @@ LAYERS = (
         by_layers("w_q", "w_v", "w_v"),
     ),
     through("keys-and-values-swapped", keys_for_values),
-    through("queries-and-values-exchanged", lambda module, q, k, v: projected(module, q, k, v)[::-1]),
     through("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
     through("bias-forgotten", by_products(lambda x, layer: x @ layer.weight.mT)),
     Misconception("output-not-projected", knobs={"finish": lambda module, merged, query: merged}),
-    Misconception(
-        "output-projected-twice", knobs={"finish": lambda module, merged, query: module.w_o(module.w_o(merged))}
-    ),
     Misconception("input-added", knobs={"finish": lambda module, merged, query: module.w_o(merged) + query}),
     Misconception("no-super-init", twin=NoSuperInit),
 )

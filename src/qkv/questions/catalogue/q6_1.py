@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from qkv.positions import sinusoidal_encoding
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.frequencies import (
     FAR,
     OTHER_BASE,
@@ -87,22 +86,9 @@ def frequency_outside(n: int, d_model: int) -> Tensor:
     return alternating(places.sin() * speeds, places.cos() * speeds).float()
 
 
-def without_positions(n: int, d_model: int) -> Tensor:
-    speeds = right_speeds(d_model, 10000.0)
-    return alternating(speeds.sin(), speeds.cos()).float()
-
-
-def laid(slug: str, *ways: Callable[[Tensor, Tensor], Tensor]) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"lay": way} for way in ways))
-
-
-def timed(slug: str, *ways: Callable[[int], Tensor]) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"times": way} for way in ways))
-
-
-def changed(slug: str, *ways: Callable[[Tensor], Any]) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"after": way} for way in ways))
-
+laid = by_knob("lay")
+timed = by_knob("times")
+changed = by_knob("after")
 
 QUESTION = Question(
     id="6.1",
@@ -120,7 +106,6 @@ QUESTION = Question(
             lambda sines, cosines: torch.cat([cosines, sines], dim=-1),
         ),
         laid("only-sines", lambda sines, cosines: alternating(sines, sines)),
-        laid("only-cosines", lambda sines, cosines: alternating(cosines, cosines)),
         laid("turned-backwards", lambda sines, cosines: alternating(-sines, cosines)),
         Misconception(
             "frequencies-by-index",
@@ -137,7 +122,6 @@ QUESTION = Question(
         Misconception("frequency-outside-the-sine", twin=frequency_outside),
         timed("positions-from-one", lambda n: counted(n) + 1),
         timed("positions-as-fractions", lambda n: counted(n) / n, lambda n: counted(n) / max(n - 1, 1)),
-        timed("positions-backwards", lambda n: counted(n).flip(0)),
         changed("transposed", lambda table: table.mT),
         changed("batch-axis-added", lambda table: table.unsqueeze(0)),
         changed("positions-lost", lambda table: table.flatten()),
@@ -147,7 +131,6 @@ QUESTION = Question(
             lambda table: table / math.sqrt(table.shape[-1]),
             lambda table: table / table.norm(dim=-1, keepdim=True),
         ),
-        Misconception("positions-left-out", twin=without_positions),
         Misconception(
             "angles-returned",
             twins=(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.positions import alibi_bias
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 
 Slopes = Callable[[int], Tensor]  # of the number of heads: one slope a head
 Distance = Callable[[Tensor, Tensor], Tensor]  # of the places of queries (n, 1) and keys (1, n)
@@ -80,22 +80,14 @@ def below_the_diagonal(bias: Tensor) -> Tensor:
     return bias.masked_fill(~torch.ones_like(bias, dtype=torch.bool).tril(), -torch.inf)
 
 
-def sloped(slug: str, *slopes: Slopes) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"slopes": way} for way in slopes))
-
-
 def exponent(slug: str, *ways: Callable[[Tensor, int], Tensor]) -> Misconception:
     """The mistake to give head h = 1 … H the slope 2^(−e), with another e."""
     return sloped(slug, *(lambda n_heads, way=way: 2.0 ** -way(numbered(n_heads), n_heads) for way in ways))
 
 
-def apart(slug: str, *ways: Distance) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"distance": way} for way in ways))
-
-
-def changed(slug: str, after: Callable[[Tensor], Any]) -> Misconception:
-    return Misconception(slug, knobs={"after": after})
-
+sloped = by_knob("slopes")
+apart = by_knob("distance")
+changed = by_knob("after")
 
 QUESTION = Question(
     id="6.4",
@@ -111,7 +103,6 @@ QUESTION = Question(
         apart("distance-signed", lambda i, j: i - j, lambda i, j: j - i),
         apart("one-side-only", lambda i, j: (i - j).clamp(min=0), lambda i, j: (j - i).clamp(min=0)),
         apart("position-for-distance", lambda i, j: i, lambda i, j: j),
-        apart("distance-not-linear", lambda i, j: (i - j) ** 2, lambda i, j: (i - j).abs().sqrt()),
         apart("distance-counted-from-one", lambda i, j: (i - j).abs() + 1),
         apart("distance-as-a-fraction", lambda i, j: (i - j).abs() / len(i)),
         exponent("heads-numbered-from-zero", lambda h, n_heads: 8 * (h - 1) / n_heads),
@@ -163,6 +154,5 @@ QUESTION = Question(
         changed("batch-axis-added", lambda bias: bias.unsqueeze(0)),
         changed("one-head-only", lambda bias: bias[0]),
         changed("softmax-already-applied", lambda bias: bias.softmax(dim=-1)),
-        changed("factor-for-bias", torch.exp),
     ),
 )

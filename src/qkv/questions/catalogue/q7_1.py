@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.cache import KVCache
 from qkv.observing import Step
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, length, make, method
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method
 
 Join = Callable[[Tensor | None, Tensor], Tensor]  # of what is held and what is new: what is held then
 Give = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # of all keys, all values, and the new ones: what is returned
@@ -151,10 +151,6 @@ def joined(slug: str, *joins: Join) -> Misconception:
     return Misconception(slug, knob_sets=tuple({"keys": join, "values": join} for join in joins))
 
 
-def given(slug: str, *gives: Give) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"give": give} for give in gives), alone=True)
-
-
 def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:
     """The mistake to take this for the length, where some keys are held."""
     return Misconception(
@@ -164,6 +160,8 @@ def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misc
         ),
     )
 
+
+given = by_knob("give", alone=True)
 
 QUESTION = Question(
     id="7.1",
@@ -190,12 +188,6 @@ QUESTION = Question(
         Misconception("keys-forgotten", twin=cache_variant(keys=newest_only)),
         joined("joined-along-another-axis", joined_along(0), joined_along(1), joined_along(3)),
         joined("a-fixed-capacity", at_most(32), at_most(128), at_most(512), at_most(1024)),
-        joined(
-            "one-position-an-append",
-            lambda held, new: at_the_end(held, new[..., -1:, :]),
-            lambda held, new: at_the_end(held, new[..., :1, :]),
-        ),
-        joined("added-for-appended", after_the_first(lambda held, new: held + new)),
         given("hands-out-the-new-only", lambda k, v, new_k, new_v: (new_k, new_v)),
         given("keys-and-values-swapped", lambda k, v, new_k, new_v: (v, k)),
         given("keys-kept-as-values", lambda k, v, new_k, new_v: (k, k)),
@@ -203,7 +195,6 @@ QUESTION = Question(
         given("values-not-returned", lambda k, v, new_k, new_v: k),
         given("stacked", lambda k, v, new_k, new_v: torch.stack([k, v])),
         given("heads-and-positions-swapped", lambda k, v, new_k, new_v: (k.transpose(1, 2), v.transpose(1, 2))),
-        given("last-position-dropped", lambda k, v, new_k, new_v: (k[..., :-1, :], v[..., :-1, :])),
         given("nothing-returned-from-append", lambda k, v, new_k, new_v: None),
         Misconception("nothing-returned-from-len", twin=cache_variant(count=lambda cache: None)),
         Misconception("pieces-not-joined", twin=PiecesOnly),

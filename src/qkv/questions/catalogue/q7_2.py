@@ -12,7 +12,7 @@ from torch import Tensor
 from qkv.attention import attention
 from qkv.cache import decode_step
 from qkv.observing import Step
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call, length, method
+from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method
 from qkv.questions.shared.attending import over_keys, shared_out
 from qkv.questions.shared.scales import EXACT
 
@@ -143,13 +143,8 @@ def projecting(slug: str, *ways: Callable[[Tensor, Tensor, Tensor, Tensor], Thre
     return Misconception(slug, twins=tuple(step_variant(project=way) for way in ways))
 
 
-def scaling(slug: str, scale: Callable[[Tensor, Tensor, Tensor, Tensor], float]) -> Misconception:
-    return Misconception(slug, knobs={"scale": scale})
-
-
-def giving(slug: str, *ways: Callable[[Tensor, Tensor], Any]) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"give": way} for way in ways), alone=True)
-
+scaling = by_knob("scale")
+giving = by_knob("give", alone=True)
 
 QUESTION = Question(
     id="7.2",
@@ -197,12 +192,6 @@ QUESTION = Question(
                 x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (q, keys @ w_k, values @ w_v)
             ),
         ),
-        Misconception(
-            "query-and-keys-exchanged",
-            twin=lambda x_t, w_q, w_k, w_v, cache: attended(
-                x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (keys, q, values)
-            ),
-        ),
         scaling("no-scale", lambda x, q, keys, values: 1.0),
         scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),
         scaling("scale-multiplied", lambda x, q, keys, values: q.shape[-1] ** -0.5),
@@ -211,12 +200,10 @@ QUESTION = Question(
         scaling("scaled-by-number-of-keys", lambda x, q, keys, values: keys.shape[-2] ** 0.5),
         shared_out("softmax-over-queries", lambda scores: scores.softmax(dim=-2)),
         shared_out("softmax-over-first-axis", lambda scores: scores.softmax(dim=0)),
-        shared_out("softmax-over-everything", lambda scores: scores.flatten().softmax(-1).view_as(scores)),
         shared_out("no-softmax", lambda scores: scores),
         shared_out("not-normalised", torch.exp),
         shared_out("sigmoid", torch.sigmoid),
         shared_out("softmax-twice", lambda scores: over_keys(over_keys(scores))),
-        shared_out("only-the-best-key", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)),
         shared_out("scores-negated", lambda scores: over_keys(-scores)),
         Misconception("keys-used-as-values", knobs={"mix": lambda weights, keys, values: weights @ keys}),
         giving("head-axis-left", lambda out, weights: out),

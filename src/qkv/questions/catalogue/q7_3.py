@@ -86,7 +86,6 @@ QUESTION = Question(
         reckoned("factor-two-twice", times(lambda *sizes: 2)),
         reckoned("queries-counted-too", bytes_by(lambda *sizes: 3 * math.prod(sizes))),
         reckoned("bits-for-bytes", times(lambda *sizes: 8)),
-        reckoned("bits-taken-for-bytes", bytes_by(lambda *sizes: kv_cache_bytes(*sizes) // 8)),
         reckoned(
             "other-unit",
             bytes_by(lambda *sizes: kv_cache_bytes(*sizes) // 1024),
@@ -123,15 +122,6 @@ QUESTION = Question(
                 )
             ),
         ),
-        reckoned(
-            "one-token-too-many",
-            bytes_by(
-                lambda layers, heads, features, tokens, *rest: kv_cache_bytes(
-                    layers, heads, features, tokens + 1, *rest
-                )
-            ),
-        ),
         reckoned("another-default", with_default_bytes(1), with_default_bytes(4)),
-        reckoned("all-added", bytes_by(lambda *sizes: sum(sizes)), bytes_by(lambda *sizes: 2 * sum(sizes))),
     ),
 )

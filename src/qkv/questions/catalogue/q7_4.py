@@ -80,19 +80,6 @@ def longest_run(cached: Ids, prompt: Ids) -> int:
     return max((reusable_prefix(cached[i:], prompt[j:]) for i, j in starts), default=0)
 
 
-def longest_subsequence(cached: Ids, prompt: Ids) -> int:
-    table = [[0] * (len(prompt) + 1) for _ in range(len(cached) + 1)]
-    for i, a in enumerate(cached):
-        for j, b in enumerate(prompt):
-            table[i + 1][j + 1] = table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
-    return table[-1][-1]
-
-
-def last_difference(cached: Ids, prompt: Ids) -> int:
-    flags = agreements(cached, prompt)
-    return max((i for i, same in enumerate(flags) if not same), default=len(flags))
-
-
 def first_mismatch_or(fallback: Callable[[Ids, Ids], int | None]) -> Callable[..., int | None]:
     """Give an answer that is right at a mismatch, and gives this where there is none."""
 
@@ -163,10 +150,7 @@ QUESTION = Question(
             lambda cached, prompt: while_true(token in cached for token in prompt),
         ),
         counted("longest-run", longest_run, longest_true),
-        counted("longest-subsequence", longest_subsequence),
         counted("suffix-for-prefix", lambda cached, prompt: reusable_prefix(cached[::-1], prompt[::-1])),
-        counted("last-difference", last_difference),
-        counted("differences-counted", lambda cached, prompt: agreements(cached, prompt).count(False)),
         counted(
             "one-too-many",
             lambda cached, prompt: reusable_prefix(cached, prompt) + 1,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.transformer import layer_norm
 
 Measure = Callable[[Tensor], Tensor]  # of x: its mean, or another centre, to be subtracted
@@ -89,13 +89,8 @@ def divided_first(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> T
     return (x / deviation(x, x - mean(x), eps) - mean(x)) * gain + bias
 
 
-def spreads(slug: str, *wrong: Spread) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"spread": spread} for spread in wrong))
-
-
-def shifts(slug: str, *wrong: Shift) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"shift": shift} for shift in wrong))
-
+spreads = by_knob("spread")
+shifts = by_knob("shift")
 
 QUESTION = Question(
     id="8.1",
@@ -124,14 +119,11 @@ QUESTION = Question(
         spreads("eps-as-a-floor", lambda x, centred, eps: mean(centred.square()).clamp(min=eps).sqrt()),
         spreads("not-divided", lambda x, centred, eps: torch.ones_like(mean(x))),
         spreads("divided-by-the-length", lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) + eps).sqrt()),
-        spreads("divided-by-the-mean-size", lambda x, centred, eps: mean(centred.abs()) + eps),
-        spreads("multiplied-by-the-spread", lambda x, centred, eps: 1 / deviation(x, centred, eps)),
         spreads("spread-around-zero", lambda x, centred, eps: deviation(x, x, eps)),
         Misconception(
             "mean-not-subtracted", twin=lambda x, gain, bias, eps=1e-5: norm_without_mean(x, gain, bias, eps)
         ),
         Misconception("root-mean-square", knobs={"measure": lambda x: torch.zeros_like(mean(x))}),
-        Misconception("mean-added", knobs={"measure": lambda x: -mean(x)}),
         Misconception("divided-before-centring", twin=divided_first),
         Misconception("norm-over-tokens", twin=over(-2)),
         Misconception("norm-over-a-whole-text", twins=(over(-2, -1), over_everything)),
@@ -143,7 +135,6 @@ QUESTION = Question(
         shifts("gain-and-bias-forgotten", lambda normed, gain, bias: normed),
         shifts("gain-and-bias-swapped", lambda normed, gain, bias: normed * bias + gain),
         shifts("bias-before-gain", lambda normed, gain, bias: (normed + bias) * gain),
-        shifts("bias-subtracted", lambda normed, gain, bias: normed * gain - bias),
         shifts("gain-plus-one", lambda normed, gain, bias: normed * (1 + gain) + bias),
     ),
 )

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.transformer import next_token_loss
 
 Pairs = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # of logits and ids: guesses and their targets
@@ -59,18 +59,6 @@ def loss_variant(
     return variant
 
 
-def paired(slug: str, *wrong: Pairs) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"pairs": pairs} for pairs in wrong))
-
-
-def measured(slug: str, *wrong: Surprise) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"measure": measure} for measure in wrong))
-
-
-def averaged(slug: str, *wrong: Average) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"average": average} for average in wrong))
-
-
 def end_to_end(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     """Lay the examples end to end first, and shift then."""
     return logits.flatten(0, 1)[:-1], ids.flatten()[1:]
@@ -93,6 +81,10 @@ def squared_error(guesses: Tensor, targets: Tensor) -> Tensor:
     return (guesses.softmax(-1) - wanted).square().sum(-1)
 
 
+paired = by_knob("pairs")
+measured = by_knob("measure")
+averaged = by_knob("average")
+
 QUESTION = Question(
     id="8.3",
     points=3,
@@ -112,15 +104,12 @@ QUESTION = Question(
         paired("first-token-left-out", lambda logits, ids: (logits[:, 1:], ids[:, 1:])),
         paired("examples-run-together", end_to_end),
         paired("shifted-over-examples", lambda logits, ids: (logits[:-1], ids[1:])),
-        paired("last-guess-only", lambda logits, ids: (logits[:, -2:-1], ids[:, -1:])),
         measured("no-softmax", lambda guesses, targets: -picked(guesses, targets)),
         measured("probability-for-surprise", lambda guesses, targets: -picked(guesses.softmax(-1), targets)),
-        measured("one-minus-probability", lambda guesses, targets: 1 - picked(guesses.softmax(-1), targets)),
         measured("softmax-twice", lambda guesses, targets: surprise(guesses.softmax(-1), targets)),
         measured("sign-forgotten", lambda guesses, targets: -surprise(guesses, targets)),
         measured("loss-in-bits", lambda guesses, targets: surprise(guesses, targets) / math.log(2)),
         measured("softmax-over-tokens", softmax_along(1)),
-        measured("softmax-over-examples", softmax_along(0)),
         measured("no-maximum-subtracted", without_a_maximum),
         measured("squared-error", squared_error),
         averaged("loss-summed", torch.sum),

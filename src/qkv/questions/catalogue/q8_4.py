@@ -104,7 +104,6 @@ QUESTION = Question(
         counted("one-gain-for-all-features", "norm", lambda d, hidden: 4),
         counted("feed-forward-biases-forgotten", "feed", lambda d, hidden: 2 * d * hidden),
         counted("feed-forward-biases-of-one-size", "feed", lambda d, hidden: 2 * d * hidden + 2 * hidden),
-        counted("feed-forward-bias-of-d-model-twice", "feed", lambda d, hidden: 2 * d * hidden + 2 * d),
         counted("a-bias-of-d-model-forgotten", "feed", lambda d, hidden: 2 * d * hidden + hidden),
         counted("first-feed-forward-bias-forgotten", "feed", lambda d, hidden: 2 * d * hidden + d),
         counted("one-feed-forward-layer", "feed", lambda d, hidden: d * hidden + hidden),
@@ -115,9 +114,6 @@ QUESTION = Question(
         counted("never-tied", "tables", lambda vocab, d, tied: 2 * vocab * d),
         counted("tied-turned-round", "tables", lambda vocab, d, tied: vocab * d * (2 if tied else 1)),
         counted("head-with-a-bias", "tables", lambda vocab, d, tied: vocab * d * (1 if tied else 2) + vocab),
-        counted(
-            "untied-head-with-a-bias", "tables", lambda vocab, d, tied: vocab * d + (0 if tied else vocab * (d + 1))
-        ),
         counted("embedding-forgotten", "tables", lambda vocab, d, tied: 0 if tied else vocab * d),
         Misconception("untied-by-default", twin=untied_by_default),
         Misconception("all-biases-forgotten", twin=without_biases),

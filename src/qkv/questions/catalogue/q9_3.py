@@ -12,7 +12,6 @@ from qkv.inside import patch_activation
 from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call
 
 Run = Callable[..., Any]
-Edit = Callable[[int, Tensor], Any]
 
 
 def small_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..., Any]:
@@ -145,10 +144,6 @@ def added(state: Tensor, other: Tensor, position: int) -> Tensor:
     return row_from(state, state + other, position)
 
 
-def difference(state: Tensor, other: Tensor, position: int) -> Tensor:
-    return row_from(state, other - state, position)
-
-
 def zeros(state: Tensor, other: Tensor, position: int) -> Tensor:
     return row_from(state, torch.zeros_like(state), position)
 
@@ -174,14 +169,12 @@ QUESTION = Question(
         Misconception("nothing-patched", twin=of_a_run("corrupt")),
         Misconception("rows-up-to-the-position", twin=edited(here, up_to)),
         Misconception("row-added", twin=edited(here, added)),
-        Misconception("difference-of-rows", twin=edited(here, difference)),
         Misconception("row-of-zeros", twin=edited(here, zeros)),
         Misconception("one-row-alone", twin=edited(here, one_row_alone)),
         Misconception(
             "every-layer-patched",
             twins=(edited(lambda at, layer: True, row_from), row_in_every_layer),
         ),
-        Misconception("later-layers-too", twin=edited(lambda at, layer: at >= layer, row_from)),
         Misconception("layer-before", twin=edited(lambda at, layer: at == layer - 1, row_from)),
         Misconception("layer-behind", twin=edited(lambda at, layer: at == layer + 1, row_from)),
         Misconception("layer-and-position-swapped", twin=swapped),

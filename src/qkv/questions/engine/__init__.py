@@ -3,7 +3,7 @@
 from qkv.hidden import Hidden, behind
 from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method
 from qkv.questions.engine.draw import Draw
-from qkv.questions.engine.question import Layer, Misconception, Question, Seen
+from qkv.questions.engine.question import Layer, Misconception, Question, Seen, by_knob
 
 __all__ = [
     "Carried",
@@ -17,6 +17,7 @@ __all__ = [
     "Seeded",
     "Seen",
     "behind",
+    "by_knob",
     "call",
     "call_carrying",
     "call_many",

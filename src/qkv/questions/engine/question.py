@@ -25,7 +25,8 @@ the cause, never the answer. `{n_k}` stands for a size of the case; `{first_row}
 `quotes={"first_row": …}` says of a `Seen`. Ideas of `shared/` have their words there; a question may give its own.
 
 **Ideas that occur together.** Write one factory, `variant(**knobs)`, that returns an answer with the knobs so turned,
-and give misconceptions `knobs={"axis": -2}` in place of a twin: then pairs of them are recognised too.
+and give misconceptions `knobs={"axis": -2}` in place of a twin: then pairs of them are recognised too. `by_knob` is
+a short way to write many of them.
 
 **An exception that is asked for.** `Case(call(z, 0.0), "temperature 0", raises="ValueError")`.
 
@@ -110,6 +111,20 @@ class Misconception:
             yield replace(self, twin=twin, knobs={}, twins=(), knob_sets=())
         for knobs in self.knob_sets:
             yield replace(self, twin=None, knobs=knobs, twins=(), knob_sets=())
+
+
+def by_knob(knob: str, alone: bool = False) -> Callable[..., Misconception]:
+    """Give a short way to write misconceptions that differ in one knob: its name, then each way to turn it.
+
+    shared = by_knob("share")
+    shared("softmax-over-queries", lambda scores: scores.softmax(-2))
+    shared("no-softmax", lambda scores: scores, lambda scores: scores.clamp(min=0))
+    """
+
+    def idea(slug: str, *ways: Any, alone: bool = alone) -> Misconception:
+        return Misconception(slug, knob_sets=tuple({knob: way} for way in ways), alone=alone)
+
+    return idea
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, scaled_scores
-from qkv.questions.engine import Misconception, Seen
+from qkv.questions.engine import Misconception, Seen, by_knob
 from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
 from qkv.questions.shared.scales import SCALES, Scale, by_root
 
@@ -64,9 +64,7 @@ def below_the_diagonal(scores: Tensor) -> Tensor:
     return over_keys(scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf))
 
 
-def shared_out(slug: str, *shares: Share) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"share": share} for share in shares))
-
+shared_out = by_knob("share")
 
 SHARES = (
     shared_out("softmax-over-queries", lambda scores: scores.softmax(dim=-2)),

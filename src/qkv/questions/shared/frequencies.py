@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Misconception
+from qkv.questions.engine import by_knob
 
 Speeds = Callable[[int, float], Tensor]
 
@@ -32,14 +32,11 @@ def alternating(first: Tensor, second: Tensor) -> Tensor:
     return torch.stack([first, second], dim=-1).flatten(-2)
 
 
-def turning(slug: str, *speeds: Speeds, alone: bool = False) -> Misconception:
-    """The mistake to turn pairs at these speeds, or at one of these."""
-    return Misconception(slug, knob_sets=tuple({"speeds": way} for way in speeds), alone=alone)
-
-
 def growing(d: int, base: float) -> Tensor:
     return base ** exponents(d)
 
+
+turning = by_knob("speeds")
 
 # It leaves all pairs but the first nearly where they are: one of 6.2's own ideas does so too.
 UNDIVIDED = turning("division-forgotten", lambda d, base: base ** -torch.arange(0, d, 2, dtype=torch.float64))

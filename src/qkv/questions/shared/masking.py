@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import causal_mask
-from qkv.questions.engine import Draw, Misconception
+from qkv.questions.engine import Draw, Misconception, by_knob
 from qkv.softmax import masked_softmax
 
 Share = Callable[[Tensor, Tensor], Tensor]  # of scores and mask: the weights
@@ -64,10 +64,7 @@ def zeros_hidden(scores: Tensor, mask: Tensor) -> Tensor:
     return (scores * mask).softmax(-1)
 
 
-def shared_by(slug: str, *shares: Share, alone: bool = False) -> Misconception:
-    """The mistake to share weights out in this way, or in one of these."""
-    return Misconception(slug, knob_sets=tuple({"share": share} for share in shares), alone=alone)
-
+shared_by = by_knob("share")
 
 MASKS = (
     Misconception(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from qkv.questions.engine import Misconception
+from qkv.questions.engine import by_knob
 
 Product = Callable[[Tensor, Tensor], Tensor]
 
@@ -15,10 +15,7 @@ def q_with_k(q: Tensor, k: Tensor) -> Tensor:
     return q @ k.transpose(-2, -1)
 
 
-def multiplied(slug: str, *products: Product, alone: bool = False) -> Misconception:
-    """The mistake to multiply in this way, or in one of these."""
-    return Misconception(slug, knob_sets=tuple({"product": product} for product in products), alone=alone)
-
+multiplied = by_knob("product")
 
 PRODUCTS = (
     multiplied("keys-not-transposed", lambda q, k: q @ k),

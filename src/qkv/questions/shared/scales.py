@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from qkv.questions.engine import Misconception
+from qkv.questions.engine import by_knob
 
 Scale = Callable[[Tensor, Tensor, Tensor], Tensor | float]
 
@@ -20,10 +20,7 @@ def by_root(scores: Tensor, q: Tensor, k: Tensor) -> float:
     return math.sqrt(q.shape[-1])
 
 
-def divided_by(slug: str, *scales: Scale) -> Misconception:
-    """The mistake to divide by this, or by one of these."""
-    return Misconception(slug, knob_sets=tuple({"scale": scale} for scale in scales))
-
+divided_by = by_knob("scale")
 
 SCALES = (
     divided_by("no-scale", lambda scores, q, k: 1.0),
