@@ -107,8 +107,8 @@ MASKS = (
     shared_by("scores-negated", lambda scores, mask: masked_softmax(-scores, mask)),
     shared_by(
         "arguments-of-masked-fill",
-        lambda scores, mask: scores.softmax(-1).masked_fill(0.0, ~mask),  # type: ignore[call-overload]
-        lambda scores, mask: scores.masked_fill(-math.inf, ~mask),  # type: ignore[call-overload]
+        lambda scores, mask: scores.softmax(-1).masked_fill(0.0, ~mask),
+        lambda scores, mask: scores.masked_fill(-math.inf, ~mask),
         alone=True,
     ),
     Misconception(
