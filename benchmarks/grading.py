@@ -61,7 +61,7 @@ def rate(times: list[float]) -> float:
 
 def ours(folder: Path, n: int) -> list[float]:
     """When `qkv grade` had each result, its sandbox on."""
-    from qkv.grading.runner import grade_all
+    from qkv.grading.runner import Reader, grade_all
     from qkv.grading.session import Settings
     from qkv.grading.submissions import find
     from qkv.grading.writing import Writer
@@ -69,9 +69,11 @@ def ours(folder: Path, n: int) -> list[float]:
     hand_in(folder / "in", n, "{student}/" + f"{SLUG}.ipynb")
     times: list[float] = []
     writer = Writer(folder / "out", 1)
-    results = grade_all(
-        find([folder / "in"]), Settings(seed=1), writer, JOBS, on_graded=lambda *_: times.append(time.perf_counter())
-    )
+    with Reader() as reader:
+        results = grade_all(
+            find([folder / "in"], reader.exercise_in), Settings(seed=1), reader, writer, JOBS,
+            on_graded=lambda *_: times.append(time.perf_counter()),
+        )  # fmt: skip
     full = sum(result.score == result.max_score for result in results)
     if full != n - n // 3:
         raise SystemExit(f"{full} of {n} have full marks: the comparison would say nothing")

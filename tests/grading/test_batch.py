@@ -258,7 +258,7 @@ def test_what_takes_too_much_to_read_is_no_notebook_and_ends_nothing(tmp_path, m
     os.mkfifo(tmp_path / "03_pipe.ipynb")
     (tmp_path / "03_folder.ipynb").mkdir()
     before = resident(os.getpid())
-    with runner._Reader() as reader:
+    with runner.Reader() as reader:
         for name in ("bomb", "pipe", "folder", "long"):
             path = files.get(name, tmp_path / (f"03_{name}.ipynb" if name != "long" else f"{'x' * 300}.ipynb"))
             with pytest.raises(UnreadableError):

@@ -1,11 +1,13 @@
 """`qkv grade` on notebooks of a learner: solved, unanswered, broken, and none at all."""
 
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from qkv.cli import main
+from qkv.grading import own
 from qkv.grading.own import grade
 from qkv.questions import chapters, questions_of
 
@@ -60,6 +62,12 @@ def test_a_cell_that_fails_costs_only_itself(tmp_path: Path, capsys: pytest.Capt
     assert "Code cell 4 raised NameError" in shown
 
 
+def test_a_syntax_error_shows_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = notebook(tmp_path, "import torch\nfrom qkv import check", "x = 1\ny = (x +\nz = 2", VARIANCE)
+    assert grade(path, timeout=120).points["3.2"] == 2
+    assert re.search(r"Code cell 2 raised SyntaxError: .* in line 2, `y = \(x \+`", capsys.readouterr().out)
+
+
 def test_feedback_names_the_idea(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = notebook(tmp_path, "def scores(q, k):\n    return q @ k.mT", 'check("3.1", scores).points')
     assert grade(path, timeout=120).points["3.1"] == 0
@@ -90,12 +98,21 @@ def test_what_does_not_end_costs_only_itself(tmp_path: Path, capsys: pytest.Capt
     assert "It took more than 1 seconds and was stopped" in shown
 
 
+STUBBORN = {
+    "swallows interrupts": "    while True:\n        try:\n            while True: abs(1)\n        except: pass",
+    "holds Python's lock": "    10 ** 10 ** 9",
+}
+
+
 @pytest.mark.slow
-def test_what_cannot_even_be_interrupted_costs_only_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    stubborn = "    while True:\n        try:\n            while True: sum(range(99))\n        except: pass"
-    cell = f"if True:\n{stubborn}"
-    answer = f"def scores(q, k):\n{stubborn}\ncheck('3.1', scores)"
-    result = grade(notebook(tmp_path, QUICK, cell, answer, VARIANCE), timeout=120)
+@pytest.mark.parametrize("loop", STUBBORN.values(), ids=STUBBORN)
+def test_what_cannot_even_be_interrupted_costs_only_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loop: str
+):
+    monkeypatch.setattr(own, "TRIES", 3)
+    cell = f"if True:\n{loop}"
+    answer = f"def scores(q, k):\n{loop}\ncheck('3.1', scores)"
+    result = grade(notebook(tmp_path, QUICK, cell, answer, VARIANCE), timeout=60)
     assert (result.points["3.1"], result.points["3.2"]) == (0, result.max_points["3.2"])
     assert "3.1 was not checked: Python stopped" in capsys.readouterr().out
 

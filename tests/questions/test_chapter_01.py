@@ -206,6 +206,10 @@ SAID = {
     ),
     "a list": ("1.1", lambda i, n: rows_by_loop(i, n).tolist(), "failed", None, ["a list of"]),
     "half of it": ("1.1", lambda i, n: rows_by_loop(i, n) / 2, "failed", None, ["½ times"]),
+    "the error returned": (
+        "1.1", lambda i, n: rows_by_loop(i, n) if max(i) < n and min(i) >= 0 else ValueError,
+        "failed", "error-returned", ["as a value"],
+    ),
     "a new layer": (
         "1.2", lambda i, t: torch.nn.Embedding.from_pretrained(t)(i),
         "failed", "gradient-cut", ["no gradient reaches table"],

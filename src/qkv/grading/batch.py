@@ -6,23 +6,19 @@ import argparse
 import secrets
 import sys
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from qkv.grading import runner, sandbox
 from qkv.grading.results import UNSAFE, Result
 from qkv.grading.session import Settings
-from qkv.grading.submissions import find
+from qkv.grading.submissions import Submission, find
 from qkv.grading.writing import Writer, alone, earlier_seed, remember_seed
 
 
 def run(asked: argparse.Namespace) -> int:
     """Grade what the command line names: 0 when all were graded, 1 when some were not, 2 for bad usage."""
     out = asked.out or Path("graded")
-    submissions = [one for one in find(asked.paths) if out.resolve() not in one.path.resolve().parents]
-    if not submissions:
-        return complain("no notebook (*.ipynb) is there", 2)
     refusal = "" if asked.unsafe_no_sandbox or asked.scheduler else sandbox.why_not()
     if refusal:
         return complain(
@@ -31,15 +27,24 @@ def run(asked: argparse.Namespace) -> int:
             2,
         )
     try:
-        with alone(out):
-            return _run_in(out, submissions, asked)
+        with runner.Reader() as reader:
+            submissions = _outside(out, find(asked.paths, reader.exercise_in))
+            if not submissions:
+                return complain("no notebook (*.ipynb) is there", 2)
+            with alone(out):
+                return _run_in(out, submissions, reader, asked)
     except runner.SetupError as why:
         return complain(f"{why}\nNothing more was graded: the fault is here, not with the notebooks.", 1)
     except (OSError, ValueError) as why:
         return complain(str(why), 2)
 
 
-def _run_in(out: Path, submissions: list[Any], asked: argparse.Namespace) -> int:
+def _outside(out: Path, submissions: list[Submission]) -> list[Submission]:
+    """Leave out what is in the folder for results."""
+    return [one for one in submissions if out.resolve() not in one.path.resolve().parents]
+
+
+def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, asked: argparse.Namespace) -> int:
     if not asked.unsafe_no_sandbox and not asked.scheduler:
         for weakness in sandbox.weaknesses():
             print(f"Note: {weakness}", file=sys.stderr)
@@ -54,11 +59,17 @@ def _run_in(out: Path, submissions: list[Any], asked: argparse.Namespace) -> int
     if not settings.safe:
         print(UNSAFE, file=sys.stderr)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
-    return _summary(_grade(submissions, settings, asked, out), settings)
-
-
-def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace, out: Path) -> list[Result]:
     writer = Writer(out, settings.seed, asked.gradebook)
+    return _summary(_grade(submissions, settings, reader, writer, asked), settings)
+
+
+def _grade(
+    submissions: list[Submission],
+    settings: Settings,
+    reader: runner.Reader,
+    writer: Writer,
+    asked: argparse.Namespace,
+) -> list[Result]:
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
         def on_graded(result: Result, kept: bool) -> None:
@@ -67,7 +78,7 @@ def _grade(submissions: list[Any], settings: Settings, asked: argparse.Namespace
                 bar.write(f"not graded: {result.student} {result.notebook}: {result.reason}", file=sys.stderr)
 
         jobs = asked.jobs or runner.default_jobs()
-        return runner.grade_all(submissions, settings, writer, jobs, asked.scheduler, asked.regrade, on_graded)
+        return runner.grade_all(submissions, settings, reader, writer, jobs, asked.scheduler, asked.regrade, on_graded)
 
 
 def _summary(results: list[Result], settings: Settings) -> int:

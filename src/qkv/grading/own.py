@@ -9,12 +9,12 @@ the notebook, so its result is worth what its owner's word is: it is not for cre
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +69,7 @@ def grade(notebook: Path, timeout: float) -> Result:
         if said.result:
             print(said.feedback, end="")
             return Result(**said.result)
-        if not said.doing or said.doing in skipped:
+        if not said.doing:
             break
     raise UnreadableError(f"Python stopped while it ran ({'; '.join(skipped.values()) or 'before its first cell'}).")
 
@@ -193,15 +193,17 @@ def _handing_over_to(notebook: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched(doing: str) -> Iterator[None]:
-    """Say what is being done, and end this process where that goes on although it was interrupted."""
+    """Say what is being done, and end this process where that goes on although it was interrupted.
+
+    A number or a pattern that takes hours to compute holds Python's lock, so no thread of Python's could end it.
+    """
     _tell(doing=doing)
-    watch = threading.Timer(checking.SECONDS + PATIENCE, os._exit, (3,))
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        faulthandler.dump_traceback_later(checking.SECONDS + PATIENCE, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 def _tell(**what: Any) -> None:

@@ -18,14 +18,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 import qkv
 from qkv.grading.results import Result
 from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution
-from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, read
+from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
@@ -35,6 +35,8 @@ READ_MB = 1024  # beyond what Python and torch have, for reading one notebook
 READ_SECONDS = 60
 MAX_CODE = 2_000_000  # characters of code in a notebook
 PR_SET_PDEATHSIG = 1
+
+T = TypeVar("T")
 
 _graders: dict[Settings, Grader] = {}  # of this process
 
@@ -82,6 +84,7 @@ def rehearse(chapter: int, settings: Settings) -> str:
 def grade_all(
     submissions: list[Submission],
     settings: Settings,
+    reader: Reader,
     writer: Writer,
     jobs: int,
     scheduler: str | None = None,
@@ -117,7 +120,7 @@ def grade_all(
         on_graded(graded, False)
 
     pool = _Cluster(scheduler, settings) if scheduler else _Local(jobs, settings)
-    with pool, _Reader() as reader:
+    with pool:
         for i, graded in pool.results(_rehearsed(to_do(), pool)):
             settle(i, graded)
     results = [done[i] for i in sorted(done)]
@@ -153,7 +156,7 @@ def ended(work: Work, settings: Settings, why: str) -> Result:
     return result(work, settings, questions, [], why)
 
 
-class _Reader:
+class Reader:
     """Reads notebooks in a process of its own, which is held to limits: a file may be made to take much to read."""
 
     def __init__(self) -> None:
@@ -163,7 +166,7 @@ class _Reader:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(1, mp_context=context, initializer=limit_reading, initargs=(os.getpid(),))
 
-    def __enter__(self) -> _Reader:
+    def __enter__(self) -> Reader:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -175,9 +178,19 @@ class _Reader:
         Raises:
             UnreadableError: it is no notebook of this course, or takes too much to read.
         """
+        return self._do(read_bounded, submission)
+
+    def exercise_in(self, path: Path, stem: str) -> str:
+        """The name of the exercise that a file holds; its own where the file takes too much to read."""
+        try:
+            return self._do(exercise_in, path, stem)
+        except UnreadableError:
+            return stem
+
+    def _do(self, function: Callable[..., T], *about: Any) -> T:
         for _ in range(TRIES):
             try:
-                return self.executor.submit(read_bounded, submission).result(READ_SECONDS)
+                return self.executor.submit(function, *about).result(READ_SECONDS)
             except MemoryError:
                 why = f"it takes more than {READ_MB} MB to read."
                 break

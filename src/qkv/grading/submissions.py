@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,8 +72,23 @@ class Work:
 # ── whose is it, and which exercise ───────────────────────────────────────────────────────────────
 
 
-def find(paths: Iterable[Path]) -> list[Submission]:
+def exercise_in(path: Path, stem: str) -> str:
+    """The name of the exercise that a file holds, whatever the file is called."""
+    try:
+        sources = code_cells(_bytes(path))
+    except UnreadableError:
+        sources = []
+    try:
+        return solution_file(chapter_of(stem, sources)).stem
+    except (UnreadableError, FileNotFoundError):
+        return stem
+
+
+def find(paths: Iterable[Path], exercise_in: Callable[[Path, str], str] = exercise_in) -> list[Submission]:
     """Find the notebooks in files and folders: one submission for each student and exercise.
+
+    `exercise_in` reads each file for the name of its exercise. A file of a stranger may be made to take gigabytes to
+    read, so a batch reads them in another process.
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -81,7 +96,7 @@ def find(paths: Iterable[Path]) -> list[Submission]:
     cells: dict[tuple[str, str], list[Submission]] = {}
     for path, root in _notebooks(list(paths)):
         student, stem = _named(path, root)
-        one = Submission(clean_name(student), clean_name(_exercise(path, stem)), path)
+        one = Submission(clean_name(student), clean_name(exercise_in(path, stem)), path)
         cells.setdefault((one.student.casefold(), one.notebook.casefold()), []).append(one)
     return [
         Submission(first.student, first.notebook, first.path, tuple(other.path for other in others))
@@ -126,18 +141,6 @@ def _named(path: Path, root: Path) -> tuple[str, str]:
     if match is None:
         return folders[0] if folders else stem, stem
     return folders[0] if folders else match["student"] or root.name, match["notebook"]
-
-
-def _exercise(path: Path, stem: str) -> str:
-    """The name of the exercise that a file holds, whatever the file is called."""
-    try:
-        sources = code_cells(_bytes(path))
-    except UnreadableError:
-        sources = []
-    try:
-        return solution_file(chapter_of(stem, sources)).stem
-    except (UnreadableError, FileNotFoundError):
-        return stem
 
 
 @cache

@@ -21,9 +21,7 @@ def describe(value: Any) -> str:
         article = "an" if value.kind[:1].lower() in "aeiou" else "a"
         return f"{article} {value.kind}" + (f" {value.text}" if value.text.startswith("of shape") else "")
     if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}: {', '.join(map(describe, value[:3]))}" + ", …" * (
-            len(value) > 3
-        )
+        return f"a {type(value).__name__} of {len(value)}{_members(value)}"
     if isinstance(value, str):
         return f"the text {value!r}"
     if isinstance(value, bool):
@@ -31,6 +29,15 @@ def describe(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return f"the float {value!r}"  # "the number 1" would read as a whole number
     return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
+
+
+def _members(values: tuple[Any, ...] | list[Any]) -> str:
+    """Say what is in a list: of many numbers, or of lists, only that they are."""
+    if values and all(isinstance(value, (tuple, list)) for value in values):
+        return " lists" if len(values) > 1 else " list"
+    if len(values) > 3 and all(isinstance(value, (int, float)) for value in values):
+        return " numbers"
+    return f": {', '.join(map(describe, values[:3]))}" + ", …" * (len(values) > 3)
 
 
 def are(name: str) -> str:
@@ -96,6 +103,8 @@ def _brief(value: Any) -> str:
 def structure_text(question: Question, seen: Any, want: Any) -> str:
     names = " and ".join(question.outputs)
     asked = f"{_count(len(want))} were asked for: {names}" if isinstance(want, (tuple, list)) else f"one was: {names}"
+    if isinstance(seen, list) and isinstance(want, Tensor) and not any(isinstance(one, Tensor) for one in seen):
+        return type_text(names, seen, want)
     if isinstance(seen, (tuple, list)):
         return f"{_count(len(seen)).capitalize()} things came back, {describe(seen)}; {asked}."
     return f"One thing came back, {describe(seen)}; {asked}."
