@@ -58,6 +58,14 @@ def test_without_nbgrader_it_says_what_to_install(course, monkeypatch, capsys):
     assert "extra `grade`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["nowhere.ipynb", "x" * 5000, "a\x1b[2J.ipynb"], ids=["none", "too long", "an escape"])
+def test_a_notebook_that_is_not_there_is_named_and_acts_on_no_terminal(name, capsys):
+    assert main(["grade", name]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("qkv grade: there is no ")
+    assert "\x1b" not in said
+
+
 @pytest.mark.parametrize("arguments", [[], ["relase"], ["release", "--chek"]])
 def test_bad_usage_ends_in_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import qkv
 from qkv.cli import main
-from qkv.grading import groups, replies, runner, sandbox, session
+from qkv.grading import groups, replies, runner, sandbox, session, submissions
 from qkv.grading.results import Answer
 from qkv.grading.sandboxed import wire
 from qkv.grading.session import Grader, Settings
@@ -160,6 +163,7 @@ def test_without_a_worker_nothing_is_graded(monkeypatch):
 def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkeypatch, capsys):
     hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
     monkeypatch.setattr(runner._Local, "rehearse", lambda self, chapter: "3.1: no torch here")
+    monkeypatch.setattr(submissions, "code_cells", lambda data: pytest.fail("a stranger's file is read in the batch"))
     assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 1
     said = capsys.readouterr().err
     assert "3.1: no torch here" in said
@@ -257,13 +261,17 @@ def test_what_takes_too_much_to_read_is_no_notebook_and_ends_nothing(tmp_path, m
     files = {"bomb": bomb(tmp_path / "03_bomb.ipynb"), "right": hand_in(tmp_path / "03_scaling.ipynb", RIGHT)}
     os.mkfifo(tmp_path / "03_pipe.ipynb")
     (tmp_path / "03_folder.ipynb").mkdir()
+    with contextlib.suppress(PermissionError):  # only root may make a device
+        os.mknod(tmp_path / "03_device.ipynb", 0o20644, os.makedev(1, 5))
     before = resident(os.getpid())
     with runner.Reader() as reader:
-        for name in ("bomb", "pipe", "folder", "long"):
+        for name in ("bomb", "pipe", "device", "folder", "long"):
             path = files.get(name, tmp_path / (f"03_{name}.ipynb" if name != "long" else f"{'x' * 300}.ipynb"))
             with pytest.raises(UnreadableError):
                 reader.read(Submission("ann", "03_scaling", path))
         assert reader.read(Submission("ann", "03_scaling", files["right"])).sources == tuple(RIGHT)
+        assert reader.exercise_in(files["bomb"], "03_bomb") == "03_bomb"
+        assert reader.exercise_in(files["right"], "homework") == "03_scaling"
     assert resident(os.getpid()) < before + 100
 
 
@@ -367,6 +375,12 @@ def running_under(out: Path) -> list[str]:
     return found
 
 
+def most_resident(pid: int) -> int:
+    """MB that a process held when it held most."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) // 1024
+
+
 def resident(pid: int) -> int:
     """MB that a process holds."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
@@ -391,12 +405,56 @@ def test_a_thousand_right_wrong_and_hostile_and_a_kill_in_the_middle(tmp_path):
     while second.poll() is None and len(list(out.glob("*/*_scaling.json"))) < 990:
         if len(list(out.glob("*/*_scaling.json"))) > len(before) + 20:
             held.append(resident(second.pid))
+            assert most_resident(second.pid) <= 500
         time.sleep(0.2)
     _, complained = second.communicate(timeout=600)
     assert second.returncode == 0, complained
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert {student: result["score"] for student, result in outcomes(out).items()} == deserved
     assert held[-1] < held[0] + 100, f"MB: {held[0]} to {held[-1]}"
+
+
+SIXTY = """
+import os
+for _ in range(60):
+    if os.fork() == 0:
+        while True:
+            pass
+"""
+
+
+@pytest.mark.slow
+def test_sixty_busy_processes_of_one_submission_take_no_point_from_its_neighbours(tmp_path):
+    """All are graded at the same time. Whose time ran out beside the busy one is graded again, alone."""
+    hand_in(tmp_path / "in" / "eve" / "03_scaling.ipynb", [SIXTY, *RIGHT])
+    for student in ("ann", "bob", "cid"):
+        hand_in(tmp_path / "in" / student / "03_scaling.ipynb", [*RIGHT, f"# {student}"])
+    batch = grade(tmp_path / "in", tmp_path / "out", "--jobs", "3", "--timeout", "3")
+    _, complained = batch.communicate(timeout=400)
+    assert batch.returncode == 0, complained
+    scores = {student: result["score"] for student, result in outcomes(tmp_path / "out").items()}
+    assert {student: scores[student] for student in ("ann", "bob", "cid")} == dict.fromkeys(("ann", "bob", "cid"), MOST)
+    assert "eve" in scores
+
+
+@pytest.mark.slow
+def test_the_keyboard_ends_the_writing_of_the_gradebook_with_one_sentence(tmp_path):
+    out = tmp_path / "out"
+    hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
+    first = grade(tmp_path / "in", out, "--jobs", "1", start_new_session=True)
+    while not (out / "report.html").exists():  # it is written just before the gradebook
+        assert first.poll() is None, first.stderr.read()
+        time.sleep(0.01)
+    os.killpg(first.pid, signal.SIGINT)
+    _, complained = first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert complained.splitlines()[-1].startswith("qkv grade: it was stopped from the keyboard.")
+    assert "Traceback" not in complained
+    second = grade(tmp_path / "in", out, "--jobs", "1")
+    _, complained = second.communicate(timeout=200)
+    assert second.returncode == 0, complained
+    with closing(sqlite3.connect(out / "gradebook.db")) as book:
+        assert book.execute("select count(*) from grade").fetchone() == (len(FULL),)
 
 
 @pytest.mark.slow

@@ -238,6 +238,17 @@ def test_it_says_why_there_is_no_sandbox(monkeypatch):
     sandbox.why_not.cache_clear()
 
 
+def test_what_a_system_cannot_hold_is_said_at_the_start_and_on_the_page_for_instructors(monkeypatch):
+    monkeypatch.setattr(groups, "make", lambda memory, processes: groups.Group())
+    monkeypatch.setattr(sandbox, "FILTERED", ())
+    page = Path(__file__).parents[2] / "book" / "instructors-grading.md"
+    said, text = sandbox.weaknesses(), " ".join(page.read_text(encoding="utf-8").split())
+    on_both, on_the_page = ("counted 20 times a second", "shared segments"), ("slow down its neighbours",)
+    assert len(said) == 3
+    assert [words for words in (*on_both, *on_the_page) if words not in text] == []
+    assert [words for words in on_both if not any(words in note for note in said)] == []
+
+
 def test_a_worker_that_does_not_start_says_what_it_said(monkeypatch):
     monkeypatch.setattr(
         sandbox, "sandboxed_command", lambda control: ["sh", "-c", "echo no user namespaces >&2; exit 1"]
