@@ -195,7 +195,7 @@ def _handing_over_to(notebook: Any) -> Iterator[None]:
 def _watched(doing: str) -> Iterator[None]:
     """Say what is being done, and end this process where that goes on although it was interrupted.
 
-    A number or a pattern that takes hours to compute holds Python's lock, so no thread of Python's could end it.
+    A loop inside one built-in function, as in `sum(iter(int, 1))`, holds Python's lock: no thread could end it.
     """
     _tell(doing=doing)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:

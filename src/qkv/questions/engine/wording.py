@@ -96,7 +96,7 @@ def _brief(value: Any) -> str:
     if isinstance(value, (int, float)):
         return f"= {number(value)}"
     if isinstance(value, list):
-        return f"= {value}" if len(str(value)) < 40 else f"a list of {len(value)}"
+        return f"= {value}" if len(str(value)) < 40 else f"(a list of {len(value)})"
     return ""
 
 
