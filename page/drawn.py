@@ -71,7 +71,7 @@ def known(cells: list[dict[str, Any]]) -> Iterator[Cell]:
 
 
 def kind_of(name: str, cell: dict[str, Any]) -> str:
-    """What a cell is; nothing for one that the page leaves as it is."""
+    """The kind of a cell that the page changes, such as "answer"; an empty text for any other cell."""
     if cell["cell_type"] != "code":
         return ""
     if name in ("imports", "progress"):
@@ -155,7 +155,7 @@ def check(cell: Cell) -> str:
 
 
 def points(_: Cell) -> str:
-    """The points so far, and what can be done with the answers."""
+    """The HTML of the points so far, and of the buttons that download and clear the answers."""
     words = {"download": "Download my notebook", "clear": "Clear my answers"}
     tools = " ".join(
         f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>' for do, word in words.items()

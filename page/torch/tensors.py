@@ -105,7 +105,7 @@ class Tensor:
         return [s[o] for o in self._places()]
 
     def _buffer(self) -> Any:
-        """Its numbers in order, as an array, which must not be written."""
+        """Give the numbers in order; the array may be the tensor's own memory, so nobody may write into it."""
         n = self.numel()
         if self.is_contiguous():
             return (

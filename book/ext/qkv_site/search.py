@@ -72,7 +72,7 @@ def words(node: nodes.Node) -> str:
 
 
 def tidy(text: str) -> str:
-    """Text on one line."""
+    """The text on one line, with one space between words."""
     return " ".join(text.split())
 
 

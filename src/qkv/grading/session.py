@@ -244,7 +244,7 @@ class _Attempt:
         return True
 
     def ask_all(self, session: _Session) -> None:
-        """Mark the questions that are still open, until one of them ends the session."""
+        """Grade the questions that are still open, one after another, until one of them ends the session."""
         for question in self.still_open():
             if self.spent():
                 return

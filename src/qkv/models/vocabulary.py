@@ -18,7 +18,7 @@ PUNCTUATION = '.,;:!?"，。；：！？、「」'
 
 
 class Vocabulary:
-    """Know words by their ids. Id 0 is padding, which is no word."""
+    """The words that a model knows, each with its id. Id 0 is padding, which is no word."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = [PADDING, *words]

@@ -168,5 +168,5 @@ def _within(value: Any, low: float, high: float) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Take NumPy's and torch's numbers and arrays as plain Python ones."""
+    """Turn numbers and arrays of NumPy and torch into plain Python numbers and lists."""
     return value.tolist() if hasattr(value, "tolist") else value

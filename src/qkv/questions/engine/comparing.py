@@ -211,7 +211,7 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
 
 
 def close(case: Case, seen: Tensor, want: Tensor) -> bool:
-    """Compare by the tolerance of the coarser dtype; whole numbers and truth values exactly."""
+    """Say whether two are equal: by the tolerance of the coarser dtype; whole numbers and truth values exactly."""
     if seen.shape != want.shape:
         return False
     if not (seen.is_floating_point() or want.is_floating_point()):

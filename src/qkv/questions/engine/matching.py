@@ -118,9 +118,10 @@ class Matching:
         return Match(min(shown), closeness)
 
     def is_specific(self, i: int) -> bool:
-        """Say whether a case points to one idea: a result does, or an error that the question asks for.
+        """Say whether what was seen in a case can belong to one idea alone.
 
-        Any other exception does only where its text is the twin's, to the letter: many ideas raise alike.
+        A result can, and so can an exception that the question asks for. Many ideas raise any other exception, so it
+        counts only where its text equals the twin's (`CLOSEST`).
         """
         raised = self.seen[i].raised
         return raised is None or bool(self.seen[i].lacking) or self.is_asked_for(raised)

@@ -49,7 +49,7 @@ def draw_implementations(
 
 
 def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
-    """What a test may get wrong. The judge's twins know what they are handed, and need not call it."""
+    """Give the mistakes that a learner's test can have. Each twin looks up what it was handed, and does not call it."""
     truth = {one.name: one.wrong for one in implementations}
 
     def wrong_about(name: str) -> Test:
