@@ -94,7 +94,7 @@ def lightened(figure: str) -> str:
 
 
 def in_steps(line: re.Match[str]) -> str:
-    """Write a path as steps from point to point. Points are rounded before that, so errors of rounding do not add up."""
+    """Write a path as steps from point to point. Points are rounded first, so that errors of rounding do not add up."""
     tenths = [(round(10 * float(x)), round(10 * float(y))) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", line[0])]
     steps = [(x - px, y - py) for (px, py), (x, y) in pairwise([(0, 0), *tenths])]
     first, *others = (f"{dx / 10:g} {dy / 10:g}" for dx, dy in steps)
