@@ -337,6 +337,17 @@ def grouped_wrong_for_one_group(q, k, v):
     return grouped_by_view(q, k, v) if k.shape[1] > 1 else F.scaled_dot_product_attention(q, k, v)
 
 
+def grouped_by_number(q, k, v, number):
+    """Let each query head read the KV head that `number` gives for it."""
+    see = torch.ones(q.shape[2], q.shape[2]).tril().bool()
+    outs = []
+    for h in range(q.shape[1]):
+        kept = number(h, k.shape[1])
+        scores = (q[:, h] @ k[:, kept].mT / math.sqrt(q.shape[-1])).masked_fill(~see, -math.inf)
+        outs.append(scores.softmax(-1) @ v[:, kept])
+    return torch.stack(outs, dim=1)
+
+
 SAID = {
     "a stub of a class": ("7.1", StubOfACache, "not attempted", None, ["NotImplementedError"]),
     "full": ("7.1", FullAtForty, "error", None, ["IndexError", "the cache is full"]),
@@ -358,6 +369,10 @@ SAID = {
     "none": ("7.4", lambda a, b: next((i for i in range(min(len(a), len(b))) if a[i] != b[i]), None), "failed",
         "nothing-without-a-mismatch", ["nothing comes back", "return"]),
     "mixed": ("7.5", grouped_wrong_for_one_group, "failed", None, ["one KV head"]),
+    "its own number": ("7.5", lambda q, k, v: grouped_by_number(q, k, v, lambda h, h_kv: h), "error",
+        "kv-heads-not-shared", ["how many query heads"]),
+    "divided by KV heads": ("7.5", lambda q, k, v: grouped_by_number(q, k, v, lambda h, h_kv: h // h_kv), "error",
+        "divided-by-kv-heads", ["share one KV head"]),
     "two at once": (
         "7.5",
         QUESTIONS["7.5"].variant(keys=lambda t, n: t.repeat(1, n // t.shape[1], 1, 1),

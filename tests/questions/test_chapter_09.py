@@ -72,7 +72,29 @@ test_a_right_answer_is_accepted = right_answers(
     }
 )
 
+
+def score_that_writes_first(weights, ids):
+    last, found = {}, []
+    for i, token in enumerate(ids.tolist()):
+        last[token] = i
+        if token in last:
+            found.append(weights[i, last[token] + 1])
+    return sum(found) / len(found)
+
+
+def score_with_tensors_as_keys(weights, ids):
+    last, found = {}, []
+    for i, token in enumerate(ids):
+        if token in last:
+            found.append(weights[i, last[token] + 1])
+        last[token] = i
+    return torch.stack(found).mean() if found else torch.zeros((), dtype=weights.dtype)
+
+
 SAID = {
+    "writes first": ("9.1", score_that_writes_first, "error", "itself-for-earlier", ["when do you look"]),
+    "tensors as keys": ("9.1", score_with_tensors_as_keys, "failed", "ids-never-found", ["dictionary"]),
+    "all of the matrix": ("9.2", lambda w, v, o: w @ v @ o, "error", "matrix-not-cut", ["which rows"]),
     "a number": ("9.1", lambda w, ids: score_by_a_dictionary(w, ids).item(), "failed", None, ["without axes"]),
     "detached": ("9.2", lambda w, v, o: added_in_a_loop(w.detach(), v, o), "failed", "gradient-cut", ["weights"]),
 }

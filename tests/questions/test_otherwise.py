@@ -262,6 +262,10 @@ class Shelf:
         return sum(piece.shape[2] for piece in self.pieces[0])
 
 
+def empty_of_one_shape():
+    return [torch.zeros(1, 1, 0, 1)], [torch.zeros(1, 1, 0, 1)]
+
+
 def step_by_einsum(x_t, w_q, w_k, w_v, cache):
     keys, values = cache.append((x_t @ w_k)[:, None], (x_t @ w_v)[:, None])
     scores = torch.einsum("bqd,bnd->bqn", x_t @ w_q, keys[:, 0]) / w_k.shape[1] ** 0.5
@@ -351,6 +355,21 @@ test_what_is_said_of_a_wrong_answer = what_is_said(
         "a store that is never made": (
             "7.1", type("Forgetful", (Shelf,), {"__init__": lambda self: None}),
             "error", "attribute-never-set", ["'pieces'", "__init__"],
+        ),
+        "a comparison of three": (
+            "10.1", lambda n, window, causal=True: 0 <= torch.arange(n)[:, None] - torch.arange(n) < window,
+            "error", "one-truth-for-many", ["entry by entry"],
+        ),
+        "parts that do not fit": (
+            "7.1", type("OneShape", (Shelf,), {"__init__": lambda self: setattr(self, "pieces", empty_of_one_shape())}),
+            "error", "parts-do-not-fit", ["along one axis"],
+        ),
+        "an axis lost": (
+            "10.2", lambda q, k, v, phi: phi(q) @ (phi(k).mT @ v) / (phi(q) @ phi(k).sum(-2)),
+            "error", "sizes-do-not-match", ["one below the other"],
+        ),
+        "the left one not transposed": (
+            "10.2", lambda q, k, v, phi: phi(q) @ (phi(k) @ v), "error", "not-transposed", ["product sum"],
         ),
         "NaN on the way back": ("5.4", masked_with_a_bad_gradient, "failed", "gradient-is-nan", ["of q is NaN"]),
         "id in place of an error": ("1.1", lambda i, n: torch.eye(n)[i % n], "failed", "id-not-checked", ["complaint"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -52,6 +52,11 @@ def repeated(t: Tensor, n_heads: int) -> Tensor:
 
 def tiled(t: Tensor, n_heads: int) -> Tensor:
     return t.repeat(1, n_heads // t.shape[1], 1, 1)
+
+
+def head_by_head(t: Tensor, numbers: Iterable[int]) -> Tensor:
+    """Take the KV heads with these numbers, one after another, as a loop does: its errors are worded like this."""
+    return torch.stack([t[:, h] for h in numbers], dim=1)
 
 
 def see_before(scores: Tensor) -> Tensor:
@@ -131,7 +136,8 @@ QUESTION = Question(
         spread("one-kv-head-for-all", lambda t, n_heads: t[:, :1].expand(-1, n_heads, -1, -1)),
         spread("kv-heads-averaged", lambda t, n_heads: t.mean(1, keepdim=True).expand(-1, n_heads, -1, -1)),
         spread("kv-heads-reversed", lambda t, n_heads: repeated(t.flip(1), n_heads)),
-        spread("kv-heads-not-shared", lambda t, n_heads: t),
+        spread("kv-heads-not-shared", lambda t, n_heads: t, lambda t, n_heads: head_by_head(t, range(n_heads))),
+        spread("divided-by-kv-heads", lambda t, n_heads: head_by_head(t, (h // t.shape[1] for h in range(n_heads)))),
         spread(
             "heads-repeated-too-often",
             lambda t, n_heads: t.repeat_interleave(n_heads, dim=1),

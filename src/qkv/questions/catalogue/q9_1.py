@@ -67,6 +67,23 @@ def without_a_guard(weights: Tensor, ids: Tensor) -> Tensor:
     return torch.stack(found).mean() if found else weights.new_tensor(float("nan"))
 
 
+def divided_by_zero(weights: Tensor, ids: Tensor) -> Tensor:
+    found = [weights[i, earlier(ids.tolist(), i)[-1] + 1] for i in range(len(ids)) if earlier(ids.tolist(), i)]
+    total: Tensor = sum(found, weights.new_zeros(())) if found else 0  # type: ignore[assignment]
+    return total / len(found)
+
+
+def mean_over_pairs(weights: Tensor, ids: Tensor) -> Tensor:
+    """Count each pair of equal ids once, however many of them end at one position."""
+    found = [weights[i, j + 1] for i in range(len(ids)) for j in earlier(ids.tolist(), i)]
+    return torch.stack(found).mean() if found else weights.new_zeros(())
+
+
+def behind_each_position(weights: Tensor, ids: Tensor) -> Tensor:
+    """Write each position down before looking for an earlier one, and so find that position itself."""
+    return torch.stack([weights[i, i + 1] for i in range(len(ids))]).mean()
+
+
 QUESTION = Question(
     id="9.1",
     points=3,
@@ -79,7 +96,11 @@ QUESTION = Question(
         looks("weight-on-the-token-itself", lambda ids, i: [earlier(ids, i)[-1]]),
         looks("token-before", lambda ids, i: [max(earlier(ids, i)[-1] - 1, 0)]),
         looks("first-occurrence", lambda ids, i: [earlier(ids, i)[0] + 1]),
-        looks("every-occurrence", lambda ids, i: [j + 1 for j in earlier(ids, i)]),
+        Misconception(
+            "every-occurrence",
+            twin=mean_over_pairs,
+            knobs={"find": lambda ids, i: [j + 1 for j in earlier(ids, i)]},
+        ),
         looks("neighbour-of-the-query", lambda ids, i: [i - 1]),
         looks("own-weight", lambda ids, i: [i]),
         Misconception("keys-and-queries-swapped", knobs={"turned": True}),
@@ -98,6 +119,8 @@ QUESTION = Question(
             knobs={"counts": lambda ids, i: bool(earlier(ids, i)) and earlier(ids, i)[-1] + 1 < i},
         ),
         Misconception("second-occurrence-only", knobs={"counts": lambda ids, i: len(earlier(ids, i)) == 1}),
-        Misconception("nothing-to-average", twin=without_a_guard),
+        Misconception("nothing-to-average", twins=(without_a_guard, divided_by_zero)),
+        Misconception("itself-for-earlier", twin=behind_each_position),
+        Misconception("ids-never-found", twin=lambda weights, ids: weights.new_zeros(())),
     ),
 )

@@ -73,6 +73,14 @@ QUESTION = Question(
         Misconception("tokens-in-front", knobs={"give": lambda added: added.transpose(0, 1)}, alone=True),
         Misconception("divided-by-the-heads", knobs={"give": scaled_by_heads}),
         Misconception("summed-up-to-each-head", knobs={"give": lambda added: added.cumsum(0)}),
+        Misconception(
+            "matrix-not-cut",
+            twins=(
+                lambda weights, v, w_o: weights @ v @ w_o,
+                lambda weights, v, w_o: torch.stack([weights[h] @ v[h] @ w_o for h in range(len(v))]),
+            ),
+        ),
+        cuts("bands-overlap", lambda w_o, n: torch.stack([w_o[h : h + len(w_o) // n] for h in range(n)])),
         cuts("rows-dealt-out", lambda w_o, n: w_o.unflatten(0, (-1, n)).transpose(0, 1)),
         cuts("first-band-for-all", lambda w_o, n: w_o[: len(w_o) // n]),
         cuts("bands-in-reverse", lambda w_o, n: bands(w_o, n).flip(0)),

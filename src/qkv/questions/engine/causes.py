@@ -36,6 +36,36 @@ CAUSES = (
         "How many axes does that tensor have, and from which end are they counted?",
     ),
     (
+        "IndexError",
+        "out of bounds for dimension|list index out of range",
+        "index-too-large",
+        "How many entries are there, and which number has the last one?",
+    ),
+    (
+        "RuntimeError",
+        "Sizes of tensors must match except in dimension",
+        "parts-do-not-fit",
+        "Parts that are joined may differ along one axis only. Along which other axes do these two differ?",
+    ),
+    (
+        "RuntimeError",
+        "must match the size of tensor b",
+        "sizes-do-not-match",
+        "Write the two shapes one below the other, so that the last axes meet. Which sizes differ? Is an axis missing?",
+    ),
+    (
+        "RuntimeError",
+        r"\.mT is only supported on matrices",
+        "too-few-axes",
+        "A matrix has two axes. Which step took an axis away from that tensor?",
+    ),
+    (
+        "RuntimeError",
+        "Boolean value of Tensor with more than one value",
+        "one-truth-for-many",
+        "`if`, `and`, `or` and `a < b < c` ask for one True or False. Which operators compare entry by entry?",
+    ),
+    (
         "RuntimeError",
         "Negation, the `-` operator, on a bool",
         "minus-for-not",
@@ -136,10 +166,10 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
 def cause_of_a_product(text: str) -> Cause:
     """Read from the shapes of two factors that do not fit whether they would the other way round, or transposed."""
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
-    rows, inner, _, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
+    rows, inner, others, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
     if columns == rows:
         return "factors-in-the-wrong-order", " The other way round the two would fit. Which of them stands on the left?"
-    if columns == inner:
+    if columns == inner or others == rows:
         return "not-transposed", " One of the two is not transposed. Over which axis should the product sum?"
     return None, ""
 
