@@ -368,9 +368,6 @@ test_what_is_said_of_a_wrong_answer = what_is_said(
             "10.2", lambda q, k, v, phi: phi(q) @ (phi(k).mT @ v) / (phi(q) @ phi(k).sum(-2)),
             "error", "sizes-do-not-match", ["one below the other"],
         ),
-        "the left one not transposed": (
-            "10.2", lambda q, k, v, phi: phi(q) @ (phi(k) @ v), "error", "not-transposed", ["product sum"],
-        ),
         "NaN on the way back": ("5.4", masked_with_a_bad_gradient, "failed", "gradient-is-nan", ["of q is NaN"]),
         "id in place of an error": ("1.1", lambda i, n: torch.eye(n)[i % n], "failed", "id-not-checked", ["complaint"]),
         "of one head": ("5.1", lambda x, h: x[:, None], "failed", None, ["shape"]),
@@ -414,6 +411,11 @@ def test_an_error_of_ones_own_words_is_known_by_its_kind():
         return F.one_hot(ids, vocab_size).float()
 
     assert verdict(find("1.1"), refuses_the_last).misconception == "last-id-refused"
+
+
+@pytest.mark.parametrize("sizes", ["10x9 and 5x9", "10x9 and 10x5"])
+def test_either_of_two_factors_may_lack_its_transpose(sizes):
+    assert cause_of_a_product(f"mat1 and mat2 ({sizes})")[0] == "not-transposed"
 
 
 def test_sizes_that_are_equal_by_chance_name_no_cause():
