@@ -8,6 +8,7 @@ import math
 import operator
 
 import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -99,7 +99,7 @@ QUESTION = Question(
         Misconception(
             "every-occurrence",
             twin=mean_over_pairs,
-            knobs={"find": lambda ids, i: [j + 1 for j in earlier(ids, i)]},
+            knob_sets=({"find": lambda ids, i: [j + 1 for j in earlier(ids, i)]},),
         ),
         looks("neighbour-of-the-query", lambda ids, i: [i - 1]),
         looks("own-weight", lambda ids, i: [i]),
