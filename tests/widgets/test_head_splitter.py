@@ -139,17 +139,34 @@ STATE = {"n_heads": 2, "wrong": "reshape both ways", "nudged": 3, "causal": Fals
 
 def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    assert (
-        page.locator('[data-number="right"]').inner_text()
-        == "transpose: 4 of 4 outputs that should hear 永和路 (Yonghe Road) do."
-    )
-    wrong = page.locator('[data-number="wrong"]')
-    assert wrong.inner_text() == (
-        "reshape both ways: 2 of 4 outputs that should hear 永和路 (Yonghe Road) do. Deaf: 中和 (Zhonghe), 有 (has)."
-    )
+    right, wrong = page.locator('[data-number="right"]'), page.locator('[data-number="wrong"]')
+    expect(right).to_have_text("transpose 永和路 reaches 4 of 4 outputs.")
+    expect(right).to_have_attribute("data-wrong", "false")
+    expect(wrong).to_have_text("reshape both ways 永和路 reaches 2 of 4 outputs.")
+    expect(wrong).to_have_attribute("data-wrong", "true")
+    outputs = page.get_by_role("group", name="outputs, reshape both ways").locator("[data-changes]")
+    assert outputs.all_inner_texts() == ["stays\n✗"] * 2 + ["changes\n✓"] * 2 + ["stays\n✓"] * 4
     page.get_by_role("slider").fill("0")
     frame(page)
-    assert "4 of 4 outputs" in wrong.inner_text()
+    expect(wrong).to_have_text("reshape both ways 永和路 reaches 4 of 4 outputs.")
+
+
+def test_a_head_s_rows_are_named_by_the_words_that_they_hold(open_page: Callable[..., Page]):
+    page = opened(open_page(), STATE)
+    first_heads = {}
+    for lane in ("transpose", "reshape both ways"):
+        entries = (
+            page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-entries").first.locator(".qkv-entry:has(b)")
+        )
+        seen = entries.evaluate_all(
+            "es => es.map((e) => [e.getBoundingClientRect(), e.innerText]).map(([r, t]) => [r.y, r.x, t])"
+        )
+        left = min(x for _, x, _ in seen)
+        first_heads[lane] = [text for _, x, text in sorted(seen) if x == left]
+    assert first_heads == {
+        "transpose": ["中和", "有", "一個", "永和路"],
+        "reshape both ways": ["中和", "中和", "有", "有"],
+    }
 
 
 def test_heads_before_the_batch_mix_the_two_examples(open_page: Callable[..., Page]):
@@ -157,7 +174,8 @@ def test_heads_before_the_batch_mix_the_two_examples(open_page: Callable[..., Pa
     page.get_by_role("radio", name="heads, then batch").check()
     frame(page)
     assert page.evaluate("it.model.get('wrong')") == "heads first"
-    assert 'Heard where it must not be: "I"' in page.locator('[data-number="wrong"]').inner_text()
+    wrong = page.locator("[data-number=wrong]")
+    expect(wrong).to_contain_text("reaches 0 of 4 outputs, and 4 that it must not reach")
     page.get_by_role("radio", name="I", exact=True).check()
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 4
@@ -169,11 +187,31 @@ def test_a_press_on_an_entry_nudges_the_token_that_it_comes_from(open_page: Call
     entries = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-entry")
     for token, feature in [(1, 0), (2, 7), (6, 3)]:
         entry = entries.nth(8 * token + feature)
-        assert (entry.inner_text(), entry.get_attribute("data-feature")) == (str(token % 4), str(feature))
+        assert [entry.get_attribute(f"data-{part}") for part in ("token", "feature")] == [str(token), str(feature)]
         entry.click()
         frame(page)
         assert page.evaluate("it.model.get('nudged')") == token
     expect(page.locator(".qkv-nudged")).to_have_count(16)  # eight features on either way
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "to", "after"), [(2, 1, 2.0, 4), (2, 1, 8.0, 1), (8, 3, 6.2, 4), (4, 3, 3.2, 8)]
+)
+def test_a_line_between_heads_is_dragged(open_page: Callable[..., Page], before: int, line: int, to: float, after: int):
+    """A line is pressed, and dragged to so many features from the left: the heads become as wide."""
+    page = opened(open_page(width=390), STATE | {"n_heads": before})
+    ruler = page.locator(".qkv-ruler").first
+    head = ruler.locator("span").nth(line - 1).bounding_box()
+    box = ruler.bounding_box()
+    assert head
+    assert box
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(head["x"] + head["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * to / 9.05, y, steps=4)
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("it.model.get('n_heads')") == after
 
 
 def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):

@@ -1,6 +1,8 @@
 """SentenceLab shows what the trained tagger computes in Python, and answers what it cannot read."""
 
+import functools
 import re
+import subprocess
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -15,7 +17,7 @@ from qkv.widgets import SentenceLab
 from qkv.widgets.base import _own_traits
 
 from .conftest import frame
-from .node import JS, node
+from .node import JS, ROOT, node
 
 OpenPage = Callable[..., Page]
 HUNGRY = "the cat chased the mouse because it was hungry"
@@ -106,6 +108,14 @@ def test_edits_are_counted(a: str, b: str, steps: int):
 # ---- the drawing
 
 
+@functools.cache
+def source() -> str:
+    """The widget as its sources are now; that the package holds the same is test_bundle's."""
+    esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", JS / "sentence_lab.js", "--bundle", "--format=esm"]
+    done = subprocess.run([*esbuild, "--loader:.safetensors=binary"], check=True, capture_output=True, cwd=ROOT)
+    return done.stdout.decode()
+
+
 def show(page: Page, **traits: Any) -> Locator:
     """The widget in the page, with its model as `window.it`."""
     widget = SentenceLab(**traits)
@@ -116,7 +126,7 @@ def show(page: Page, **traits: Any) -> Locator:
           window.it = show((await import(address)).default, state);
           document.querySelector("main").append(it.el);
         }""",
-        [str(widget._esm), state],
+        [source(), state],
     )
     frame(page)
     return page.locator('.qkv-widget[data-state="ready"]')
@@ -258,6 +268,27 @@ def test_handles_are_those_of_python(open_page: OpenPage):
     tagged = load_tagger().double().tag(HUNGRY, **settings)
     seen = [float(weight or 0) for weight in shown(widget)["weights"]]
     assert seen == pytest.approx(tagged.weights[1].mean(0)[6].tolist(), abs=0.0051)
+
+
+TURNED: dict[str, dict[str, Any]] = {
+    "divide by √dk": {"scaled": False},
+    "positions": {"positions": False},
+    "layer 1, head 2": {"heads": [[True, False], [True, True]]},
+    "layer 2, head 1": {"heads": [[True, True], [False, True]]},
+    "layer 1": {"layers": [False, True]},
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("label", TURNED)
+def test_each_switch_does_what_it_says(open_page: OpenPage, label: str):
+    widget = show(open_page(), handles=["scale", "positions", "heads", "layers"], layer="both", head=1)
+    widget.get_by_role("switch", name=label, exact=True).uncheck()
+    frame(widget.page)
+    tagged = load_tagger().double().tag(HUNGRY, **TURNED[label])
+    seen = [float(weight or 0) for weight in shown(widget)["weights"]]
+    assert seen == pytest.approx(tagged.weights[:, 0].mean(0)[6].tolist(), abs=0.0051)
+    assert widget.locator(".qkv-word .qkv-read-as").inner_text() == f"= {tagged.refers_to[6]}"
 
 
 @pytest.mark.browser

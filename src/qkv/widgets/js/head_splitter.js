@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, html, num, powersOfTwo, stepSlider, tables, toggle, widget } from "./base.js";
+import { choices, dragged, html, nearestOf, num, powersOfTwo, stepSlider, tables, toggle, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -18,7 +18,8 @@ const SPOKEN = [
 ];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9;
-const GAP = 0.09; // between heads, in widths of an entry; the style keeps room for those of eight heads
+const GAP = 0.15; // between heads, in widths of an entry
+const ACROSS = FEATURES + 7 * GAP; // what a sheet is wide: room for the gaps of eight heads
 const HEADS = html`heads, <var>H</var>`;
 
 const WRONG = [
@@ -30,18 +31,19 @@ const WRONG = [
 const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ value }) => value === route).label);
 
 export default widget("HeadSplitter", {
-  own: { memo: {}, gliding: false },
-  says: (state) => verdict(state, state.wrong),
+  // `held` is the line between heads that is dragged, counted from the left.
+  own: { memo: {}, gliding: false, held: 1 },
+  says: (state) => `${titleOf(state.wrong)}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     ${controls(state, set, id)}
     <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(set)}>
-      <p class="qkv-label">${state.n_heads === 1 ? "one head" : `${state.n_heads} heads`}: press a row to nudge its token</p>
-      ${tokens(state, set, id)} ${heads(state, "right")} ${heads(state, state.wrong)}
-      <p class="qkv-label">merged: the outputs that moved (Δ)</p>
+      <p class="qkv-label">Press a word: it changes a little. Drag a line between heads: the split moves.</p>
+      ${["right", state.wrong].map((route) => found(state, route))}
+      ${tokens(state, set, id)} ${heads(state, "right", set)} ${heads(state, state.wrong, set)}
+      <p class="qkv-label">after attention in every head: which outputs change with ${NAMES[state.nudged]}?</p>
       ${names((row) => html`<span>${NAMES[row]}</span>`)} ${merged(state, "right")} ${merged(state, state.wrong)}
     </div>
-    ${said(state, "right")} ${said(state, state.wrong)}
-    <p class="qkv-note qkv-key-to-entries">A digit is a token, from 0<span>; the second is the feature</span>. A nudge adds 1.</p>
+    <p class="qkv-note qkv-split-glosses">${EXAMPLES[0].map((name, i) => `${name} ${GLOSSES[i]}`).join(", ")}</p>
     ${tables(() => numbers(state))}`,
 });
 
@@ -78,7 +80,7 @@ const names = (nameOf) =>
   )}</div>`;
 
 const tokens = ({ nudged }, set, id) => html`<fieldset class="qkv-control">
-  <legend class="qkv-unseen">nudge one token</legend>
+  <legend class="qkv-unseen">change one token</legend>
   ${names(
     (row) => html`<label>
       <input type="radio" name="${id}-nudged" .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
@@ -105,91 +107,87 @@ const outputs = (state, route) =>
     return { row, moved, should, hears: moved > NOTHING };
   });
 
-const listOf = (found) => found.map(({ row }) => SPOKEN[row]).join(", ");
-
 /** What the nudge found, in a sentence. */
 function verdict(state, route) {
-  const found = outputs(state, route);
-  const deaf = found.filter(({ should, hears }) => should && !hears);
-  const leaks = found.filter(({ should, hears }) => hears && !should);
-  const [due, heard] = [found.filter((o) => o.should), found.filter((o) => o.should && o.hears)];
-  return [
-    `${heard.length} of ${due.length} outputs that should hear ${SPOKEN[state.nudged]} do.`,
-    deaf.length ? `Deaf: ${listOf(deaf)}.` : "",
-    leaks.length ? `Heard where it must not be: ${listOf(leaks)}.` : "",
-  ].join(" ");
+  const all = outputs(state, route);
+  const [due, leaks] = [all.filter(({ should }) => should), all.filter(({ should, hears }) => hears && !should)];
+  const reached = due.filter(({ hears }) => hears);
+  const also = leaks.length ? `, and ${leaks.length} that it must not reach` : "";
+  return `${NAMES[state.nudged]} reaches ${reached.length} of ${due.length} outputs${also}.`;
 }
 
-/** What the heads hold on one way. */
-const heads = (state, route) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
-  <p>${titleOf(route)}</p>
+/** The name of a way, whether it is right, and what it does: before any picture. */
+function found(state, route) {
+  const wrong = outputs(state, route).some(({ should, hears }) => should !== hears);
+  return html`<p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${wrong}>
+    <b>${titleOf(route)}</b> ${verdict(state, route)}
+  </p>`;
+}
+
+/** What the heads hold on one way, under the heads' names. */
+const heads = (state, route, set) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
+  ${ruler(state, set)}
   ${range(BATCH).map((b) => html`<div class="qkv-entries">${inHeads(through(route, state).entries, b, state)}</div>`)}
 </div>`;
 
-/** Which outputs moved on one way, and whether they should have. */
+/** The heads' names; the lines between them are grabbed. */
+function ruler(state, set) {
+  const { n_heads } = state;
+  const grab = dragged((grip) => set(splitAt(state, grip)));
+  return html`<div class="qkv-ruler qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab}>${range(
+    n_heads,
+  ).map(
+    (h) =>
+      html`<span style="left: ${(100 * startOf(h, n_heads)) / ACROSS}%; width: ${(100 * FEATURES) / n_heads / ACROSS}%">${
+        n_heads < 4 ? `head ${h + 1}` : h + 1
+      }</span>`,
+  )}</div>`;
+}
+
+const startOf = (h, n_heads) => (h * FEATURES) / n_heads + h * GAP;
+
+/** A press takes the nearest line between heads; a drag moves it, and with it all others. */
+export function splitAt({ n_heads, held }, { x, isPress }) {
+  const at = Math.max(x * ACROSS, 0.5);
+  if (isPress) return { held: nearestOf(range(n_heads + 1).slice(1), at / startOf(1, n_heads)) };
+  const far = (one, other) => Math.abs(Math.log(one / other));
+  return { n_heads: nearestOf(powersOfTwo(3), (held * FEATURES) / at, far), gliding: true };
+}
+
+/** Which outputs change on one way, and whether they should. */
 const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-label="outputs, ${titleOf(route)}">
   ${range(BATCH).map(
-    (b) => html`<div class="qkv-outputs">
-      <div class="qkv-entries" aria-hidden="true">${movedEntries(state, route, b)}</div>
-      <div>${outputs(state, route)
+    (b) =>
+      html`<div class="qkv-outputs">${outputs(state, route)
         .slice(b * TOKENS, (b + 1) * TOKENS)
         .map(
-          ({ moved, should, hears }) =>
-            html`<span><small>${num(moved, { places: 2 })} </small>${should === hears ? "✓" : "✗"}</span>`,
-        )}</div>
-    </div>`,
+          ({ should, hears }) => html`<div data-changes=${hears} data-wrong=${should !== hears}>
+          <span>${hears ? "changes" : "stays"}</span><b>${should === hears ? "✓" : "✗"}</b>
+        </div>`,
+        )}</div>`,
   )}
 </div>`;
-
-function said(state, route) {
-  const wrong = outputs(state, route).some(({ should, hears }) => should !== hears);
-  return html`<p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${wrong}>
-    <b>${titleOf(route)}:</b> ${verdict(state, route)}
-  </p>`;
-}
 
 /** The entries that heads of example b hold, in the order of the sheet, so that each keeps its element and glides. */
 function inHeads(entries, b, state) {
   const here = entries.filter((entry) => entry.b === b).sort((one, other) => one.from - other.from);
   return here.map(({ h, row, column, from }) => {
-    const x = (h * FEATURES) / state.n_heads + column + h * GAP;
-    return html`<span class="qkv-seat" style="transform: translate(${100 * x}%, ${100 * row}%)">${entry(source(from, state))}</span>`;
+    const x = startOf(h, state.n_heads) + column;
+    const seat = `transform: translate(${100 * x}%, ${100 * row}%)`;
+    return html`<span class="qkv-seat" style=${seat}>${entry(from, column, state)}</span>`;
   });
 }
 
-/** An entry of the input, shaded by its token; those of the second example are hatched. */
-function source(from, { nudged }) {
+/** An entry of the input, shaded by its token; those of the second example are hatched. The first that a head's row holds
+ * of a token names it, as far as there is room. */
+function entry(from, column, { nudged, n_heads }) {
   const [row, feature] = [Math.floor(from / FEATURES), from % FEATURES];
-  const token = row % TOKENS;
-  return {
-    row,
-    kind: `qkv-token-${token} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`,
-    token,
-    feature,
-  };
+  const kind = `qkv-token-${row % TOKENS} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`;
+  const width = FEATURES / n_heads;
+  const word =
+    column === 0 ? html`<b style="width: ${100 * width}%">${width === 1 ? [...NAMES[row]][0] : NAMES[row]}</b>` : "";
+  return html`<span class="qkv-entry ${kind}" data-token=${row} data-feature=${feature}>${word}</span>`;
 }
-
-function movedEntries(state, route, b) {
-  const moves = through(route, state)
-    .moves.slice(b * TOKENS, (b + 1) * TOKENS)
-    .flat();
-  const cells = (wanted, outline) =>
-    moves
-      .map((moved, i) => (moved > NOTHING === wanted ? outline(i % FEATURES, Math.floor(i / FEATURES)) : ""))
-      .join("");
-  return html`<svg viewBox="0 0 ${FEATURES} ${TOKENS}" preserveAspectRatio="none">
-    <path class="qkv-still" d=${cells(false, CELL)} /><path class="qkv-dots" d=${cells(false, DOT)} />
-    <path class="qkv-moved" d=${cells(true, CELL)} /><path class="qkv-deltas" d=${cells(true, DELTA)} />
-  </svg>`;
-}
-
-// Outlines in a cell whose upper left corner is x, y. A path for all cells of a kind: an element for each would be slow.
-const CELL = (x, y) => `M${x} ${y}h.96v.96h-.96z`;
-const DELTA = (x, y) => `M${x + 0.33} ${y + 0.7}h.32L${x + 0.49} ${y + 0.26}z`;
-const DOT = (x, y) => `M${x + 0.48} ${y + 0.48}h0`;
-
-const entry = ({ kind, row, token, feature }) =>
-  html`<span class="qkv-entry ${kind}" data-token=${row} data-feature=${feature}>${token}</span>`;
 
 function numbers(state) {
   const ways = ["right", state.wrong];
@@ -202,8 +200,8 @@ function numbers(state) {
   const everyHead = range(BATCH).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return [
     {
-      caption: `By how much each output moves when ${SPOKEN[state.nudged]} is nudged`,
-      head: ["output", "should move", "right way", "wrong way"],
+      caption: `By how much each output changes with ${SPOKEN[state.nudged]}`,
+      head: ["output", "should change", "right way", "wrong way"],
       rows: right.map(({ row, moved, should }) => [
         SPOKEN[row],
         should ? "yes" : "no",
