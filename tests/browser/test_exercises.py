@@ -89,8 +89,7 @@ def test_without_scripts_the_exercise_is_there_as_it_is_printed(browser: Browser
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
 def test_an_open_editor_is_accessible_and_moves_nothing(browser: Browser, site: str, width: int, scheme: str):
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page = context.new_page()

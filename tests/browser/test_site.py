@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 CHAPTERS = [page for page in pages() if page.startswith("chapters/") and has_widgets(page)]
+CORE = tuple(page for page in CHAPTERS if "/deeper/" not in page)  # the gate opens these; the sweeps all
 CONTENT = [page for page in pages() if page.startswith(("book/", "chapters/", "exercises/", "solutions/"))]
 
 AXE = SITE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
@@ -48,7 +49,8 @@ def test_the_site_was_built():
     assert CHAPTERS, "no chapter on the site"
 
 
-# Every chapter on a phone in the dark, the book's pages on a desk in the light, a few both ways; the rest is a sweep.
+# Every chapter and a deeper page on a phone in the dark, the book's pages on a desk in the light, a few both ways; the
+# rest is a sweep.
 LOOKS = [
     pytest.param(
         path,
@@ -59,7 +61,7 @@ LOOKS = [
     )
     for path in CONTENT
     for screen, scheme, gated in (
-        ("phone", "dark", path.startswith(("chapters/", *A_FEW))),
+        ("phone", "dark", path.startswith(("chapters/deeper/03_", *CORE, *A_FEW))),
         ("desk", "light", path.startswith(("book/", *A_FEW))),
         ("phone", "light", False),
         ("desk", "dark", False),
@@ -127,11 +129,31 @@ CHANGES = f"""async (root, before) => {{
 }}"""
 
 
-@pytest.mark.parametrize("path", CHAPTERS)
-def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], path: str):
+def first_shown() -> dict[str, set[str]]:
+    """By page: the kinds of widgets that no page before it shows."""
+    known: set[str] = set()
+    first = {}
+    for path in CHAPTERS:
+        kinds = set(re.findall(r'class="qkv-slot"[^>]*data-for="(\w+)"', (SITE / path).read_text(encoding="utf-8")))
+        first[path] = kinds - known
+        known |= kinds
+    return first
+
+
+# In the gate one widget of each kind, where it is first shown; the sweeps try every widget.
+KINDS = [pytest.param(path, kinds, id=path) for path, kinds in first_shown().items() if kinds]
+EVERY_KIND = [pytest.param(path, None, id=f"{path}-every", marks=pytest.mark.slow) for path in CHAPTERS]
+
+
+@pytest.mark.parametrize(("path", "kinds"), [*KINDS, *EVERY_KIND])
+def test_every_control_works_by_keyboard_and_shows(visit: Callable[..., Page], path: str, kinds: set[str] | None):
     page = visit(path, viewport=PHONE)
+    left = None if kinds is None else set(kinds)
     for widget in start_widgets(page):
-        name = widget.get_attribute("data-widget")
+        name = widget.get_attribute("data-widget") or ""
+        if left is not None and name not in left:
+            continue
+        left = None if left is None else left - {name}
         controls = widget.locator("input, button").all()
         assert controls, f"{name} has no control"
         for index, control in enumerate(controls):
@@ -194,7 +216,10 @@ def first_page(browser: Browser, site: str) -> set[str]:
     return fetched
 
 
-@pytest.mark.parametrize("path", [*CHAPTERS, "book/index.html", "book/map.html", "search.html?q=softmax"])
+OTHERS = ("book/index.html", "book/map.html", "search.html?q=softmax")
+
+
+@pytest.mark.parametrize("path", [*gate_has(CHAPTERS, *CORE), *OTHERS])
 def test_page_weighs_little(visit: Callable[..., Page], site: str, first_page: set[str], path: str):
     page = visit("book/how-to-use.html")
     fetched = fetched_by(page, f"{site}/{path}")
