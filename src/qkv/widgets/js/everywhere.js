@@ -1,6 +1,7 @@
 import { choices, html, logSlider, num, readings, remember, slider, svg, tables, toggle, widget } from "./base.js";
 import { bound, everyone, frames, inReach, likeness, melody, normed, RATE, touching } from "./likeness.js";
 import { imagePatches } from "./maths.js";
+import { MOLECULES } from "./molecules.js";
 
 const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
 const SEEN = 0.005; // a smaller weight is drawn as none
@@ -217,27 +218,11 @@ function drawSound({ row, token, n }) {
 
 /* ---- a graph: ethanol */
 
-const ATOMS = [
-  ["C", 46, 60],
-  ["C", 78, 60],
-  ["O", 110, 60],
-  ["H", 46, 26],
-  ["H", 46, 94],
-  ["H", 16, 60],
-  ["H", 78, 26],
-  ["H", 78, 94],
-  ["H", 137, 60],
-].map(([kind, x, y]) => ({ kind, x: Number(x), y: Number(y) }));
-const BONDS = [
-  [0, 1],
-  [1, 2],
-  [0, 3],
-  [0, 4],
-  [0, 5],
-  [1, 6],
-  [1, 7],
-  [2, 8],
-];
+const { atoms, at, bonds: BONDS } = MOLECULES.ethanol;
+/** In a picture that is wider and lower than the molecule's own. */
+const ATOMS = atoms
+  .split(" ")
+  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 22) / 3), y: 17 * at[i][1] + 9 }));
 
 function drawGraph({ row, token }) {
   const bonds = BONDS.map(

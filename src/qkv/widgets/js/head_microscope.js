@@ -138,7 +138,7 @@ function map(head, state, { n, at, maps, scores, modes }, set) {
   });
   return html`<figure class=${head === state.head ? "qkv-scope-head qkv-scope-chosen" : "qkv-scope-head"}>
     <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${(event) => event.buttons === 1 && grab(event)}>
-      ${picture}<div class="qkv-scope-row" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
+      ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
     </div>
     <figcaption><b>${short(head)}</b><span>${modes[head] === "on" ? "" : modes[head]}</span>
       <span>previous <b>${shown(scores[head].previous)}</b></span>

@@ -83,7 +83,7 @@ const tokens = ({ nudged }, set, id) => html`<fieldset class="qkv-control">
   <legend class="qkv-unseen">change one token</legend>
   ${names(
     (row) => html`<label>
-      <input type="radio" name="${id}-nudged" .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
+      <input class="qkv-over" type="radio" name="${id}-nudged" .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
       ${NAMES[row]}${GLOSSES[row] ? html` <small>${GLOSSES[row]}</small>` : ""}
     </label>`,
   )}

@@ -108,7 +108,7 @@ function cell({ query, mask }, key, weight, state, set) {
   const kind = `qkv-heat ${mask[key] ? "" : "qkv-hidden"} ${leak ? "qkv-leak" : ""}`;
   const index = tokens.length * query + key;
   return html`<td><label class=${kind} style="--qkv-p: ${weight || 0}" data-cell=${index}>
-    <input type="checkbox" .checked=${live(mask[key])} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
+    <input class="qkv-over" type="checkbox" .checked=${live(mask[key])} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
       @change=${() => set({ flipped: toggled(state.flipped, index), painted: query })}>
     <span>${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
   </label></td>`;

@@ -31,7 +31,7 @@ function drawing({ labels, top, line, unit }, heights, set) {
       ${line ? curve(heights, top, "qkv-yours-line") : nothing}
       ${heights.map(
         (height, i) => html`<span class="qkv-drawn-bar" style="--qkv-p: ${height / top}">
-          <input type="range" min="0" max=${top} step=${top / STEPS} aria-label=${labels[i]}
+          <input class="qkv-over" type="range" min="0" max=${top} step=${top / STEPS} aria-label=${labels[i]}
             aria-valuetext=${withUnit(height, unit)} .value=${String(height)}
             @input=${({ target }) => put(i, target.valueAsNumber)}>
         </span>`,

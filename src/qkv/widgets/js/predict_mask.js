@@ -37,7 +37,7 @@ const grid = ({ rows, columns }, cell, onPaint) => html`<table class="qkv-painte
 const paintedCell = (state, set, row, column) => {
   const may = maskOf(state)[row][column];
   return html`<td data-cell="${row} ${column}" data-may=${may}>
-    <input type="checkbox" .checked=${live(may)} aria-label="${state.rows[row]} may attend to ${state.columns[column]}"
+    <input class="qkv-over qkv-keys" type="checkbox" .checked=${live(may)} aria-label="${state.rows[row]} may attend to ${state.columns[column]}"
       @change=${({ target }) => set({ mask: changed(maskOf(state), row, column, target.checked) })}>
   </td>`;
 };

@@ -173,7 +173,7 @@ function wordOf(word, i, { said, row, from, changing, it }, set, id) {
   const hover = ({ pointerType }) => pointerType === "mouse" && set({ over: i });
   const state = `${i === from ? "qkv-from" : ""} ${i === changing ? "qkv-changing" : ""}`;
   return html`<label class="qkv-word ${state}" style="--qkv-p: ${rounded(row[i])}" @pointerenter=${hover}>
-    <input type="radio" name="${id}-word" .checked=${live(i === changing)}
+    <input class="qkv-over" type="radio" name="${id}-word" .checked=${live(i === changing)}
       @change=${() => set({ word: i, changing: i, over: -1 })} @click=${() => set({ word: i, changing: i, over: -1 })}>
     <span class="qkv-weight-of" aria-hidden="true">${row[i] < SEEN ? "" : shown(row[i])}</span>
     <span class="qkv-word-said">
@@ -240,8 +240,8 @@ function picker({ words, changing }, set, id) {
   return html`<fieldset class="${room} qkv-control">
     <legend class="qkv-label">change <b lang=${langOf(word)}>${word}</b> to</legend>
     <div>${offered.map(
-      (other) => html`<label class="qkv-word-chip">
-        <input type="radio" name="${id}-other" .checked=${live(other === now)} @change=${() => take(other)}>
+      (other) => html`<label class="qkv-word-chip qkv-pick">
+        <input class="qkv-over" type="radio" name="${id}-other" .checked=${live(other === now)} @change=${() => take(other)}>
         <span lang=${langOf(other)}>${other}</span>${GLOSSES.has(other) ? html` <small>${GLOSSES.get(other)}</small>` : nothing}
       </label>`,
     )}</div>
@@ -289,7 +289,7 @@ function answer(draft, write) {
 }
 
 const offer = (text, label, onClick) =>
-  html`<button type="button" class="qkv-word-chip" lang=${langOf(text)} @click=${onClick}>${label}</button>`;
+  html`<button type="button" class="qkv-word-chip qkv-pick" lang=${langOf(text)} @click=${onClick}>${label}</button>`;
 
 /* ---- handles */
 

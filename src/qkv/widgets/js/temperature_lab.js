@@ -105,7 +105,7 @@ function scoreBar({ token, score, reach, put }) {
   return html`<div class="qkv-score qkv-drag ${score < 0 ? "qkv-below-zero" : ""}" style="--qkv-p: ${score / reach}"
       @pointerdown=${drag} @pointermove=${drag}>
     <i></i><span aria-hidden="true">${text}</span>
-    <input type="range" aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${text}
+    <input class="qkv-over" type="range" aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${text}
       .value=${live(String(values.indexOf(nearest)))} @input=${({ target }) => put(values[target.valueAsNumber])}>
   </div>`;
 }

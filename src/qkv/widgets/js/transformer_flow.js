@@ -105,8 +105,8 @@ const flow = (
     (
       stage,
     ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block">block ${stage.block}</small>` : nothing}
-    <label class=${stage.aside ? "qkv-flow-stage qkv-flow-aside" : "qkv-flow-stage"}>
-      <input type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
+    <label class=${stage.aside ? "qkv-flow-stage qkv-pick qkv-flow-aside" : "qkv-flow-stage qkv-pick"}>
+      <input class="qkv-over" type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
       <span>${stage.label}</span> <small>${shapeOf(stage, said, n)}</small>
     </label>`,
   )}
@@ -135,7 +135,7 @@ function picture(state, seen, set) {
           key: table,
           repainted: `${isWeights} ${state.repainted}`,
         })}
-        <div class="qkv-flow-row" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
+        <div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
       </div>
     </div>`;
 }

@@ -49,7 +49,7 @@ var yt=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
       style="--qkv-p: ${Math.round(1e3*s[r])/1e3}" @click=${()=>n({position:r})}>${C(o)}</button>`)}
 </div>`;function Ge(e,t,{n:s,at:n,maps:o,scores:r,modes:i},c){let a=o[e],h=({clientY:l,currentTarget:m})=>{let{top:f,height:g}=m.getBoundingClientRect();c({head:e,position:Math.min(s-1,Math.max(0,Math.floor((l-f)/g*s)))})},p=Gt({label:`Weights of head ${F(e)}: previous token ${_(r[e].previous)}, induction ${_(r[e].induction)}.`,rows:l=>a.subarray(l*s,(l+1)*s),width:s,height:s,key:a,repainted:t.repainted});return u`<figure class=${e===t.head?"qkv-scope-head qkv-scope-chosen":"qkv-scope-head"}>
     <div class="qkv-scope-map" @pointerdown=${h} @pointermove=${l=>l.buttons===1&&h(l)}>
-      ${p}<div class="qkv-scope-row" style="top: ${100*n/s}%; height: ${100/s}%"></div>
+      ${p}<div class="qkv-looked-at" style="top: ${100*n/s}%; height: ${100/s}%"></div>
     </div>
     <figcaption><b>${F(e)}</b><span>${i[e]==="on"?"":i[e]}</span>
       <span>previous <b>${_(r[e].previous)}</b></span>

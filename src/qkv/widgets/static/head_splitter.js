@@ -45,7 +45,7 @@ var it=globalThis,kt=e=>e,W=it.trustedTypes,qt=W?W.createPolicy("lit-html",{crea
 </div>`,Fe=e=>({target:t})=>{let s=t.closest("[data-token]");s&&e({nudged:Number(s.dataset.token)})},oe=e=>p`<div class="qkv-split-names">${P(V).map(t=>p`<div>${P(C).map(s=>e(C*t+s))}</div>`)}</div>`,Ve=({nudged:e},t,s)=>p`<fieldset class="qkv-control">
   <legend class="qkv-unseen">change one token</legend>
   ${oe(n=>p`<label>
-      <input type="radio" name="${s}-nudged" .checked=${I(n===e)} @change=${()=>t({nudged:n})}>
+      <input class="qkv-over" type="radio" name="${s}-nudged" .checked=${I(n===e)} @change=${()=>t({nudged:n})}>
       ${B[n]}${tt[n]?p` <small>${tt[n]}</small>`:""}
     </label>`)}
 </fieldset>`,yt=e=>Math.floor(e/C);function wt(e,{n_heads:t,causal:s,nudged:n,memo:r}){let o=[e,t,s,n].join(),i={batch:V,tokens:C,features:b,heads:t,causal:s,nudged:n};return r[o]??={entries:At(e,i),moves:te(e,i)},r[o]}var st=(e,t)=>wt(t,e).moves.map((s,n)=>{let r=Math.max(...s),o=yt(n)===yt(e.nudged)&&(!e.causal||n>=e.nudged);return{row:n,moved:r,should:o,hears:r>Ue}});function ie(e,t){let s=st(e,t),[n,r]=[s.filter(({should:c})=>c),s.filter(({should:c,hears:a})=>a&&!c)],o=n.filter(({hears:c})=>c),i=r.length?`, and ${r.length} that it must not reach`:"";return`${B[e.nudged]} reaches ${o.length} of ${n.length} outputs${i}.`}function We(e,t){let s=st(e,t).some(({should:n,hears:r})=>n!==r);return p`<p class="qkv-verdict" data-number=${t==="right"?"right":"wrong"} data-wrong=${s}>

@@ -19,7 +19,7 @@ var z=globalThis,at=e=>e,P=z.trustedTypes,lt=P?P.createPolicy("lit-html",{create
     <div class="qkv-drawn-area" @pointerdown=${l} @pointermove=${l}>
       ${s?ot(n,t,"qkv-yours-line"):$}
       ${n.map((a,h)=>c`<span class="qkv-drawn-bar" style="--qkv-p: ${a/t}">
-          <input type="range" min="0" max=${t} step=${t/rt} aria-label=${e[h]}
+          <input class="qkv-over" type="range" min="0" max=${t} step=${t/rt} aria-label=${e[h]}
             aria-valuetext=${Zt(a,i)} .value=${String(a)}
             @input=${({target:p})=>o(h,p.valueAsNumber)}>
         </span>`)}

@@ -21,7 +21,7 @@ var W=globalThis,rt=s=>s,P=W.trustedTypes,ot=P?P.createPolicy("lit-html",{create
   <thead><tr><td></td>${t.map(n=>d`<th scope="col">${n}</th>`)}</tr></thead>
   <tbody>${s.map((n,r)=>d`<tr><th scope="row">${n}</th>${t.map((o,l)=>e(r,l))}</tr>`)}</tbody>
 </table>`,jt=(s,t,e,i)=>{let n=nt(s)[e][i];return d`<td data-cell="${e} ${i}" data-may=${n}>
-    <input type="checkbox" .checked=${U(n)} aria-label="${s.rows[e]} may attend to ${s.columns[i]}"
+    <input class="qkv-over qkv-keys" type="checkbox" .checked=${U(n)} aria-label="${s.rows[e]} may attend to ${s.columns[i]}"
       @change=${({target:r})=>t({mask:Tt(nt(s),e,i,r.checked)})}>
   </td>`},Tt=(s,t,e,i)=>s.map((n,r)=>n.map((o,l)=>r===t&&l===e?i:o));function Ft(s,t,e){if(s.type==="pointermove"&&s.buttons!==1)return;let i=document.elementFromPoint(s.clientX,s.clientY)?.closest("[data-cell]");if(!i||!s.currentTarget.contains(i))return;let[n,r]=i.dataset.cell.split(" ").map(Number),o=nt(t),l=s.type==="pointerdown"?!o[n][r]:t.paint;o[n][r]!==l&&e({mask:Tt(o,n,r,l),paint:l})}var Wt=({answer:s,guess:t,rows:e,columns:i},n,r)=>{let o=s[n][r]===t[n][r],l=s[n][r]?"sees":"does not see";return d`<td data-may=${s[n][r]} class=${o?"qkv-right":"qkv-wrong"}>
     <span aria-hidden="true">${o?"\u2713":"\u2717"}</span>

@@ -47,7 +47,7 @@ var st=globalThis,At=e=>e,D=st.trustedTypes,_t=D?D.createPolicy("lit-html",{crea
   </div>`}var Ce=({first:e,scores:t},s,n,r)=>({first:e??t,scores:t.map((o,i)=>i===s?Math.min(r,Math.max(-r,n)):o)}),Pe=E(e=>{let t=10**(Math.floor(Math.log10(e))-1),s=Math.ceil(e/t);return Array.from({length:2*s+1},(n,r)=>Number(((r-s)*t).toPrecision(12)))});function Se({token:e,score:t,reach:s,put:n}){let r=Pe(s),o=U(r,t),i=X(({x:a})=>n(U(r,(2*a-1)*s))),c=f(t,{places:1});return l`<div class="qkv-score qkv-drag ${t<0?"qkv-below-zero":""}" style="--qkv-p: ${t/s}"
       @pointerdown=${i} @pointermove=${i}>
     <i></i><span aria-hidden="true">${c}</span>
-    <input type="range" aria-label="score of ${e}" min="0" max=${r.length-1} aria-valuetext=${c}
+    <input class="qkv-over" type="range" aria-label="score of ${e}" min="0" max=${r.length-1} aria-valuetext=${c}
       .value=${K(String(r.indexOf(o)))} @input=${({target:a})=>n(r[a.valueAsNumber])}>
   </div>`}function He({weight:e,often:t,put:s}){let n=X(({x:r})=>s(r));return l`<div class="qkv-weight qkv-drag" style="--qkv-p: ${e}" @pointerdown=${n} @pointermove=${n}>
     <i></i>${t===null?h:l`<u style="--qkv-often: ${t}"></u>`}
