@@ -62,7 +62,7 @@ function licences(inputs) {
   const texts = packages.map(
     (name) => `${name}\n\n${readFileSync(join(ROOT, "node_modules", name, "LICENSE"), "utf8").trim()}\n`,
   );
-  return `The built files beside this one contain code of these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
+  return `The built files beside this one contain code or fonts of these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
 /** Every built file of the package: its name and its text. One that cannot be built stays out, and the others follow. */
@@ -97,6 +97,11 @@ const weightsApart = (used) => ({
 const weightsScript = async (name, path) =>
   (await bundle(`import bytes from "${path}"; (globalThis.qkvWeights ??= {}).${name} = bytes;`, "js", "iife")).text;
 
+// What the site's fonts are cut from.
+const FONTS = ["katex", "@fontsource-variable/noto-sans-tc", "@fontsource-variable/noto-sans-sc"].map(
+  (name) => `node_modules/${name}`,
+);
+
 async function siteFiles() {
   const entry = [
     'import { host } from "./book/static/host.js";',
@@ -111,7 +116,7 @@ async function siteFiles() {
     ...(await Promise.all(weights)),
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
-    ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs])],
+    ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],
     ["python-page.js", (await bundle('import "./page/runtime/page.js";', "js", "iife")).text],
     ["python-page.css", (await bundle('@import "./page/runtime/page.css";', "css")).text],
     ["python/editor.js", editor.text],

@@ -12,6 +12,7 @@ import { asked, followed, linkTo, Shared, same } from "./link.js";
 /** @typedef {{ script: Element, el: HTMLElement }} Place */
 
 const MIME = "application/vnd.jupyter.widget-";
+const SAID = 5000; // ms for which a widget says that its link was copied
 const NEAR = "600px 0px"; // a widget starts when the reader is about a screen away from it
 
 /** Runs `widgets` (as `widget()` of the widgets' base makes them) wherever the page has a place for one.
@@ -67,29 +68,38 @@ function takeOver(template, body) {
   hydrate(template, body);
 }
 
-/** The button beside a widget that copies a link to it as it is, and the place where is said what a link got wrong.
+/** The button in a widget's corner that copies a link to it as it is, and the place where is said what a link got wrong.
  * @param {HTMLElement} el
  * @param {Shared} shared
  * @param {string[]} refused */
 function offerLink(el, shared, refused) {
   const slot = el.closest(".qkv-slot");
-  const bar = slot?.nextElementSibling;
-  const place = bar?.querySelector("[role=status]");
+  const place = slot?.querySelector(".qkv-share [role=status]");
   if (!slot || !place) return;
   /** @param {string} words */
   const say = (words) => {
+    place.classList.remove("qkv-refused");
     place.textContent = words;
   };
-  if (refused.length) say(`${refused.join(" ")} The widget shows what it can.`);
-  bar?.querySelector("button")?.addEventListener("click", async () => {
+  if (refused.length) refuse(place, `${refused.join(" ")} The widget shows what it can.`);
+  slot.querySelector(".qkv-share button")?.addEventListener("click", async () => {
     const link = linkTo(shared, slot.id);
     try {
       await navigator.clipboard.writeText(link);
       say("Copied. The link opens this page with the widget as it is now.");
+      setTimeout(() => say(""), SAID);
     } catch {
       say(link);
     }
   });
+}
+
+/** Says for good what a link got wrong.
+ * @param {Element} place
+ * @param {string} words */
+function refuse(place, words) {
+  place.classList.add("qkv-refused");
+  place.textContent = words;
 }
 
 /** Says beside the first widget that a link asks for one which the page does not have.
@@ -97,7 +107,7 @@ function offerLink(el, shared, refused) {
 function missLinked(models) {
   const place = document.querySelector(".qkv-share [role=status]");
   const missed = asked(location.search).find(({ key }) => !models.keys().includes(key));
-  if (place && missed) place.textContent = `The link asks for ${missed.key}, which is not on this page.`;
+  if (place && missed) refuse(place, `The link asks for ${missed.key}, which is not on this page.`);
 }
 
 /** The element after the script, in which the site drew the widget; a new one where it drew nothing.

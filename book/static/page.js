@@ -32,6 +32,35 @@
   dark.addEventListener("change", follow);
   follow();
 
+  // Read mode: code is folded to a line, which opens it. What the reader looks at stays where it is in the window.
+  const switches = document.querySelectorAll(".qkv-read-mode");
+  const showMode = () => {
+    for (const one of switches) {
+      one.hidden = false;
+      one.setAttribute("aria-checked", String(root.classList.contains("qkv-reads")));
+    }
+  };
+  const switchMode = () => {
+    const parts = [...document.querySelectorAll("article :is(p, h1, h2, h3, .cell_output)")];
+    const seen = parts.find((part) => part.getBoundingClientRect().bottom > 60 && part.checkVisibility());
+    const before = seen?.getBoundingClientRect().top ?? 0;
+    const reads = root.classList.toggle("qkv-reads");
+    try {
+      localStorage.setItem("qkv-read-mode", reads ? "on" : "off");
+    } catch {
+      // Storage is blocked: the mode holds for this page.
+    }
+    showMode();
+    if (scrollY > 0 && seen) scrollBy(0, seen.getBoundingClientRect().top - before);
+  };
+  for (const one of switches) one.addEventListener("click", switchMode);
+  showMode();
+  for (const line of document.querySelectorAll(".qkv-unfold")) {
+    line.addEventListener("click", () => {
+      line.setAttribute("aria-expanded", String(line.getAttribute("aria-expanded") !== "true"));
+    });
+  }
+
   // The two drawers of a narrow window.
   const openers = document.querySelectorAll("[aria-controls][aria-expanded]");
   const open = (opener, shown) => {

@@ -112,7 +112,7 @@
 
   function show() {
     const pages = load();
-    for (const link of document.querySelectorAll(".sidebar-tree a")) {
+    for (const link of document.querySelectorAll(".sidebar-tree a, .qkv-flow a")) {
       link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
     }
     if (map) showMap(pages);

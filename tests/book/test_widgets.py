@@ -50,6 +50,11 @@ QUESTION = {"_name": "Predict", "question": "a < b?", "options": [["yes", "so"],
 OPEN = {**QUESTION, "guess": ""}
 
 
+def whole(explorer: PositionExplorer) -> dict[str, object]:
+    """The state that a notebook saves of a widget."""
+    return {name: getattr(explorer, name) for name in limits("PositionExplorer")} | {"_name": "PositionExplorer"}
+
+
 def test_each_view_is_drawn_in_a_place_of_its_own():
     view = f'<script type="{VIEW}">{{"model_id": "a", "version_major": 2}}</script>'
     html = slots(f"<p>before</p>{view}<p>between</p>{view}<p>after</p>", {"a": OPEN})
@@ -58,8 +63,15 @@ def test_each_view_is_drawn_in_a_place_of_its_own():
     assert f'<div class="qkv-slot" id="widget-2" data-for="Predict">{view}{widget}' in html
     for place in ("widget-1", "widget-2"):
         assert html.count(f'name="{place}-guess"') == 2, "radio buttons of one question belong together"
-    assert html.count('</noscript></div><p class="qkv-share"><button type="button">Copy link</button>') == 2
-    assert html.endswith("</p><p>after</p>")
+    assert html.count('</noscript><p class="qkv-share"><span role="status"></span></p></div>') == 2
+    assert html.endswith("</div><p>after</p>")
+
+
+def test_a_widget_has_the_button_of_its_link_in_its_corner_and_a_question_has_none():
+    view = f'<script type="{VIEW}">{{"model_id": "a"}}</script>'
+    html = slots(view, {"a": whole(PositionExplorer())})
+    assert html.count('<p class="qkv-share"><button type="button" aria-label="Copy a link"') == 1
+    assert "<button" not in slots(view, {"a": OPEN}).partition('class="qkv-share"')[2]
 
 
 def test_a_drawing_shows_the_state_and_no_markup_of_its_own():
@@ -80,10 +92,7 @@ def test_what_cannot_be_drawn_stops_the_build_and_says_why():
 
 def test_a_heatmap_is_a_picture_before_there_are_scripts():
     explorer = PositionExplorer()
-    html = drawn(
-        {name: getattr(explorer, name) for name in limits("PositionExplorer")} | {"_name": "PositionExplorer"},
-        "widget-1",
-    )
+    html = drawn(whole(explorer), "widget-1")
     pictures = [base64.b64decode(data) for data in re.findall(r"url\(data:image/png;base64,([\w+/=]+)\)", html)]
     above, below = (matplotlib.image.imread(io.BytesIO(data)) for data in pictures)
     code = positions.sinusoidal_encoding(128, explorer.d).numpy()

@@ -30,9 +30,11 @@ def test_a_discovery_can_be_sent_and_opened(visit: Visit):
     name, slot = lab(page)
     slot.locator("input[type=range]").first.focus()
     page.keyboard.press("Home")
-    share = slot.locator("+ .qkv-share")
-    share.get_by_role("button", name="Copy link").click()
+    share = slot.locator(".qkv-share")
+    below = slot.locator("xpath=following::p[1]").bounding_box()
+    share.get_by_role("button", name="Copy a link").click()
     expect(share.get_by_role("status")).to_contain_text("Copied")
+    assert slot.locator("xpath=following::p[1]").bounding_box() == below, "what is said moves nothing"
     link = page.evaluate("navigator.clipboard.readText()")
     assert f"{name}.d_k=1" in link
     assert link.endswith(f"#{slot.get_attribute('id')}")
@@ -64,13 +66,14 @@ def test_the_address_follows_and_a_reload_keeps_it(visit: Visit, site: str, wher
 def test_a_bad_link_is_told_and_harms_nothing(visit: Visit):
     page = visit(CHAPTER)
     name, slot = lab(page)
-    shown = slot.inner_text()
+    widget = slot.locator(".qkv-widget")
+    shown = widget.inner_text()
     page.goto(f"{page.url}?{name}.d_k=7&{name}.scaled=maybe&{name}._name=Predict&ScalingLab-77.d_k=4")
     _, slot = lab(page)
     for said in ("d_k = 7,", "scaled = maybe,", "_name = Predict,"):
-        expect(slot.locator("+ .qkv-share").get_by_role("status")).to_contain_text(said)
+        expect(slot.locator(".qkv-share").get_by_role("status")).to_contain_text(said)
     expect(page.locator(".qkv-share [role=status]").first).to_contain_text("ScalingLab-77, which is not on this page")
-    assert slot.inner_text() == shown
+    assert widget.inner_text() == shown
 
 
 def test_values_that_clash_leave_the_widget_alive(visit: Visit):
@@ -84,6 +87,8 @@ def test_values_that_clash_leave_the_widget_alive(visit: Visit):
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_every_widget_has_its_own_place_and_its_link(path: str):
     text = (SITE / path).read_text(encoding="utf-8")
-    numbers = re.findall(r'<div class="qkv-slot" id="widget-(\d+)"', text)
-    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
-    assert text.count('<p class="qkv-share"><button type="button">Copy link</button>') == len(numbers) > 0
+    slots = re.findall(r'<div class="qkv-slot" id="widget-(\d+)" data-for="(\w+)"', text)
+    assert [number for number, _ in slots] == [str(number) for number in range(1, len(slots) + 1)]
+    explorers = [name for _, name in slots if not name.startswith("Predict")]
+    assert text.count('<p class="qkv-share"><button type="button"') == len(explorers)
+    assert text.count('<p class="qkv-share">') == len(slots) > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 import shutil
@@ -11,7 +10,10 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
+
+from .fonts import cut, inlined
 
 ROOT = Path(__file__).resolve().parents[3]
 KATEX = ROOT / "node_modules" / "katex" / "dist"
@@ -19,24 +21,23 @@ KATEX = ROOT / "node_modules" / "katex" / "dist"
 # that came later would move its line.
 USED = re.compile(r"url\(fonts/(KaTeX_(?:Main-Regular|Math-Italic|Size\d-Regular)\.woff2)\)")
 OTHER_FORMATS = re.compile(r',url\(fonts/[\w-]+\.(?:woff|ttf)\) format\("\w+"\)')
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789()=+,. ")
 
 
-def katex(target: Path) -> None:
-    """Copy KaTeX's style with the fonts that are used inside it; the others stay woff2, which every browser reads."""
+def katex(target: Path, characters: frozenset[str] = LETTERS) -> None:
+    """Copy KaTeX's style with the fonts that are used inside it, cut down to these characters.
+
+    The other fonts stay beside it, as woff2, which every browser reads.
+    """
     if not KATEX.exists():
         raise ExtensionError("KaTeX's fonts are missing; get them with: npm install --no-save")
     (target / "fonts").mkdir(parents=True, exist_ok=True)
-    style = (KATEX / "katex.min.css").read_text(encoding="utf-8")
-    style = USED.sub(lambda found: f"url({inlined(KATEX / 'fonts' / found[1])})", OTHER_FORMATS.sub("", style))
+    style = OTHER_FORMATS.sub("", (KATEX / "katex.min.css").read_text(encoding="utf-8"))
+    style = USED.sub(lambda found: f"url({inlined(cut(KATEX / 'fonts' / found[1], characters))})", style)
     (target / "katex.css").write_text(style, encoding="utf-8")
     for font in KATEX.glob("fonts/*.woff2"):
         if f"url(fonts/{font.name})" in style:
             shutil.copyfile(font, target / "fonts" / font.name)
-
-
-def inlined(font: Path) -> str:
-    """A font's file as a `data:` address, which a style sheet can hold."""
-    return f"data:font/woff2;base64,{base64.b64encode(font.read_bytes()).decode()}"
 
 
 def digest(files: Iterable[Path]) -> str:
@@ -64,9 +65,16 @@ def bring(app: Sphinx, config: Config) -> None:
     config.qkv_execution = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
 
 
+def with_formulas(app: Sphinx, env: BuildEnvironment) -> None:
+    """Once all pages were read, and before one is written: the characters of their formulas join KaTeX's style."""
+    shown = (about.get("qkv_formula_characters", "") for about in env.metadata.values())
+    katex(Path(app.outdir).parent / "assets" / "katex", LETTERS.union(*shown))
+
+
 def setup(app: Sphinx) -> None:
     """A new skin writes every page again; outputs of another package read every page again."""
     app.add_config_value("qkv_skin", "", "html", [str])
     app.add_config_value("qkv_execution", "", "env", [str])
     app.add_config_value("comments_config", {}, "html", [dict])  # Jupyter Book sets it for an extension left out here
     app.connect("config-inited", bring)
+    app.connect("env-updated", with_formulas)

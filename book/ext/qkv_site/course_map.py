@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .navigation import DEEPER, deeper_of
+from .pictures import part, picture
 
 
 class CourseMap(SphinxDirective):
@@ -40,7 +41,8 @@ def draw(app: Sphinx, document: nodes.document, page: str) -> None:
     """Fill the maps of a page with the chapters that exist."""
     for place in document.findall(nodes.container):
         if "qkv-progress-map" in place["classes"]:
-            place.children = [nodes.raw("", progress_list(progress_rows(app, page)), format="html")]
+            drawn = flow(app, page) + progress_list(progress_rows(app, page))
+            place.children = [nodes.raw("", drawn, format="html")]
         elif "questions" in place:
             asked: dict[str, str] = place.attributes.pop("questions")
             rows = [
@@ -75,12 +77,31 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
     return f'<li value="{int(name[:2])}">{title}<p>{escape(question)}</p><p>{more}</p></li>'
 
 
+def chapters_of(app: Sphinx) -> list[str]:
+    """The names of the chapters that exist, in their order."""
+    found = (page for page in app.env.found_docs if page.startswith("chapters/") and not page.startswith(DEEPER))
+    return sorted(page.removeprefix("chapters/") for page in found)
+
+
+def flow(app: Sphinx, page: str) -> str:
+    """The chapters as pictures, on the way from words to what the formula is part of."""
+    tiles = "".join(tile(app, page, name) for name in chapters_of(app))
+    return f'<ol class="qkv-flow" aria-label="The chapters in pictures">{tiles}</ol>'
+
+
+def tile(app: Sphinx, page: str, name: str) -> str:
+    """A chapter's picture with its part of the formula and its title."""
+    number, chapter = int(name[:2]), f"chapters/{name}"
+    title = escape(app.env.titles[chapter].astext())
+    return (
+        f'<li><a href="{app.builder.get_relative_uri(page, chapter)}">{picture(number)}'
+        f"<span><b>{number}</b> {title}</span> <code>{escape(part(number))}</code></a></li>"
+    )
+
+
 def progress_rows(app: Sphinx, page: str) -> list[str]:
     """Each chapter with its sections, and with a box for it and one for its exercises."""
-    chapters = sorted(
-        name for name in app.env.found_docs if name.startswith("chapters/") and not name.startswith(DEEPER)
-    )
-    return [progress_row(app, page, chapter.removeprefix("chapters/")) for chapter in chapters]
+    return [progress_row(app, page, name) for name in chapters_of(app)]
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:

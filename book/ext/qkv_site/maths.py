@@ -7,7 +7,7 @@ spans; the ones that name a query, a key or a value get a class, and `qkv.css` g
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -82,6 +82,19 @@ def formula(node: nodes.Element, display: bool) -> str:
         return f"<code>{escape(node.astext())}</code>"
 
 
+def drawn_characters(html: str) -> set[str]:
+    """The characters that KaTeX draws for a formula: MathML, which is read aloud, comes before them."""
+    return set(unescape(re.sub(r"<[^>]*>", "", html.partition('class="katex-html" aria-hidden="true">')[2])))
+
+
+def note_characters(app: Sphinx, document: nodes.document) -> None:
+    """Note of a page what its formulas are drawn with, for the fonts that the site sends."""
+    shown: set[str] = set()
+    for node in document.findall(lambda node: isinstance(node, nodes.math | nodes.math_block)):
+        shown |= drawn_characters(formula(node, isinstance(node, nodes.math_block)))
+    app.env.metadata[app.env.docname]["qkv_formula_characters"] = "".join(sorted(shown))
+
+
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
     """Write an inline formula, and hold on to a comma that follows: a line must not begin with it."""
     after = node.next_node(descend=False, siblings=True)
@@ -105,4 +118,5 @@ def setup(app: Sphinx) -> None:
     """Register the renderer under the name that `html_math_renderer` asks for."""
     app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))
     app.add_css_file("katex/katex.css")
+    app.connect("doctree-read", note_characters)
     app.connect("build-finished", lambda app, exception: rendered.close())

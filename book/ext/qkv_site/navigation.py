@@ -81,8 +81,10 @@ def numbered(navigation: str, page: str) -> str:
         title = subject if subject == link["title"] else subject[:1].upper() + subject[1:]
         return f'{link["tag"]}<span class="qkv-number">{int(found[1])}</span>{title}'
 
-    # A caption of the list is no heading of the page: furo gives it the role without a level.
-    return NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
+    # A caption of the list is no heading of the page: furo gives it the role without a level. A screen reader says
+    # which page is open by an attribute, not by a class.
+    shown = NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
+    return re.sub(r'(<a class="current reference internal" href="#")', r'\1 aria-current="page"', shown)
 
 
 def without_solutions(context: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from . import navigation, widgets
+from . import chinese, navigation, widgets
 from .page_python import drawn
 from .published import site_of
 
@@ -39,6 +39,7 @@ OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
 # In prose alone: inside a tag, a script, a figure or code, a span would do harm.
 PROSE = re.compile(r"(<(?:p|li|td|dd|em|strong)[^>]*>)([^<]*[\u4e00-\u9fff][^<]*)")
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+ONLY_THERE = {"search": "注意力"}  # what a template says and no text
 TAGLINE = (
     "A course on self-attention: live widgets on every page, the same text as notebooks, and checks that name the "
     "mistake."
@@ -100,6 +101,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     for bundle in bundles:  # last: a widget takes over its drawing only as it was drawn
         context["body"] = with_widgets(context["body"], bundle)
+    context["qkv_chinese"] = chinese.style(context["body"] + ONLY_THERE.get(page, ""))
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")
     context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE

@@ -60,13 +60,20 @@ def weights(bundle: str) -> set[str]:
 
 
 WITHOUT = "<noscript><p>With JavaScript, this widget answers to its controls.</p></noscript>"
-SHARE = '<p class="qkv-share"><button type="button">Copy link</button> <span role="status"></span></p>'
+SHARED = "A link to this widget as you left it"
+CHAIN = (
+    '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M10 14l4-4M8.5 11.5l-3 3a2.8 2.8 0 0 0 4 4l3-3'
+    'M15.5 12.5l3-3a2.8 2.8 0 0 0-4-4l-3 3" fill="none" stroke="currentColor" stroke-width="1.7" '
+    'stroke-linecap="round" stroke-linejoin="round"/></svg>'
+)
+COPY = f'<button type="button" aria-label="Copy a link" title="{SHARED}">{CHAIN}</button>'
 
 
 def slots(body: str, models: dict[str, Traits]) -> str:
     """Draw each widget beside its view, in an element whose number is what links lead to.
 
-    Below it is what copies such a link. `models` are the traits of the page's widgets by their model's id.
+    In its corner is what copies such a link, except for a question: nobody sends a guess. `models` are the traits of
+    the page's widgets by their model's id.
     """
     numbers = count(1)
 
@@ -74,7 +81,9 @@ def slots(body: str, models: dict[str, Traits]) -> str:
         traits = models.get(json.loads(view[1])["model_id"], {})
         name, place = traits.get("_name", ""), f"widget-{next(numbers)}"
         drawing = drawn(traits, place)
-        return f'<div class="qkv-slot" id="{place}" data-for="{name}">{view[0]}{drawing}{WITHOUT}</div>{SHARE}'
+        copy = "" if name.startswith("Predict") else COPY
+        share = f'<p class="qkv-share">{copy}<span role="status"></span></p>'
+        return f'<div class="qkv-slot" id="{place}" data-for="{name}">{view[0]}{drawing}{WITHOUT}{share}</div>'
 
     return VIEW_SCRIPT.sub(slot, body)
 

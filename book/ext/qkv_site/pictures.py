@@ -1,0 +1,178 @@
+"""A small picture of what each chapter is about, for the map of the course.
+
+They are drawn while the site is built, in the page's own colours: a colour means here what it means everywhere. Beside
+a picture stands the chapter's part of softmax(QKᵀ/√d_k + M) V, or what it adds to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, sin
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 96, 56
+INK, QUERY, KEY, VALUE, WEIGHT, OUTPUT = (
+    f"var(--qkv-{name})" for name in ("muted", "query", "key", "value", "weight", "output")
+)
+
+
+class Chapter(NamedTuple):
+    """What the map shows of a chapter: its part of the formula, and what draws it."""
+
+    part: str
+    draw: Callable[[], str]
+
+
+def box(x: float, y: float, width: float, height: float, colour: str = INK, strength: float = 1) -> str:
+    """A filled rectangle."""
+    shade = f' fill-opacity="{strength:g}"' if strength < 1 else ""
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="1.5" fill="{colour}"{shade}/>'
+
+
+def line(*points: tuple[float, float], colour: str = INK, width: float = 1.5) -> str:
+    """A line through points."""
+    through = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{through}" fill="none" stroke="{colour}" stroke-width="{width:g}"/>'
+
+
+def circle(x: float, y: float, radius: float, colour: str = INK) -> str:
+    """A circle's line."""
+    return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+
+
+def grid(x: float, y: float, size: float, rows: list[list[float]], colour: str = WEIGHT) -> str:
+    """A table of weights: the more, the darker."""
+    side = size / len(rows)
+    return "".join(
+        box(x + j * side, y + i * side, side - 1, side - 1, colour, 0.08 + 0.92 * weight)
+        for i, row in enumerate(rows)
+        for j, weight in enumerate(row)
+    )
+
+
+def curve(height: Callable[[float], float], colour: str = INK, steps: int = 40) -> str:
+    """A curve from the left end to the right one; `height` of a place between 0 and 1 is between 0 and 1."""
+    places = [step / steps for step in range(steps + 1)]
+    return line(*((6 + 84 * at, 50 - 44 * height(at)) for at in places), colour=colour)
+
+
+def words_as_rows() -> str:
+    """Words, and below each its numbers."""
+    shades = ((0.9, 0.2, 0.5), (0.3, 0.8, 0.4), (0.5, 0.5, 1), (1, 0.3, 0.2))
+    words = "".join(box(8 + 21 * i, 6, 17, 8) for i in range(4))
+    numbers = (
+        box(12 + 21 * i, 20 + 11 * j, 9, 9, INK, shade) for i, row in enumerate(shades) for j, shade in enumerate(row)
+    )
+    return words + "".join(numbers)
+
+
+def three_roles() -> str:
+    """One word, and the three vectors made of it."""
+    ways = "".join(line((26, 28), (58, y)) for y in (11, 28, 45))
+    return ways + box(10, 21, 16, 14) + "".join(box(58, y, 28, 12, c) for y, c in ((5, QUERY), (22, KEY), (39, VALUE)))
+
+
+def two_spreads() -> str:
+    """Scores that spread far, and the same ones divided."""
+
+    def bell(spread: float, top: float) -> Callable[[float], float]:
+        return lambda at: top * exp(-(((at - 0.5) / spread) ** 2))
+
+    return curve(bell(0.42, 0.4)) + curve(bell(0.14, 1), "var(--qkv-ink)")
+
+
+def shares() -> str:
+    """Scores as shares of one."""
+    heights = (10, 22, 42, 15, 6)
+    bars = "".join(box(12 + 15 * i, 50 - height, 12, height, WEIGHT) for i, height in enumerate(heights))
+    return bars + line((8, 51), (88, 51))
+
+
+def several_tables() -> str:
+    """Heads side by side, of which each sees what came before."""
+    looks: tuple[list[list[float]], ...] = (
+        [[1, 0, 0, 0], [0.3, 0.7, 0, 0], [0.1, 0.2, 0.7, 0], [0.1, 0.1, 0.2, 0.6]],
+        [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]],
+        [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.3, 0.3, 0.4, 0], [0.25, 0.25, 0.25, 0.25]],
+    )
+    return "".join(grid(6 + 29 * i, 15, 27, rows) for i, rows in enumerate(looks))
+
+
+def waves() -> str:
+    """Waves that turn at different speeds."""
+    speeds = ((18, 10), (9, 28), (4, 46))
+    return "".join(line(*((6 + 84 * at / 40, y - 7 * sin(speed * at / 40)) for at in range(41))) for speed, y in speeds)
+
+
+def kept_rows() -> str:
+    """Keys and values that are kept, and the one that is new, which a query asks for."""
+    rows = "".join(
+        box(38, 5 + 9.5 * i, 22, 7.5, KEY, 1 if i == 4 else 0.45)
+        + box(63, 5 + 9.5 * i, 22, 7.5, VALUE, 1 if i == 4 else 0.45)
+        for i in range(5)
+    )
+    return rows + box(10, 43, 18, 7.5, QUERY) + line((28, 46.7), (38, 46.7))
+
+
+def one_layer() -> str:
+    """The way through a layer, with what attention and the network after it add."""
+    adds = "".join(
+        line((x, 40), (x, 12), (x + 30, 12), (x + 30, 34)) + circle(x + 30, 40, 5.5)
+        + line((x + 27, 40), (x + 33, 40)) + line((x + 30, 37), (x + 30, 43))
+        for x in (12, 52)
+    )  # fmt: skip
+    return (
+        line((4, 40), (36.5, 40))
+        + line((47.5, 40), (76.5, 40))
+        + line((87.5, 40), (94, 40))
+        + adds
+        + (box(18, 6, 18, 12, WEIGHT) + box(58, 6, 18, 12, INK))
+    )
+
+
+def looked_at_closely() -> str:
+    """A table of weights with a stripe beside its diagonal, under a glass."""
+    rows = [[1.0 if j == i - 3 else 0.12 if j <= i else 0 for j in range(8)] for i in range(8)]
+    return grid(14, 5, 46, rows) + circle(58, 28, 14, "var(--qkv-ink)") + line((68, 38), (82, 50), width=3)
+
+
+def fewer_scores() -> str:
+    """A table of which only a band near the diagonal is computed."""
+    return grid(25, 5, 46, [[1.0 if 0 <= i - j < 3 else 0 for j in range(9)] for i in range(9)])
+
+
+def other_things() -> str:
+    """A picture in patches, a sound and a molecule."""
+    patches = "".join(
+        box(6 + 9 * j, 16 + 9 * i, 8, 8, INK, 0.25 + 0.25 * ((i + j) % 3)) for i in range(3) for j in range(3)
+    )
+    sound = line(*((39 + at, 28 - 14 * sin(at * 1.1) * exp(-((at - 11) ** 2) / 60)) for at in range(23)))
+    atoms = ((70, 38), (78, 22), (89, 36))
+    return patches + sound + line(*atoms) + "".join(box(x - 4, y - 4, 8, 8) for x, y in atoms)
+
+
+CHAPTERS = {
+    1: Chapter("X", words_as_rows),
+    2: Chapter("Q, K, V", three_roles),
+    3: Chapter("QKᵀ / √d_k", two_spreads),
+    4: Chapter("softmax( )", shares),
+    5: Chapter("H heads, + M", several_tables),
+    6: Chapter("X + positions", waves),
+    7: Chapter("K, V kept", kept_rows),
+    8: Chapter("x + f(x)", one_layer),
+    9: Chapter("weights, read", looked_at_closely),
+    10: Chapter("fewer scores", fewer_scores),
+    11: Chapter("other X", other_things),
+}
+
+
+def picture(number: int) -> str:
+    """A chapter's picture, which says nothing that its title does not say; nothing for one that has none yet."""
+    if number not in CHAPTERS:
+        return ""
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{CHAPTERS[number].draw()}</svg>'
+
+
+def part(number: int) -> str:
+    """A chapter's part of the formula, or what it adds to it."""
+    return CHAPTERS[number].part if number in CHAPTERS else ""
