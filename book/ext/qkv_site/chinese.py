@@ -24,7 +24,7 @@ from .fonts import inlined, reduced, saved
 
 FONTS = Path(__file__).resolve().parents[3] / "node_modules" / "@fontsource-variable"
 WAYS = ("noto-sans-tc", "noto-sans-sc")  # traditional first, then what only simplified Chinese has
-CHARACTERS = re.compile(r"[\u2e80-\u303f\u3400-\u9fff\uf900-\ufaff\uff01-\uff60]")
+CHARACTERS = re.compile(r"[\u2e80-\u303f\u3400-\u9fef\uf900-\ufaff\uff01-\uff60]")  # not the last, which ranges name
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 FAMILY = "QKV Sans"  # of which the palette and qkv.css know
 # How characters are joined in running text, and how they are set from top to bottom: a word or two needs neither.

@@ -37,12 +37,21 @@ class ProgressMap(SphinxDirective):
         return [nodes.container(classes=["qkv-map", "qkv-progress-map"])]
 
 
+class PictureMap(SphinxDirective):
+    """`{picture-map}` shows every chapter as a picture, on the way through the formula."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave a place, as above."""
+        return [nodes.container(classes=["qkv-map", "qkv-picture-map"])]
+
+
 def draw(app: Sphinx, document: nodes.document, page: str) -> None:
     """Fill the maps of a page with the chapters that exist."""
     for place in document.findall(nodes.container):
         if "qkv-progress-map" in place["classes"]:
-            drawn = flow(app, page) + progress_list(progress_rows(app, page))
-            place.children = [nodes.raw("", drawn, format="html")]
+            place.children = [nodes.raw("", progress_list(progress_rows(app, page)), format="html")]
+        elif "qkv-picture-map" in place["classes"]:
+            place.children = [nodes.raw("", flow(app, page), format="html")]
         elif "questions" in place:
             asked: dict[str, str] = place.attributes.pop("questions")
             rows = [
@@ -159,4 +168,5 @@ def setup(app: Sphinx) -> None:
     """Register the directives, and draw when links are resolved."""
     app.add_directive("course-map", CourseMap)
     app.add_directive("progress-map", ProgressMap)
+    app.add_directive("picture-map", PictureMap)
     app.connect("doctree-resolved", draw, priority=900)

@@ -1,0 +1,37 @@
+"""Chinese on pages: the characters of a page, and a font that has all of them and no other."""
+
+from io import BytesIO
+
+import pytest
+from fontTools.ttLib import TTFont
+from qkv_site.chinese import code_of, font_of, shown_in, style
+from sphinx.errors import ExtensionError
+
+# Both ways to write it, and a full stop; they stand in several parts of the fonts.
+WORDS = "权權注。"
+
+
+def test_the_characters_of_a_page_are_those_of_its_text_and_of_its_widgets_states():
+    assert shown_in(r"<p>注意, 注 café √d_k → ✓</p><script>\u6743 \u00e9</script>") == "意权注"
+    assert shown_in("no Chinese") == style("no Chinese") == ""
+
+
+def test_a_font_has_the_characters_of_both_ways_to_write_chinese_and_no_other():
+    font = TTFont(BytesIO(font_of("".join(sorted(WORDS)))))
+    assert set(map(chr, font.getBestCmap())) == set(WORDS)
+    assert all(font["glyf"][font.getBestCmap()[ord(letter)]].numberOfContours > 0 for letter in WORDS)
+    assert "fvar" not in font, "one weight"
+    assert "OFL" in str(font["name"].getDebugName(14)) or "Open Font License" in str(font["name"].getDebugName(13))
+
+
+def test_a_style_names_its_characters_and_no_other():
+    assert "unicode-range:U+6743,U+6ce8}" in style("<p>注 and 权</p>")
+
+
+def test_a_widget_brings_what_a_reader_may_choose_in_it():
+    assert shown_in(code_of("SequenceExplorer"))
+
+
+def test_a_character_that_no_font_has_stops_the_build():
+    with pytest.raises(ExtensionError, match="have no \U0002a6a5"):
+        font_of("\U0002a6a5")

@@ -1,0 +1,180 @@
+"""Reading a page: links land where they lead, code folds, Chinese is drawn, and the map shows the way."""
+
+import base64
+import re
+from collections.abc import Callable
+from html import unescape
+from io import BytesIO
+
+import pytest
+from fontTools.ttLib import TTFont
+from playwright.sync_api import Page, expect
+from qkv_site.assets import KATEX, USED
+
+from .conftest import A_FEW, SITE, gate_has, pages
+from .test_first_paint import SHIFTS
+from .test_site import CHAPTERS, DESK, PHONE, start_widgets, violations_of
+
+pytestmark = pytest.mark.browser
+
+Visit = Callable[..., Page]
+CHAPTER = "chapters/03_scaling.html"
+LINKED = [*CHAPTERS, "book/glossary.html", "book/references.html"]
+ROOM = {"phone": (PHONE, 56), "desk": (DESK, 24)}  # px between the top of the window and where a link leads
+# Where each place that the page's contents or its own links lead to comes to stand, and the least that it could.
+LANDED = """() => [...new Set([...document.querySelectorAll("article a[href^='#'], .toc-tree a[href^='#']")]
+  .map((link) => link.hash).filter((hash) => hash.length > 1))].map((hash) => {
+    location.hash = hash;
+    const top = document.querySelector(":target").getBoundingClientRect().top;
+    const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+    return [hash, Math.round(top), atEnd];
+  })"""
+
+
+@pytest.mark.parametrize("path", gate_has(LINKED, *A_FEW, "chapters/05_", "chapters/06_", "book/glossary"))
+@pytest.mark.parametrize("screen", ROOM)
+def test_a_link_within_a_page_lands_at_its_place_at_once(visit: Visit, path: str, screen: str):
+    size, room = ROOM[screen]
+    landed = visit(path, viewport=size).evaluate(LANDED)
+    assert landed, "the page has no place to link to"
+    assert [place for place in landed if abs(place[1] - room) > 2 and not place[2]] == []
+
+
+@pytest.mark.parametrize("screen", ROOM)
+def test_a_page_opens_at_the_place_that_its_address_names(visit: Visit, screen: str):
+    size, room = ROOM[screen]
+    page = visit("chapters/06_positional_encoding.html#in-the-wild", viewport=size)
+    place = "document.querySelector(':target').getBoundingClientRect().top"
+    assert abs(page.evaluate(place) - room) <= 2
+    page.wait_for_timeout(500)  # widgets near it come alive
+    assert abs(page.evaluate(place) - room) <= 2
+
+
+@pytest.mark.parametrize("path", [CHAPTER, "exercises/08_transformer.html", "solutions/11_everywhere.html"])
+def test_the_list_of_pages_is_at_the_page_that_is_open(visit: Visit, path: str):
+    page = visit(path, viewport=DESK)
+    here = page.locator(".sidebar-tree [aria-current=page]")
+    expect(here).to_have_count(1)
+    expect(here).to_be_in_viewport()
+
+
+def switched(page: Page) -> None:
+    """Use the switch of read mode by keyboard."""
+    switch = page.get_by_role("switch", name="Read mode: code is folded")
+    expect(switch).to_have_count(1)
+    switch.focus()
+    page.keyboard.press("Space")
+
+
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+def test_read_mode_folds_code_and_is_remembered(visit: Visit, screen: dict[str, int]):
+    page = visit(CHAPTER, viewport=screen)
+    code = page.locator(".cell_input:has(> .qkv-unfold) > div")
+    lines = page.locator(".qkv-unfold")
+    outputs = page.locator(".cell_output:visible").count()
+    assert code.count() == lines.count() > 5
+    expect(code.first).to_be_visible()
+    expect(lines.first).to_be_hidden()
+    switched(page)
+    expect(page.locator(".qkv-read-mode:visible")).to_have_attribute("aria-checked", "true")
+    page.add_init_script(SHIFTS)
+    page.reload()
+    start_widgets(page)
+    assert page.evaluate("window.shifts") == [], "nothing moves when a page opens folded"
+    expect(page.locator(".cell_input:has(> .qkv-unfold) > div:visible")).to_have_count(0)
+    assert page.locator(".cell_output:visible").count() == outputs
+    assert not violations_of(page)
+    lines.first.click()
+    expect(code.first).to_be_visible()
+    expect(lines.first).to_have_attribute("aria-expanded", "true")
+    expect(code.nth(1)).to_be_hidden()
+    switched(page)
+    expect(code.nth(1)).to_be_visible()
+    page.reload()
+    expect(code.nth(1)).to_be_visible()
+
+
+def test_what_is_read_stays_in_its_place_when_code_folds(visit: Visit):
+    page = visit(CHAPTER, viewport=DESK)
+    heading = page.locator("article h2").nth(5)
+    heading.evaluate("(e) => e.scrollIntoView()")
+    page.locator(".qkv-read-mode").last.evaluate("(e) => e.click()")  # it is above the window
+    before = heading.bounding_box()
+    page.locator(".qkv-read-mode").last.evaluate("(e) => e.click()")
+    after = heading.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(before["y"] - after["y"]) <= 1
+
+
+def test_without_scripts_and_on_paper_all_code_is_in_sight(visit: Visit):
+    page = visit(CHAPTER, viewport=DESK, java_script_enabled=False)
+    expect(page.locator(".qkv-unfold:visible")).to_have_count(0)
+    expect(page.locator(".cell_input:has(> .qkv-unfold) > div").first).to_be_visible()
+    page = visit(CHAPTER, viewport=DESK)
+    switched(page)
+    page.emulate_media(media="print")
+    expect(page.locator(".cell_input:has(> .qkv-unfold) > div").first).to_be_visible()
+
+
+# The characters of a page that its own Chinese font has to draw, and does not: a browser without any other draws boxes.
+UNDRAWN = """async () => {
+  const own = [...document.fonts].filter((face) => 
+    /QKV Sans/.test(face.family) && !/^U\\+20-/i.test(face.unicodeRange));
+  const known = own.flatMap((face) => face.unicodeRange.split(/,\\s*/)).flatMap((range) => {
+    const [first, last] = range.slice(2).split("-").map((code) => Number.parseInt(code, 16));
+    return Array.from({ length: (last ?? first) - first + 1 }, (_, i) => String.fromCodePoint(first + i));
+  });
+  const shown = document.querySelector("article").innerText.match(/[\\u3400-\\u9fff]/g) ?? [];
+  return { shown: new Set(shown).size, missing: shown.filter((letter) => !known.includes(letter)),
+    ready: own.map((face) => face.status) };
+}"""
+
+
+@pytest.mark.parametrize(
+    "path", gate_has([path for path in pages() if path != "index.html"], "book/glossary", "chapters/05_", "search")
+)
+def test_chinese_is_drawn_where_no_font_for_it_is_installed(visit: Visit, path: str):
+    told = visit(path).evaluate(UNDRAWN)
+    assert told["missing"] == []
+    assert set(told["ready"]) <= {"loaded"}, "the font is read before the text is seen"
+    assert len(told["ready"]) == (told["shown"] > 0) or path.startswith("chapters/"), "widgets may bring more"
+
+
+def test_the_map_leads_through_the_chapters_and_ticks_what_was_read(visit: Visit):
+    page = visit("book/map.html", viewport=PHONE)
+    chapters = [path for path in pages() if path.startswith("chapters/0") or path.startswith("chapters/1")]
+    tiles = page.locator(".qkv-flow a")
+    expect(tiles).to_have_count(len(chapters))
+    assert page.locator(".qkv-flow a > svg").count() == len(chapters)
+    leads = tiles.evaluate_all("links => links.map((link) => link.href.split('/').slice(-2).join('/'))")
+    assert leads == chapters
+    height = page.locator(".qkv-flow").evaluate("(e) => e.offsetHeight")
+    page.locator("[data-progress='chapters/03_scaling']").check()
+    expect(tiles.nth(2)).to_have_class("qkv-read")
+    expect(page.locator(".qkv-flow a.qkv-read")).to_have_count(1)
+    assert page.locator(".qkv-flow").evaluate("(e) => e.offsetHeight") == height, "a tick takes no room"
+
+
+def drawn_by_katex(text: str) -> set[str]:
+    """The characters of a page's formulas: each is a span, which ends where as many have ended as begun in it."""
+    shown: set[str] = set()
+    for formula in text.split('class="katex-html" aria-hidden="true">')[1:]:
+        depth = 1
+        for tag, letters in re.findall(r"(</?span)?[^<>]*>?([^<]*)", formula):
+            depth += {"<span": 1, "</span": -1}.get(tag, 0)
+            if not depth:
+                break
+            shown |= set(unescape(letters))
+    return shown
+
+
+def test_fonts_of_formulas_have_every_character_that_is_drawn():
+    style = (SITE / "_static" / "katex" / "katex.css").read_text(encoding="utf-8")
+    sent = [base64.b64decode(font) for font in re.findall(r"base64,([^)]*)\)", style)]
+    names = USED.findall((KATEX / "katex.min.css").read_text(encoding="utf-8"))
+    drawn = set[str]().union(*(drawn_by_katex((SITE / page).read_text(encoding="utf-8")) for page in pages()))
+    assert len(drawn) > 60
+    for name, font in zip(names, sent, strict=True):
+        whole = set(map(chr, TTFont(KATEX / "fonts" / name).getBestCmap()))
+        assert (drawn & whole) - set(map(chr, TTFont(BytesIO(font)).getBestCmap())) == set(), name
