@@ -1,12 +1,15 @@
 """Pack what Python in the page is made of: `python -m page.pack FOLDER`.
 
 Pyodide's core, the standard library without what no answer uses, the page's torch and the checking code, as files
-that `page/runtime/worker.js` loads from beside itself; and the notebooks. The page's own script, its style and its
-editor are bundled by `tools/bundle.mjs`.
+that `page/runtime/worker.js` loads from beside itself; and the notebooks. The page's own script, its style, its editor
+and its worker are bundled by `tools/bundle.mjs`. In `copy/`, each file is a script too: a page that was opened from a
+file may load no others.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import shutil
@@ -17,7 +20,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "page"
 PYODIDE = ROOT / "node_modules" / "pyodide"
-CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
 # What the checks and answers never import: networks, archives, mail, documentation, tests, processes, other systems,
 # encodings of single alphabets, and what is frozen into the interpreter.
@@ -36,6 +38,7 @@ LEFT_OUT = re.compile(
 )
 ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
 COURSE = ("*.py", "*.css", "questions/**/*.py", "questions/**/*.toml")
+MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # fetched where a cell names them
 NOT_PRACTICE = {"figures.py", "release.py", "cli.py", "examples.py", "book.mplstyle"}
 
 
@@ -54,13 +57,25 @@ def library() -> dict[str, bytes]:
 
 def course() -> dict[str, bytes]:
     """The page's torch and numpy, what answers the page, and the course's own checking code."""
+    files = packages("torch", "numpy") | {path.name: path for path in (PAGE / "runtime").glob("*.py")}
+    return {name: path.read_bytes() for name, path in (files | of_package(COURSE)).items()}
+
+
+def models() -> dict[str, bytes]:
+    """The trained models, and what reads their weights."""
+    return {name: path.read_bytes() for name, path in (packages("safetensors") | of_package(MODELS)).items()}
+
+
+def packages(*names: str) -> dict[str, Path]:
+    """The files of packages that the page has instead of others."""
+    return {path.relative_to(PAGE).as_posix(): path for name in names for path in (PAGE / name).rglob("*.py")}
+
+
+def of_package(patterns: tuple[str, ...]) -> dict[str, Path]:
+    """Files of the course's own package."""
     package = ROOT / "src" / "qkv"
-    own = {path for pattern in COURSE for path in package.glob(pattern) if path.name not in NOT_PRACTICE}
-    files = {f"qkv/{path.relative_to(package).as_posix()}": path for path in own}
-    for folder in ("torch", "numpy"):
-        files |= {path.relative_to(PAGE).as_posix(): path for path in (PAGE / folder).rglob("*.py")}
-    files |= {path.name: path for path in (PAGE / "runtime").glob("*.py")}
-    return {name: path.read_bytes() for name, path in files.items()}
+    own = {path for pattern in patterns for path in package.glob(pattern) if path.name not in NOT_PRACTICE}
+    return {f"qkv/{path.relative_to(package).as_posix()}": path for path in own}
 
 
 def pack(folder: Path) -> None:
@@ -68,12 +83,10 @@ def pack(folder: Path) -> None:
     target = folder / "python"
     target.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target / "notebooks", ignore_errors=True)
-    for name in CORE:
-        shutil.copyfile(PYODIDE / name, target / name)
-    for name in ("worker.js", "kernels.js"):
-        shutil.copyfile(PAGE / "runtime" / name, target / name)
+    shutil.copyfile(PYODIDE / "pyodide.asm.wasm", target / "pyodide.asm.wasm")
     zipped(target / "python_stdlib.zip", library())
     zipped(target / "course.zip", course())
+    zipped(target / "models.zip", models())
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -83,6 +96,19 @@ def pack(folder: Path) -> None:
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
     sizes = {name: (target / name).stat().st_size for name in HEAVY}
     (target / "sizes.json").write_text(json.dumps(sizes | {"lock": lock}), encoding="utf-8")
+    write_scripts(target)
+
+
+def write_scripts(target: Path) -> None:
+    """Write each file as a script that hands it over."""
+    scripts = target / "copy"
+    shutil.rmtree(scripts, ignore_errors=True)
+    for file in [file for file in target.rglob("*") if file.is_file() and file.name != "editor.js"]:
+        name = file.relative_to(target).as_posix()
+        text = base64.b64encode(gzip.compress(file.read_bytes(), mtime=0)).decode()
+        script = scripts / f"{name}.js"
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(f'qkvFile("{name}", "{text}");\n', encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,14 @@
 """Try the printing cells of chapters as their pages run them: `PYTHONPATH=src python -m page.tried [NN…]`.
 
 It writes `not_on_page.toml`: the cells that do not run there, or print something else, and why. A page offers to run
-every other cell that prints. Tried in CPython, with the page's torch and without the kernels that make it faster.
+every other cell that prints. Tried in node, on the page's own Python, torch and kernels (`in_node.mjs`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +17,6 @@ LIST = ROOT / "page" / "not_on_page.toml"
 ABOUT = """# Cells of chapters that print, and cannot be run on their page: `python -m page.tried` writes this list.
 # The words stand on the page, after "In the notebook only: it …".
 """
-SECONDS = 5  # in CPython; WebAssembly takes about three times as long, and the page stops after 20
 
 
 def chapters() -> list[Path]:
@@ -59,12 +53,16 @@ def text_of(output: Any) -> str | None:
     return None
 
 
-def on_page(path: Path, ids: list[str]) -> dict[str, dict[str, str]]:
-    """What these cells print with the page's torch, in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(["page", "page/runtime", "src"])}
-    command = [sys.executable, __file__, "--cells", str(path), *ids]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))
+def on_page(path: Path, ids: list[str]) -> dict[str, dict[str, Any]]:
+    """What these cells print on their page."""
+    from page.in_node import interpreter
+
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    places = {cell["id"]: place for place, cell in enumerate(cells)}
+    sources = ["".join(cell["source"]) for cell in cells]
+    with interpreter() as python:
+        return {name: python.ask(sources[: places[name] + 1]) for name in ids}
 
 
 def why_not(path: Path) -> dict[str, str]:
@@ -92,27 +90,6 @@ def reason(wanted: str, printed: str, problem: str) -> str:
     return "" if printed == wanted else "prints other digits here"
 
 
-def run_cells(path: str, ids: list[str]) -> None:
-    """In a process of the page's torch: print what each cell gives, as JSON."""
-    page: Any = import_module("notebook")  # page/runtime/notebook.py
-
-    def ring(*_: object) -> None:
-        raise TimeoutError
-
-    signal.signal(signal.SIGVTALRM, ring)
-    notebook = json.loads(Path(path).read_text(encoding="utf-8"))
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    places = {cell["id"]: place for place, cell in enumerate(cells)}
-    found = {}
-    for name in ids:
-        found[name] = {"printed": "", "problem": "TimeoutError"}
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.1)  # again and again: each cell that is left is stopped too
-        with contextlib.suppress(TimeoutError):
-            found[name] = page.printed_by(["".join(cell["source"]) for cell in cells[: places[name] + 1]])
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    print(json.dumps(found))
-
-
 def main(numbers: list[str]) -> None:
     """Write the list anew for these chapters, or for all."""
     reasons = listed()
@@ -128,7 +105,4 @@ def main(numbers: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--cells"]:
-        run_cells(sys.argv[2], sys.argv[3:])
-    else:
-        main(sys.argv[1:])
+    main(sys.argv[1:])

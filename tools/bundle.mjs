@@ -4,7 +4,8 @@
 //   node tools/bundle.mjs --check      says which built file is stale, and exits 1 if one is
 //   node tools/bundle.mjs --site DIR   builds instead, for the site, all widgets and their host as DIR/qkv-site.js and .css,
 //                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js, and what
-//                                      answers exercises on the page: DIR/python-page.js, .css and its editor
+//                                      answers exercises on the page: DIR/python-page.js, .css, and the editor
+//                                      and the worker that they load
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, parse, relative } from "node:path";
@@ -39,6 +40,7 @@ async function bundle(contents, loader, format, plugins = []) {
     absWorkingDir: ROOT,
     bundle: true,
     charset: "ascii",
+    define: format === "iife" ? { "import.meta.url": "self.location.href" } : {}, // as a worker knows its own address
     format,
     legalComments: "none",
     loader: { ".safetensors": "binary" }, // trained weights come along as bytes
@@ -94,6 +96,14 @@ const weightsApart = (used) => ({
   },
 });
 
+/** Pyodide runs in node too, with modules of node's that no page has. */
+const nodeApart = {
+  name: "node apart",
+  setup(build) {
+    build.onResolve({ filter: /^(node:|ws$)/ }, ({ path }) => ({ path, external: true }));
+  },
+};
+
 const weightsScript = async (name, path) =>
   (await bundle(`import bytes from "${path}"; (globalThis.qkvWeights ??= {}).${name} = bytes;`, "js", "iife")).text;
 
@@ -111,7 +121,8 @@ async function siteFiles() {
   const used = new Map();
   const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
   const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
-  const editor = await bundle('export * from "./page/runtime/editor.js";', "js", "esm");
+  const editor = await bundle('globalThis.qkvEditor = require("./page/runtime/editor.js");', "js", "iife");
+  const worker = await bundle('import "./page/runtime/worker.js";', "js", "iife", [nodeApart]);
   return new Map([
     ...(await Promise.all(weights)),
     ["qkv-site.js", script.text],
@@ -120,6 +131,7 @@ async function siteFiles() {
     ["python-page.js", (await bundle('import "./page/runtime/page.js";', "js", "iife")).text],
     ["python-page.css", (await bundle('@import "./page/runtime/page.css";', "css")).text],
     ["python/editor.js", editor.text],
+    ["python/worker.js", worker.text],
   ]);
 }
 

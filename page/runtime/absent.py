@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 ABSENT = (
-    *("IPython", "ipywidgets", "matplotlib", "transformers", "qkv.figures", "qkv.models", "qkv.widgets"),
+    *("IPython", "ipywidgets", "matplotlib", "transformers", "qkv.figures", "qkv.widgets"),
     *("torch.nn.attention", "torch.utils.flop_counter"),
 )
 

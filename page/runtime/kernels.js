@@ -21,7 +21,7 @@ const OF_ONE = {
   relu: (x) => (x > 0 || Number.isNaN(x) ? x : 0),
   reciprocal: (x) => 1 / x,
 };
-const OTHERS = ["matmul", "sum", "amax", "amin", "softmax", "normal"];
+const OTHERS = ["matmul", "sum", "amax", "amin", "softmax", "uniform", "normal"];
 
 /** Call f with the numbers of Python's arrays, and give the arrays back. */
 function opened(proxies, f) {
@@ -124,6 +124,12 @@ export const kernels = {
     });
   },
   softmax: (a, out, m, n) => opened([a, out], (A, O) => softmax(A, O, m, n)),
+  // Numbers from 0 to 1 of random words: 24 bits of one, or 53 bits of two.
+  uniform: (words, out, start) =>
+    opened([words, out], (W, O) => {
+      if (O instanceof Float32Array) for (let i = 0; i < W.length; i++) O[start + i] = (W[i] & 0xffffff) / 2 ** 24;
+      else for (let i = 0; i < W.length; i += 2) O[start + i / 2] = ((W[i] & 0x1fffff) * 2 ** 32 + W[i + 1]) / 2 ** 53;
+    }),
   normal: (out, start, stop) =>
     opened([out], (O) => {
       for (let block = start; block < stop; block += 16)

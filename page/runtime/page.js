@@ -1,11 +1,13 @@
 // Python on the page, in a worker: exercises are answered and checked, cells of chapters are run and edited.
 // `page/drawn.py` has drawn all of it; here it comes to life. What is written is kept in this browser alone.
 
+import { editorOf, textOf } from "./files.js";
 import { load, note, save } from "./kept.js";
 import { Python } from "./python.js";
 
 const HERE = document.querySelector("[data-page]")?.dataset.page ?? "";
 const FILES = new URL("python/", document.currentScript.src);
+const SECONDS = { check: 20, run: 60 }; // a cell of a chapter may count for long
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 
 let places = []; // where is said what Python does: beside the buttons that wait for it
@@ -45,8 +47,7 @@ function open(area) {
 async function begin(editor, written) {
   if (!obstacle() && !navigator.connection?.saveData) python.start();
   try {
-    const { enhance } = await import(new URL("editor.js", FILES));
-    editor.view = enhance(editor.area, written);
+    editor.view = (await editorOf(FILES)).enhance(editor.area, written);
   } catch {
     // a lost network: the text can be written all the same
   }
@@ -72,7 +73,7 @@ const offer = (words) => {
 /** The page's notebook, as it was packed. */
 let fetched;
 function packed() {
-  fetched ??= fetch(new URL(`notebooks/${HERE}.ipynb`, FILES)).then((response) => response.json());
+  fetched ??= textOf(FILES, `notebooks/${HERE}.ipynb`).then(JSON.parse);
   return fetched;
 }
 
@@ -104,7 +105,7 @@ async function ask(cell, question) {
   run.disabled = true;
   stop.disabled = false;
   try {
-    return await python.ask(question);
+    return await python.ask(question, question.question ? SECONDS.check : SECONDS.run);
   } finally {
     run.disabled = false;
     stop.disabled = true;
@@ -248,8 +249,7 @@ const actions = {
 };
 
 function obstacle() {
-  if (!window.WebAssembly || !window.Worker) return "This browser cannot run Python on the page";
-  return location.protocol === "file:" ? "Python cannot run on a page that was opened from a file" : "";
+  return window.WebAssembly && window.Worker ? "" : "This browser cannot run Python on the page";
 }
 
 for (const area of all(".qkv-editor")) open(area);

@@ -1,16 +1,21 @@
 // Python in a worker of this page: started when it is first asked, ended when a cell does not end, and started again.
 
-const LIMIT = 20; // seconds that a cell may run
+import { bytesOf, workerOf } from "./files.js";
+
 const LARGE = 250e6; // bytes of memory, after which a fresh worker takes over
+const FILES = ["sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
+const MODELS = "models.zip"; // the trained models, which few cells use
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+const failure = (why) => `Python could not start here (${why}). Open this notebook in JupyterLab or Colab instead.`;
 
 export class Python {
   #folder;
   #say;
-  #worker;
+  #worker; // a promise of it
   #readySince = Number.POSITIVE_INFINITY;
   #waiting = new Map();
   #asked = 0;
+  #hasModels = false;
 
   /** `folder` has worker.js and what it loads; `say` is told in words how the start goes. */
   constructor(folder, say) {
@@ -20,15 +25,20 @@ export class Python {
 
   start() {
     if (this.#worker) return;
-    const worker = new Worker(new URL("worker.js", this.#folder), { type: "module", name: "Python" });
-    worker.onmessage = ({ data }) => this.#hear(data);
-    worker.onerror = () => this.end("Python could not start here. Open this notebook in JupyterLab or Colab instead.");
+    const worker = workerOf(this.#folder, FILES);
     this.#worker = worker;
+    worker.then(
+      (made) => {
+        made.onmessage = ({ data }) => this.#hear(data);
+        made.onerror = (problem) => this.end(failure(problem.message));
+      },
+      (problem) => this.end(failure(problem.message)),
+    );
   }
 
   #hear({ progress, ready, failed, id, ...answer }) {
     if (progress) this.#say(`Python: ${megabytes(progress.done)} of ${megabytes(progress.total)} MB`);
-    else if (failed) this.end(`Python could not start here: ${failed.split("\n")[0]}`);
+    else if (failed) this.end(failure(failed.split("\n")[0]));
     else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? "Running …" : "");
@@ -40,9 +50,13 @@ export class Python {
   }
 
   #terminate() {
-    this.#worker?.terminate();
+    this.#worker?.then(
+      (worker) => worker.terminate(),
+      () => {},
+    );
     this.#worker = undefined;
     this.#readySince = Number.POSITIVE_INFINITY;
+    this.#hasModels = false;
   }
 
   /** Memory is given back only with the worker that took it. */
@@ -59,19 +73,33 @@ export class Python {
     for (const tell of left) tell({ status: "error", points: 0, misconception: null, message: why, problem: why });
   }
 
-  /** What Python answers. The time limit counts from when it is ready: a slow network is no endless loop. */
-  ask(question) {
+  /** Ask the worker, with the trained models before the first cell that names them. */
+  async #send(message) {
+    const worker = this.#worker;
+    if (!this.#hasModels && message.cells.some((source) => /\bmodels\b/.test(source))) {
+      this.#hasModels = true;
+      const archive = await bytesOf(this.#folder, MODELS);
+      (await worker).postMessage({ archive }, [archive]);
+    }
+    (await worker).postMessage(message);
+  }
+
+  /**
+   * What Python answers, in at most so many seconds. The time counts from when it is ready: a slow network is no
+   * endless loop.
+   */
+  ask(question, limit) {
     this.start();
     const id = ++this.#asked;
     const since = Date.now();
     if (this.#readySince < since) this.#say("Running …");
     const clock = setInterval(() => {
-      if (Date.now() - Math.max(since, this.#readySince) > LIMIT * 1000)
-        this.end(`Stopped: this ran for ${LIMIT} seconds without an end. Does a loop of yours ever stop?`);
+      if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
+        this.end(`Stopped: this ran for ${limit} seconds without an end. Does a loop of yours ever stop?`);
     }, 500);
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
-      this.#worker.postMessage({ id, ...question });
+      this.#send({ id, ...question }).catch((problem) => this.end(failure(problem.message)));
     }).finally(() => {
       clearInterval(clock);
       this.#say("");

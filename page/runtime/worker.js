@@ -1,14 +1,20 @@
 // Python in a worker: Pyodide, the page's torch, and the course's own checking code. It is asked by messages:
-// {id, cells, question, name} or {id, cells}; it answers {id, …, memory}, after {progress} and {ready}.
+// {id, cells, question, name} or {id, cells}; it answers {id, …, memory}, after {progress} and {ready}. {archive} holds
+// more modules, {files} all that it would fetch, where it cannot.
 
+import "./classic.js"; // before all others
+import { loadPyodide } from "pyodide";
+import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
 import { kernels } from "./kernels.js";
-import { loadPyodide } from "./pyodide.mjs";
 
 const LOCK = { info: { arch: "wasm32", version: "0", python: "3", platform: "", abi_version: "" }, packages: {} };
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
+const TYPES = { wasm: "application/wasm", zip: "application/zip", json: "application/json" };
+const MADE_OF_TEXT = self.location.protocol === "blob:";
+const HERE = new URL("./", MADE_OF_TEXT ? "http://copy/" : self.location.href);
 
 /** Bytes that have arrived, counted as they come. */
-function counted(sizes) {
+function counted(fetched, sizes) {
   const total = HEAVY.reduce((sum, name) => sum + sizes[name], 0);
   let done = 0;
   const counter = () =>
@@ -19,7 +25,6 @@ function counted(sizes) {
         controller.enqueue(chunk);
       },
     });
-  const fetched = globalThis.fetch;
   return async (address, options) => {
     const response = await fetched(address, options);
     if (!HEAVY.some((name) => String(address.url ?? address).endsWith(name))) return response;
@@ -28,16 +33,35 @@ function counted(sizes) {
   };
 }
 
+/** Answers a request from these files, as a server would. */
+const servedFrom = (files) => async (address) => {
+  const name = String(address.url ?? address)
+    .split("/")
+    .pop();
+  const headers = { "Content-Type": TYPES[name.split(".").pop()] };
+  return new Response(files[name], { status: files[name] ? 200 : 404, headers });
+};
+
+const given = new Promise((resolve) => {
+  self.addEventListener("message", ({ data }) => data.files && resolve(data.files));
+});
+
 async function boot() {
-  const here = new URL("./", import.meta.url);
-  const sizes = await (await fetch(new URL("sizes.json", here))).json();
-  globalThis.fetch = counted(sizes);
-  const course = fetch(new URL("course.zip", here)).then((response) => response.arrayBuffer());
-  const python = await loadPyodide({ indexURL: here.href, lockFileContents: { ...LOCK, info: sizes.lock } });
-  python.unpackArchive(await course, "zip", { extractDir: "/lib/course" });
+  const fetched = MADE_OF_TEXT ? servedFrom(await given) : globalThis.fetch;
+  const sizes = await (await fetched(new URL("sizes.json", HERE))).json();
+  globalThis.fetch = counted(fetched, sizes);
+  const course = fetch(new URL("course.zip", HERE)).then((response) => response.arrayBuffer());
+  const lockFileContents = { ...LOCK, info: sizes.lock };
+  const python = await loadPyodide({ indexURL: HERE.href, lockFileContents, createPyodideModule });
+  unpack(python, await course);
   python.runPython("import sys; sys.path.insert(0, '/lib/course')");
   python.pyimport("torch.kernels").JS = kernels;
-  return { notebook: python.pyimport("notebook"), memory: () => python._module.HEAP8.length };
+  return { python, notebook: python.pyimport("notebook") };
+}
+
+function unpack(python, archive) {
+  python.unpackArchive(archive, "zip", { extractDir: "/lib/course" });
+  python.runPython("import sys; sys.path_importer_cache.clear()"); // what was listed of the folder before
 }
 
 const booted = boot();
@@ -46,9 +70,11 @@ booted.then(
   (problem) => self.postMessage({ failed: String(problem) }),
 );
 
-self.onmessage = async ({ data }) => {
-  const { id, ...asked } = data;
-  const { notebook, memory } = await booted;
+self.addEventListener("message", async ({ data }) => {
+  if (data.files) return;
+  const { id, archive, ...asked } = data;
+  const { python, notebook } = await booted;
+  if (archive) return unpack(python, archive);
   const answer = JSON.parse(notebook.answer(JSON.stringify(asked)));
-  self.postMessage({ id, ...answer, memory: memory() });
-};
+  self.postMessage({ id, ...answer, memory: python._module.HEAP8.length });
+});

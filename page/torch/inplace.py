@@ -101,6 +101,17 @@ def index_copy_(x: Tensor, dim: Any, index: Tensor, src: Any) -> Tensor:
 
 
 @method
+def index_fill_(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
+    x[tuple([ALL] * axis_of(dim, x.ndim) + [index])] = value
+    return x
+
+
+@method
+def index_fill(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
+    return x.clone().index_fill_(dim, index, value)
+
+
+@method
 def index_add_(x: Tensor, dim: Any, index: Tensor, src: Any) -> Tensor:
     d = axis_of(dim, x.ndim)
     for j, i in enumerate(index.tolist()):

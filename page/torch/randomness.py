@@ -24,6 +24,7 @@ from .shapes import product, sizes_of
 from .tensors import Tensor, made, method
 
 WORDS = 624
+PART = 1 << 18  # numbers that are drawn at once
 LAYOUT = struct.Struct(
     "<q625I?d"
 )  # a state: the seed, the generator's words and place, and a normal number drawn ahead
@@ -67,16 +68,27 @@ class Generator:
 
     def uniform(self, n: int, kind: dtype) -> Any:
         """n numbers from 0 to 1, of 24 bits, or of 53 in float64."""
+        if has_kernel("uniform", n, kind):
+            return self.many_uniform(n, kind)
         if kind is not float64:
             return [(w & 0xFFFFFF) / 16777216 for w in self.words(n)]
         both = self.words(2 * n)
         return [((h & 0x1FFFFF) << 32 | low) / 9007199254740992 for h, low in zip(both[::2], both[1::2], strict=True)]
 
+    def many_uniform(self, n: int, kind: dtype) -> Any:
+        """The same, by the page's kernel, in parts: the words of all would take as much memory again."""
+        numbers = array(kind.code, bytes(n * kind.itemsize))
+        for start in range(0, n, PART):
+            words = self.words(min(PART, n - start) * (2 if kind is float64 else 1))
+            kernels.JS.uniform(words, numbers, start)
+        return numbers
+
     def normal(self, n: int, kind: dtype) -> Any:
         """n normal numbers: pairs by Box and Muller (1958), from 16 on in blocks."""
         if n < 16:
             return [self.one_normal() for _ in range(n)]
-        numbers = packed(self.uniform(n, kind), kind)
+        drawn = self.uniform(n, kind)
+        numbers = drawn if isinstance(drawn, array) else packed(drawn, kind)
         pair_up(numbers, 0, n - n % 16, kind)
         if n % 16:
             numbers[n - 16 :] = packed(self.uniform(16, kind), kind)

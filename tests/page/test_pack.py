@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from page.pack import pack
+from page.pack import PYODIDE, pack
 from qkv.questions import ids
 
-MOST = 5.3e6 - 0.125e6  # bytes, sent gzipped; the editor is bundled elsewhere
+MOST = 5.3e6 - 0.125e6  # bytes, sent gzipped, without the editor
+BUNDLED = ("pyodide.mjs", "pyodide.asm.mjs")  # in the worker
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +24,8 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_python_weighs_little(packed: Path):
-    files = [path for path in packed.iterdir() if path.is_file()]
+    files = [path for path in packed.iterdir() if path.is_file() and path.name != "models.zip"]
+    files += [PYODIDE / name for name in BUNDLED]
     assert 3e6 < sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST
 
 
@@ -42,3 +45,13 @@ def test_the_same_sources_give_the_same_files(packed: Path, tmp_path: Path):
     pack(tmp_path)
     for name in ("python_stdlib.zip", "course.zip"):
         assert (tmp_path / "python" / name).read_bytes() == (packed / name).read_bytes()
+
+
+def test_a_copy_of_the_site_has_each_file_as_a_script(packed: Path):
+    files = [path.relative_to(packed) for path in packed.rglob("*") if path.is_file() and "copy" not in path.parts]
+    assert len(files) > 30
+    for file in files:
+        script = (packed / "copy" / f"{file.as_posix()}.js").read_text(encoding="utf-8")
+        name, text = script.removeprefix("qkvFile(").removesuffix(");\n").replace('"', "").split(", ")
+        assert name == file.as_posix()
+        assert gzip.decompress(base64.b64decode(text)) == (packed / file).read_bytes()

@@ -197,6 +197,8 @@ x.copy_(torch.ones(5)); x
 x[0].fill_diagonal_(7); x
 x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), 5.0); x
 x.index_add_(0, torch.tensor([1, 1]), torch.ones(2, 3, 4)); x
+x.index_fill(-1, torch.tensor([0, 2]), -math.inf)
+x.index_fill_(1, torch.tensor([1]), 5); x
 x.requires_grad_(); x.add_(1)
 torch.arange(3).mul_(0.5)
 x[0].tril_(); x
@@ -327,6 +329,10 @@ nn.Module()(1)
 F.one_hot(torch.tensor([0, 2]))
 F.one_hot(torch.tensor([0.0]))
 F.cross_entropy(x[0], torch.tensor([0, 1, 2]))
+F.cross_entropy(x[0], torch.tensor([0, -100, 2]))
+F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), ignore_index=0)
+F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="none")
+F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
 F.gelu(x)
 F.silu(x)
 F.layer_norm(x, (4,))

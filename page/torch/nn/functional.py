@@ -90,12 +90,17 @@ def cosine_similarity(a: Any, b: Any, dim: Any = 1, eps: Any = 1e-08) -> Tensor:
     return (a * b).sum(dim) / (a.norm(2, dim).clamp(min=eps) * b.norm(2, dim).clamp(min=eps))
 
 
-def cross_entropy(x: Tensor, y: Any, reduction: Any = "mean") -> Tensor:
+def cross_entropy(x: Tensor, y: Any, reduction: Any = "mean", ignore_index: int = -100) -> Tensor:
     logp = reductions.log_softmax(x, -1 if x.ndim == 1 else 1)
+    shape, counted = y.shape, y != ignore_index
+    y = y * counted
     if x.ndim > 2:
         logp = logp.movedim(1, -1).reshape(-1, x.shape[1])
         y = y.reshape(-1)
-    got = -(logp[y] if x.ndim == 1 else logp[arange(len(y)), y])
+    got = -(logp[y] if x.ndim == 1 else logp[arange(len(y)), y]).reshape(shape)
+    if not counted.all():
+        got = got.masked_fill(~counted, 0.0)
+        return got.sum() / counted.sum() if reduction == "mean" else got.sum() if reduction == "sum" else got
     return got.mean() if reduction == "mean" else got.sum() if reduction == "sum" else got
 
 

@@ -1,0 +1,24 @@
+// Python of the page in node, for whoever tries cells without a browser: the page's interpreter, torch and kernels.
+// `node page/in_node.mjs FOLDER`, with what `pack.py` wrote; a line of JSON is asked as the page asks it, and answered
+// with a line.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { loadPyodide } from "pyodide";
+import { kernels } from "./runtime/kernels.js";
+
+const folder = process.argv[2];
+const python = await loadPyodide({ stdout: console.error });
+for (const name of ["course.zip", "models.zip"])
+  python.unpackArchive(new Uint8Array(readFileSync(join(folder, name))), "zip", { extractDir: "/lib/course" });
+python.runPython("import sys; sys.path.insert(0, '/lib/course')");
+python.pyimport("torch.kernels").JS = kernels;
+const { answer } = python.pyimport("notebook");
+console.log("{}"); // ready
+for await (const line of createInterface({ input: process.stdin })) {
+  const start = process.cpuUsage();
+  const found = JSON.parse(answer(line));
+  const { user, system } = process.cpuUsage(start);
+  console.log(JSON.stringify({ ...found, seconds: (user + system) / 1e6, memory: python._module.HEAP8.length }));
+}

@@ -1,0 +1,53 @@
+// The files that Python on the page is made of. A browser fetches none for a page that was opened from a file: in a
+// downloaded copy of the site, they are read from scripts, which `pack.py` writes beside them.
+
+const COPY = location.protocol === "file:";
+const waiting = new Map();
+
+/** What such a script calls, with the file as text: compressed, in base64. */
+globalThis.qkvFile = (name, text) => waiting.get(name)(text);
+
+function loaded(address) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    const problem = () => reject(new Error(`${address.href.split("/").pop()} could not be loaded`));
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", problem);
+    script.src = address;
+    document.head.append(script);
+  });
+}
+
+/** The bytes of a file below a folder. */
+export async function bytesOf(folder, name) {
+  if (!COPY) {
+    const response = await fetch(new URL(name, folder));
+    if (!response.ok) throw new Error(`${name} could not be loaded`);
+    return response.arrayBuffer();
+  }
+  const text = new Promise((resolve) => {
+    waiting.set(name, resolve);
+  });
+  await loaded(new URL(`copy/${name}.js`, folder));
+  const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+export const textOf = async (folder, name) => new TextDecoder().decode(await bytesOf(folder, name));
+
+/** The editor, which is a script that can be loaded from a file too. */
+export async function editorOf(folder) {
+  if (!globalThis.qkvEditor) await loaded(new URL("editor.js", folder));
+  return globalThis.qkvEditor;
+}
+
+/** A worker; in a copy it is made of a text, and told the bytes of the files that it would fetch. */
+export async function workerOf(folder, names) {
+  const options = { name: "Python" };
+  if (!COPY) return new Worker(new URL("worker.js", folder), options);
+  const [program, ...files] = await Promise.all(["worker.js", ...names].map((name) => bytesOf(folder, name)));
+  const address = URL.createObjectURL(new Blob([program], { type: "text/javascript" }));
+  const worker = new Worker(address, options);
+  worker.postMessage({ files: Object.fromEntries(names.map((name, place) => [name, files[place]])) }, files);
+  return worker;
+}
