@@ -12,7 +12,6 @@ from qkv.grading.own import grade
 from qkv.questions import chapters, questions_of
 
 ROOT = Path(__file__).resolve().parents[2]
-SOLUTION = ROOT / "solutions" / "03_scaling.ipynb"
 
 
 def notebook(folder: Path, *cells: str) -> Path:

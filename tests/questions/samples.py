@@ -95,16 +95,6 @@ class ShelfCountsPuts(Shelf):
         return len(self.rows)
 
 
-class ShelfAliases(Shelf):
-    """Wipes what it handed out before."""
-
-    def put(self, rows: Tensor) -> Tensor:
-        if self.rows:
-            self.out.zero_()
-        self.out = super().put(rows)
-        return self.out
-
-
 def draw_shelf(draw: Draw) -> list[Case]:
     def case(name: str, *counts: int) -> Case:
         steps = [make()]
