@@ -1,17 +1,18 @@
 """How fast a class is graded, beside nbgrader's own autograder, in one run.
 
-python benchmarks/grading.py               50 notebooks each way, two at once, and the ratio
+python benchmarks/grading.py               50 notebooks by nbgrader, 500 by us: the ratio, and where our time goes
 python benchmarks/grading.py --class 1000  a mixed class of that size as well: rate and memory
 
-Both grade the same notebooks, exercise 3 answered with torch: right, wrong and partly. nbgrader runs through its API,
-in two processes that stay. A rate is that of the running grader: the time from its fourth result to its last, so that
-neither side's start-up counts.
+Both grade the same kind of notebook, exercise 3 answered with torch: right, wrong and partly. nbgrader runs through its
+API, in two processes that stay. A rate is that of the running grader: the time from its fourth result to its last, so
+that neither side's start-up counts. We grade ten times as many, so that both sides are measured for about a minute.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import io
 import logging
 import os
@@ -20,9 +21,12 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -30,6 +34,13 @@ ROOT = Path(__file__).resolve().parents[1]
 SLUG = "03_scaling"
 WRONG = {"/ math.sqrt(d_k)": "/ d_k", "dim=-1)  #": "dim=-2)  #", "d_k * var_q * var_k": "d_k * (var_q + var_k)"}
 JOBS = 2
+TIMES_AS_MANY = 10  # notebooks on our side
+STEPS = {
+    "begun": "begin a session, and wait until it answers",
+    "load": "run the cells",
+    "verdict": "run and judge the answers",
+    "verdict_on": "of these: judge",
+}
 
 
 def answered(i: int) -> nbformat.NotebookNode:
@@ -129,18 +140,57 @@ def nbgraders(folder: Path, n: int) -> list[float]:
 def main() -> None:
     """Time both and print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notebooks", type=int, default=50, metavar="N", help="how many each way; default: 50")
+    parser.add_argument("--notebooks", type=int, default=50, metavar="N", help="how many by nbgrader; default: 50")
     parser.add_argument("--class", type=int, default=0, metavar="N", dest="size", help="grade a class of this size too")
     asked = parser.parse_args()
     n = asked.notebooks
     with tempfile.TemporaryDirectory() as folder:
-        mine = rate(ours(Path(folder) / "ours", n))
+        mine = rate(ours(Path(folder) / "ours", TIMES_AS_MANY * n))
         print(f"qkv grade, sandbox on: {mine:.0f} notebooks a minute", flush=True)
         theirs = rate(nbgraders(Path(folder) / "nbgrader", n))
         print(f"nbgrader: {theirs:.0f} notebooks a minute")
         print(f"ratio: {mine / theirs:.1f}", flush=True)
+        where_the_time_goes(n)
         if asked.size:
             a_class(Path(folder) / "class", asked.size)
+
+
+def where_the_time_goes(n: int) -> None:
+    """Grade notebooks one after another in this process, and print the time of each step."""
+    from qkv.grading import session
+    from qkv.grading.submissions import Work
+
+    spent: Counter[str] = Counter()
+
+    def timed(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(step)
+        def timing(*given: Any, **named: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return step(*given, **named)
+            finally:
+                spent[name] += time.perf_counter() - started
+
+        return timing
+
+    for name in STEPS:
+        setattr(session._Attempt, name, timed(name, getattr(session._Attempt, name)))
+    grader = session.Grader(session.Settings(seed=1))
+    works = [
+        Work("ann", SLUG, "", 3, tuple(cell.source for cell in answered(i).cells if cell.cell_type == "code"))
+        for i in range(n)
+    ]
+    grader.grade(works[0])  # the worker starts, and the reference's inputs are drawn
+    spent.clear()
+    started = time.perf_counter()
+    for work in works:
+        grader.grade(work)
+    whole = time.perf_counter() - started
+    grader.stop()
+    print(f"one notebook, graded alone: {1000 * whole / n:.1f} ms")
+    for name, what in STEPS.items():
+        print(f"  {1000 * spent[name] / n:5.1f} ms  {what}")
+    print(f"  {1000 * (whole - spent['begun'] - spent['load'] - spent['verdict']) / n:5.1f} ms  the rest")
 
 
 def a_class(folder: Path, n: int) -> None:
