@@ -395,6 +395,17 @@ def test_answers_find_the_same_surroundings_whatever_the_notebook_did():
         torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.slow
+def test_what_is_compiled_runs_as_it_is_written():
+    """To import torch's compiler takes seconds, and to compile a function for eight shapes takes longer."""
+    compiled = []
+    answer = torch.compile(lambda x: x * 2, backend=lambda graph, inputs: compiled.append(graph) or graph.forward)
+    assert one(answer).raised is None
+    assert compiled == []
+    answer(torch.ones(2))
+    assert len(compiled) == 1, "outside it is compiled"
+
+
 def test_prints_are_bounded():
     seen = one(lambda x: print("x" * 10_000_000))
     assert len(seen.printed) <= MAX_TEXT

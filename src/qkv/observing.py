@@ -748,7 +748,7 @@ def undisturbed() -> Iterator[None]:
     printing = vars(torch._tensor_str.PRINT_OPTS).copy(), np.get_printoptions()
     depth, folder = sys.getrecursionlimit(), _folder()
     try:
-        with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
+        with torch.inference_mode(False), torch.enable_grad(), _uncompiled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.set_num_threads(1)  # the tensors are tiny, and a second thread only waits
             _settle()
@@ -766,6 +766,12 @@ def undisturbed() -> Iterator[None]:
         sys.setrecursionlimit(depth)
         if folder and _folder() != folder:
             os.chdir(folder)
+
+
+def _uncompiled() -> contextlib.AbstractContextManager[object]:
+    """Let functions under `torch.compile` run as they are written: to compile them takes longer than to run them."""
+    compiled = "torch._dynamo" in sys.modules  # loaded where something was compiled
+    return torch.compiler.set_stance("force_eager") if compiled else contextlib.nullcontext()
 
 
 def _folder() -> str:

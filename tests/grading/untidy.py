@@ -140,6 +140,8 @@ NOTEBOOKS: dict[str, list[str]] = {
         "from dataclasses import dataclass\nTensor = torch.Tensor\nVector = list[float]\n"
         "@dataclass\nclass Size:\n    d_k: int = 4\nSize()"
     ),
+    "compiled": with_scores(f"@torch.compile\n{SCORES}"),
+    "compiled with options": with_scores(f"@torch.compile(dynamic=True)\n{SCORES}", "again = torch.compile(math.sqrt)"),
     "a lambda": with_scores("scaled_scores = lambda q, k: q @ k.mT / math.sqrt(q.shape[-1])"),
     "under another name": with_other_scores(SCORES.replace("scaled_scores", "mine"), 'check("3.1", mine)'),
     "handed over as a lambda": with_other_scores('check("3.1", lambda q, k: q @ k.mT / q.shape[-1] ** 0.5)'),

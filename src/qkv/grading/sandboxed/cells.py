@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -161,6 +162,11 @@ def make_shell() -> Shell:
     return shell
 
 
+def not_compiled(model: Any = None, **_: Any) -> Any:
+    """Stand for `torch.compile`: what an answer gives is graded, and to compile it takes longer than to run it."""
+    return not_compiled if model is None else model
+
+
 class Enough(float):
     """A number of points that is as many as a cell asks for."""
 
@@ -227,6 +233,7 @@ class Notebook:
         self.name = ""  # of the cell that runs
         self.loop: asyncio.AbstractEventLoop | None = None
         vars(builtins)["input"] = vars(getpass)["getpass"] = lambda *_, **__: TYPED
+        vars(torch)["compile"] = not_compiled
         os.environ["MPLBACKEND"] = "Agg"
         shell.compile.get_code_name = self._code_name
 
