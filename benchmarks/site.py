@@ -5,8 +5,10 @@
 For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for
 that one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget, which a link
 leads to, is ready (without widgets: until the page is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times
-slower; the longest step of a slider in ms at that CPU, of 20 steps, each the median of nine passes; violations that axe
-finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console.
+slower; the longest step of a slider or a drag in ms at that CPU, of 20 steps, each the median of nine passes;
+violations that axe finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console. Below the
+table: what SentenceLab's model takes at that CPU for one sentence and for its exam of 100, and the frames that the exam
+drops.
 
 `--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
 what it loads from elsewhere is fetched from npm first, and served from here. `--jobs steps` and so on run a part.
@@ -63,8 +65,22 @@ new MutationObserver((_, self) => {
   if (document.querySelector('[data-state="ready"]')) { window.readyAt = performance.now(); self.disconnect(); }
 }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-state']});
 """
+# What is dragged: with a pointer that is down, for no press can be made up that an element may capture.
+DRAGGED = ".qkv-drag, .qkv-things, .qkv-flow-map, .qkv-scope-map, .qkv-drawn-area, .qkv-mask, .qkv-painted"
+NAME = "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? (e.ariaLabel || e.className)}`"
 # The work of a step: the event, the animation frame that it asks for, and the layout. Waiting for the frame is not.
-STEPS = """async (slider) => {
+STEPS = """async (handle) => {
+  const slide = (share) => {
+    handle.value = String(Number(handle.min) + share * (handle.max - handle.min));
+    handle.dispatchEvent(new Event('input', {bubbles: true}));
+  };
+  const drag = (share) => {
+    const {left, top, width, height} = handle.getBoundingClientRect();
+    const [clientX, clientY] = [left + (0.05 + 0.9 * share) * width, top + (0.95 - 0.9 * share) * height];
+    const under = handle.matches('table') ? document.elementFromPoint(clientX, clientY) ?? handle : handle;
+    under.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, buttons: 1, clientX, clientY}));
+  };
+  const step = handle.matches('input') ? slide : drag;
   const frame = window.requestAnimationFrame.bind(window);
   const timed = (f) => { const start = performance.now(); f(); work += performance.now() - start; };
   let work = 0;
@@ -73,10 +89,9 @@ STEPS = """async (slider) => {
   for (let i = 0; i < 20; i++) {
     const share = (i * 7 % 20) / 19;
     work = 0;
-    slider.value = String(Number(slider.min) + share * (slider.max - slider.min));
-    timed(() => slider.dispatchEvent(new Event('input', {bubbles: true})));
+    timed(() => step(share));
     await new Promise((done) => frame(() => {
-      timed(() => slider.closest('.qkv-widget').getBoundingClientRect());
+      timed(() => handle.closest('.qkv-widget').getBoundingClientRect());
       done();
     }));
     await new Promise((done) => setTimeout(done, 30));
@@ -84,6 +99,39 @@ STEPS = """async (slider) => {
   }
   window.requestAnimationFrame = frame;
   return works;
+}"""
+
+# SentenceLab's model by itself, as a page has it.
+LAB = """
+import { examiner } from "./src/qkv/widgets/js/exam.js";
+import { tag } from "./src/qkv/widgets/js/tagger.js";
+import { theGrammar, theTagger } from "./src/qkv/widgets/js/trained.js";
+theGrammar();
+Object.assign(window, { examiner, tag, theTagger });
+"""
+SENTENCE = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
+SENTENCES = """(words) => Array.from({length: 60}, (_, i) => {
+  const start = performance.now();
+  tag(theTagger(), words, {temperature: 1 + i / 60});
+  return performance.now() - start;
+})"""
+# An exam while the page draws: how long it takes, and the times from frame to frame.
+EXAM = """async () => {
+  const frames = [];
+  let isOpen = true;
+  const beat = (now) => {
+    frames.push(now);
+    if (isOpen) requestAnimationFrame(beat);
+  };
+  const exam = (temperature) =>
+    new Promise((tell) => examiner({settings: () => ({temperature}), tell}).look());
+  await exam(1); // draws the sentences
+  requestAnimationFrame(beat);
+  const start = performance.now();
+  await exam(2);
+  const took = performance.now() - start;
+  isOpen = false;
+  return [took, frames.slice(1).map((now, i) => now - frames[i])];
 }"""
 
 
@@ -198,21 +246,36 @@ def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
     return statistics.median(times)
 
 
-def slider_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
-    """The longest step of each slider of a page in ms, at a CPU four times slower, with the widget's name."""
+def handle_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
+    """The longest step of each slider and each drag of a page in ms, at a CPU four times slower, with its name."""
     page, session = open_page(browser, address)
     start_widgets(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    longest = []
-    for slider in page.locator(".qkv-widget input[type=range]").all():
-        slider.scroll_into_view_if_needed()
-        name = slider.evaluate(
-            "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? e.ariaLabel}`"
-        )
-        passes = [slider.evaluate(STEPS) for _ in range(9)]
-        longest.append((" ".join(name.split()), max(statistics.median(step) for step in zip(*passes, strict=True))))
+    longest: dict[str, float] = {}
+    for handle in page.locator(f".qkv-widget :is(input[type=range], {DRAGGED})").all():
+        name = " ".join(handle.evaluate(NAME).split())
+        if name in longest or not handle.is_visible():  # one clock stands for all
+            continue
+        handle.scroll_into_view_if_needed()
+        passes = [handle.evaluate(STEPS) for _ in range(9)]
+        longest[name] = max(statistics.median(step) for step in zip(*passes, strict=True))
     page.context.close()
-    return longest
+    return list(longest.items())
+
+
+def lab_times(browser: Browser) -> str:
+    """What SentenceLab's model takes at a CPU four times slower, and the frames that a page drops during its exam."""
+    esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", "--bundle", "--loader:.safetensors=binary", "--minify"]
+    bundle = subprocess.run(esbuild, input=LAB, check=True, capture_output=True, cwd=ROOT, text=True).stdout
+    page = browser.new_page()
+    page.add_script_tag(content=bundle)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    sentence = statistics.median(page.evaluate(SENTENCES, SENTENCE))
+    exams = [page.evaluate(EXAM) for _ in range(5)]
+    page.close()
+    took = statistics.median(time for time, _ in exams)
+    dropped = statistics.median(sum(gap > 25 for gap in gaps) for _, gaps in exams)
+    return f"SentenceLab: one sentence {sentence:.1f} ms, 100 sentences {took:.0f} ms, frames dropped {dropped:.0f}"
 
 
 def faults(browser: Browser, server: Server, name: str) -> tuple[int, int, int]:
@@ -264,7 +327,7 @@ def measure(
     if "ready" in parts:
         row["local"], row["slow"] = (ready_seconds(browser, address, slow) for slow in (False, True))
     if "steps" in parts:
-        steps = slider_steps(browser, address)
+        steps = handle_steps(browser, address)
         row["step"] = max((step for _, step in steps), default=None)
     if "faults" in parts:
         row["axe"], row["outside"], row["errors"] = faults(browser, server, name)
@@ -333,7 +396,9 @@ def main() -> None:
         "pages", nargs="*", default=every, help="addresses relative to the site; all of them by default"
     )
     parser.add_argument("--defaults", action="store_true", help=f"compare {COMPARED} with Jupyter Book's defaults")
-    parser.add_argument("--jobs", nargs="+", default=["weight", "ready", "steps", "faults"], help="what is measured")
+    parser.add_argument(
+        "--jobs", nargs="+", default=["weight", "ready", "steps", "faults", "lab"], help="what is measured"
+    )
     chosen = parser.parse_args()
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     print(f"{'page':36} {' '.join(title.rjust(len(form.format(0))) for title, form in COLUMNS.values())}")
@@ -347,10 +412,12 @@ def main() -> None:
             for slider, step in steps:
                 sliders[slider] = max(step, sliders.get(slider, 0.0))
         if sliders:
-            print("\nLongest step of each slider, ms at a CPU four times slower:")
+            print("\nLongest step of each slider and drag, ms at a CPU four times slower:")
             print(
                 "\n".join(f"  {step:6.1f}  {slider}" for slider, step in sorted(sliders.items(), key=lambda e: -e[1]))
             )
+        if "lab" in chosen.jobs:
+            print(f"\n{lab_times(browser)} (CPU four times slower)")
         if chosen.defaults:
             name = f"{COMPARED}.html"
             ours = rows.get(name) or measure(browser, server, name, {"weight", "ready", "faults"})[0]

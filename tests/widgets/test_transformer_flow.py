@@ -129,7 +129,7 @@ def test_without_residual_all_words_become_one_class(open_page: OpenPage):
     widget.get_by_role("radio", name="tasty").check()
     expect(answer).to_contain_text("stands for mouse")
     widget.get_by_role("switch", name="residual").press("Space")
-    expect(answer).to_contain_text("Classes as with all parts on: 2 of 9.")
+    expect(answer).to_contain_text("2 of 9 words keep their class.")
     expect(widget.get_by_role("status")).to_contain_text("2 of 9")
 
 

@@ -79,7 +79,7 @@ function controls(state, set, id) {
   </div>`;
 }
 
-const grid = (rows, state, set) => html`<table class="qkv-mask"
+const grid = (rows, state, set) => html`<table class="qkv-mask" style="--skipped: ${state.tokens.length - rows.length}"
   @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
   @click=${(event) => endOfStroke(event, state)}>
   <colgroup><col class="qkv-names"></colgroup>

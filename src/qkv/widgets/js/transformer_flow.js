@@ -88,7 +88,7 @@ const sure = ({ places }, at) => ({
 function answerText({ said, words, n, at, same }) {
   const { kind, noun } = sure(said, at);
   const stands = said.refersTo.has(at) ? ` It stands for ${glossed(said.refersTo.get(at))} (${shown(noun)}).` : "";
-  return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} Classes as with all parts on: ${same} of ${n}.`;
+  return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${same} of ${n} words keep their class.`;
 }
 
 /* ---- the flow */

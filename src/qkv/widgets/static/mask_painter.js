@@ -38,7 +38,7 @@ var X=globalThis,it=e=>e,O=X.trustedTypes,at=O?O.createPolicy("lit-html",{create
     </div>
     ${nt({label:"a hidden score becomes",name:`${s}-method`,value:r,options:te,onChange:c=>t({method:c})})}
     ${yt({label:"undo painting",disabled:o.length===0,onClick:()=>t({flipped:[],painted:Ct})})}
-  </div>`}var re=(e,t,s)=>d`<table class="qkv-mask"
+  </div>`}var re=(e,t,s)=>d`<table class="qkv-mask" style="--skipped: ${t.tokens.length-e.length}"
   @keydown=${he} @pointerdown=${n=>pe(n,t)} @pointermove=${n=>ue(n,t,s)}
   @click=${n=>de(n,t)}>
   <colgroup><col class="qkv-names"></colgroup>
