@@ -36,6 +36,11 @@ export class Python {
     );
   }
 
+  /** Fetch what the start will need, one after the other, and do not start: whoever keeps answers keeps these. */
+  async fetchAhead() {
+    for (const name of ["worker.js", "editor.js", ...FILES]) await bytesOf(this.#folder, name);
+  }
+
   #hear({ progress, ready, failed, id, ...answer }) {
     if (progress) this.#say(`Python: ${megabytes(progress.done)} of ${megabytes(progress.total)} MB`);
     else if (failed) this.end(failure(failed.split("\n")[0]));

@@ -1,41 +1,54 @@
 """A published site without a network: after one visit, every page of it is there."""
 
+import contextlib
+import json
 import shutil
 import socket
 import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from qkv_site.published import worker
 
 from .conftest import A_FEW, SITE, gate_has, pages
+from .test_exercises import CHECK, PATIENCE, RIGHT, SAMPLE
 
 pytestmark = pytest.mark.browser
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing: pytest's output is for the tests."""
+
+
+@contextlib.contextmanager
+def published(folder: Path) -> Iterator[str]:
+    """The address of a copy of the site that has a service worker; its server ends with the block."""
+    site = folder / "course"
+    shutil.copytree(SITE, site)
+    (site / "sw.js").write_text(worker(site), encoding="utf-8")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/course"
+    server.shutdown()
+    server.server_close()
+
+
+REGISTER = "navigator.serviceWorker.register('../sw.js').then(() => navigator.serviceWorker.ready)"
 
 
 @pytest.fixture(scope="module")
 def cut_off(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str]]:
     """A page of a browser that visited the first page of a published site, which then went away."""
-    site = tmp_path_factory.mktemp("published") / "course"
-    shutil.copytree(SITE, site)
-    (site / "sw.js").write_text(worker(site), encoding="utf-8")
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Say nothing: pytest's output is for the tests."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site.parent)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/course"
     context = browser.new_context()
     page = context.new_page()
-    page.goto(f"{address}/book/index.html")
-    page.evaluate("navigator.serviceWorker.register('../sw.js').then(() => navigator.serviceWorker.ready)")
-    server.shutdown()
-    server.server_close()
+    with published(tmp_path_factory.mktemp("published")) as address:
+        page.goto(f"{address}/book/index.html")
+        page.evaluate(REGISTER)
     yield page, address
     context.close()
 
@@ -71,3 +84,54 @@ def test_a_page_that_never_was_is_said_to_be_missing(cut_off: tuple[Page, str]):
     page, address = cut_off
     page.goto(f"{address}/nowhere.html")
     expect(page.locator("h1")).to_have_text("This page is not here")
+
+
+# --- what runs Python on a page -----------------------------------------------------------------
+
+KEPT = """async () => {
+  const names = (await caches.keys()).filter((name) => name.startsWith("qkv-python-"));
+  const kept = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+  return kept.flat().map(({ url }) => url.split("/").pop());
+}"""
+KEPT_IN_THE_END = f"""async (count) => {{
+  let kept = [];
+  while (kept.length < count) kept = await new Promise((done) => setTimeout(done, 100)).then({KEPT});
+  return kept;
+}}"""
+NEEDED = {"worker.js", "editor.js", "sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"}
+
+
+def test_exercises_are_checked_though_python_was_never_asked_for(browser: Browser, tmp_path: Path):
+    """An idle browser on a good connection fetched it ahead, and the service worker kept it."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    with published(tmp_path) as address:
+        page.goto(f"{address}/exercises/{SAMPLE}.html")
+        page.evaluate(REGISTER)
+        assert set(page.evaluate(KEPT_IN_THE_END, len(NEEDED))) == NEEDED
+    page.reload()
+    assert page.evaluate(CHECK, ["3.1", RIGHT])["status"] == "passed"
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "connection"),
+    [
+        (f"exercises/{SAMPLE}", {"saveData": True, "effectiveType": "4g"}),
+        (f"exercises/{SAMPLE}", {"saveData": False, "effectiveType": "3g"}),
+        ("chapters/03_scaling", {"saveData": False, "effectiveType": "4g"}),
+    ],
+)
+def test_nothing_is_fetched_ahead_elsewhere(browser: Browser, tmp_path: Path, path: str, connection: dict[str, object]):
+    """Not by a reader who saves data, not by a slow connection, and not where there is nothing to check."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script(f"Object.defineProperty(navigator, 'connection', {{ value: {json.dumps(connection)} }})")
+    with published(tmp_path) as address:
+        page.goto(f"{address}/{path}.html")
+        page.evaluate(REGISTER)
+        page.wait_for_function("navigator.serviceWorker.controller")
+        page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 500)))")
+        assert page.evaluate(KEPT) == []
+    context.close()
