@@ -9,7 +9,7 @@ import { loadPyodide } from "pyodide";
 import { kernels } from "./runtime/kernels.js";
 
 const folder = process.argv[2];
-const python = await loadPyodide({ stdout: console.error });
+const python = await loadPyodide({ stdout: console.error, stdLibURL: join(folder, "python_stdlib.zip") });
 for (const name of ["course.zip", "models.zip"])
   python.unpackArchive(new Uint8Array(readFileSync(join(folder, name))), "zip", { extractDir: "/lib/course" });
 python.runPython("import sys; sys.path.insert(0, '/lib/course')");

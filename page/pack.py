@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(
     r"(pdb|doctest|pydoc|mailbox|ipaddress|pickletools|tarfile|_pydatetime|_pydecimal|_pyio|smtplib|ftplib|imaplib|poplib|"
     r"turtle|cProfile|profile|pstats|optparse|webbrowser|socketserver|telnetlib|nntplib|antigravity|this|trace|py_compile|"
     r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"
-    r"|sched|argparse|configparser|difflib|filecmp|getpass|hmac|modulefinder|pty|pyclbr|quopri|rlcompleter|shelve|shlex|"
+    r"|sched|argparse|configparser|filecmp|getpass|hmac|modulefinder|pty|pyclbr|quopri|rlcompleter|shelve|shlex|"
     r"stringprep|symtable|tabnanny|tracemalloc|uuid|code|runpy|zipimport|_markupbase|html/parser|json/tool|"
     r"logging/(handlers|config)|urllib/(request|robotparser)|ctypes/(util|_aix|wintypes)|pyodide/console|"
     r"concurrent/futures/process|asyncio/(windows_\w+|proactor_events|tools|__main__)|importlib/(_bootstrap|_bootstrap_external)"

@@ -29,7 +29,8 @@ def test_an_answer_is_checked_and_written_with_an_editor(visit: Callable[..., Pa
 def test_a_cell_of_a_trained_model_runs(visit: Callable[..., Page]):
     """Its weights are loaded when a cell first names them."""
     page = visit("book/try.html", base=COPY)
-    tag = "from qkv.models import load_tagger\nload_tagger().tag('the cat slept because it was tired').refers_to"
+    sentence = "the cat chased the mouse because it was hungry"
+    tag = f"from qkv.models import load_tagger\nload_tagger().tag('{sentence}').refers_to"
     page.evaluate("source => window.qkv.answer('pad', source)", tag)
     page.get_by_role("button", name="Run").click()
-    expect(page.locator(".qkv-printed")).to_have_text("{4: 'cat'}\n", timeout=PATIENCE)
+    expect(page.locator(".qkv-printed")).to_have_text("{6: 'cat'}\n", timeout=PATIENCE)
