@@ -156,7 +156,9 @@ def test_a_head_s_rows_are_named_by_the_words_that_they_hold(open_page: Callable
     first_heads = {}
     for lane in ("transpose", "reshape both ways"):
         entries = (
-            page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-entries").first.locator(".qkv-entry:has(b)")
+            page.get_by_role("group", name=f"heads, {lane}")
+            .locator(".qkv-entries")
+            .first.locator(".qkv-entry:not(:has(b:empty))")
         )
         seen = entries.evaluate_all(
             "es => es.map((e) => [e.getBoundingClientRect(), e.innerText]).map(([r, t]) => [r.y, r.x, t])"

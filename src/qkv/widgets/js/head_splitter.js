@@ -173,7 +173,7 @@ function inHeads(entries, b, state) {
   const here = entries.filter((entry) => entry.b === b).sort((one, other) => one.from - other.from);
   return here.map(({ h, row, column, from }) => {
     const x = startOf(h, state.n_heads) + column;
-    const seat = `transform: translate(${100 * x}%, ${100 * row}%)`;
+    const seat = `transform: translate(${100 * x}%, ${100 * row}%); z-index: ${column === 0 ? 1 : 0}`; // a name runs on
     return html`<span class="qkv-seat" style=${seat}>${entry(from, column, state)}</span>`;
   });
 }
@@ -183,10 +183,9 @@ function inHeads(entries, b, state) {
 function entry(from, column, { nudged, n_heads }) {
   const [row, feature] = [Math.floor(from / FEATURES), from % FEATURES];
   const kind = `qkv-token-${row % TOKENS} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`;
-  const width = FEATURES / n_heads;
-  const word =
-    column === 0 ? html`<b style="width: ${100 * width}%">${width === 1 ? [...NAMES[row]][0] : NAMES[row]}</b>` : "";
-  return html`<span class="qkv-entry ${kind}" data-token=${row} data-feature=${feature}>${word}</span>`;
+  // Every entry keeps an element for a name: to make and to drop them would take long in a step of the slider.
+  const word = column > 0 ? "" : n_heads === FEATURES ? [...NAMES[row]][0] : NAMES[row];
+  return html`<span class="qkv-entry ${kind}" data-token=${row} data-feature=${feature}><b>${word}</b></span>`;
 }
 
 function numbers(state) {
