@@ -13,7 +13,7 @@ WORDS = "权權注。"
 
 def test_the_characters_of_a_page_are_those_of_its_text_and_of_its_widgets_states():
     assert shown_in(r"<p>注意, 注 café √d_k → ✓</p><script>\u6743 \u00e9</script>") == "意权注"
-    assert shown_in("no Chinese") == style("no Chinese") == ""
+    assert shown_in("no Chinese") == style("no Chinese", "x.woff2") == ""
 
 
 def test_a_font_has_the_characters_of_both_ways_to_write_chinese_and_no_other():
@@ -25,11 +25,18 @@ def test_a_font_has_the_characters_of_both_ways_to_write_chinese_and_no_other():
 
 
 def test_a_style_names_its_characters_and_no_other():
-    assert "unicode-range:U+6743,U+6ce8}" in style("<p>注 and 权</p>")
+    made = style("<p>注 and 权</p>", "x.woff2")
+    assert "unicode-range:U+6743,U+6ce8}" in made
+    assert made.count("@font-face") == made.count("url(data:font/woff2;base64,") == 1
 
 
-def test_a_widget_brings_what_a_reader_may_choose_in_it():
-    assert shown_in(code_of("SequenceExplorer"))
+def test_what_a_reader_may_choose_in_a_widget_is_fetched_when_it_is_shown():
+    made = style('<div data-widget="SequenceExplorer">中</div>', "x.woff2")
+    own, later = made.split("@font-face")[1:]
+    assert "unicode-range:U+4e2d}" in own
+    assert "url(x.woff2)" in later
+    assert "U+4e2d" not in later
+    assert all(f"U+{ord(letter):x}" in later for letter in {*shown_in(code_of("SequenceExplorer"))} - {"中"})
 
 
 def test_a_character_that_no_font_has_stops_the_build():

@@ -16,11 +16,10 @@ WITH_WIDGETS = [*CHAPTERS, "book/index.html"]
 IN_THE_GATE = (*CORE, "book/index.html")
 # What moved, and by how much, from before the first paint on.
 SHIFTS = """window.shifts = [];
-const LEAST = 0.002; // a header or a scroll bar that is laid out late on a busy machine moves less than this
 new PerformanceObserver((list) => {
   for (const { value, hadRecentInput, sources } of list.getEntries()) {
     const seen = sources.map(({ node }) => (node?.closest?.(".qkv-slot") ?? node?.parentElement ?? node)?.outerHTML);
-    if (hadRecentInput || value < LEAST) continue;
+    if (hadRecentInput) continue;
     window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
   }
 }).observe({ type: "layout-shift", buffered: true });"""

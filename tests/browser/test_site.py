@@ -223,6 +223,6 @@ OTHERS = ("book/index.html", "book/map.html", "search.html?q=softmax")
 def test_page_weighs_little(visit: Callable[..., Page], site: str, first_page: set[str], path: str):
     page = visit("book/how-to-use.html")
     fetched = fetched_by(page, f"{site}/{path}")
-    assert 5 < kilobytes(fetched) <= 260, f"{len(fetched)} files at the first load"
+    assert 5 < kilobytes(fetched) <= 250, f"{len(fetched)} files at the first load"
     most = 90 if "search" in path else 60  # the index of all pages is read once
     assert kilobytes(fetched - first_page) <= most, sorted(fetched - first_page)

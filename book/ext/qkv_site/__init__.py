@@ -17,6 +17,7 @@ from sphinx.application import Sphinx
 
 from . import (
     assets,
+    chinese,
     course_map,
     folding,
     links,
@@ -36,6 +37,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the parts; Sphinx calls this."""
     for part in (
         assets,
+        chinese,
         maths,
         widgets,
         predictions,

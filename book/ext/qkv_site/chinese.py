@@ -16,6 +16,8 @@ from pathlib import Path
 from fontTools.merge import Merger
 from fontTools.ttLib import TTFont
 from fontTools.varLib.instancer import instantiateVariableFont
+from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 import qkv.widgets
@@ -27,6 +29,8 @@ WAYS = ("noto-sans-tc", "noto-sans-sc")  # traditional first, then what only sim
 CHARACTERS = re.compile(r"[\u2e80-\u303f\u3400-\u9fef\uf900-\ufaff\uff01-\uff60]")  # not the last, which ranges name
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 FAMILY = "QKV Sans"  # of which the palette and qkv.css know
+SHARED = "fonts/chinese.woff2"
+STATIC = Path(qkv.widgets.__file__).parent / "static"
 # How characters are joined in running text, and how they are set from top to bottom: a word or two needs neither.
 UNUSED = ("GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "STAT", "meta")
 
@@ -93,17 +97,36 @@ def joined(pieces: list[TTFont]) -> TTFont:
 def code_of(name: str) -> str:
     """The code of a widget's class, which holds what a reader may choose to see."""
     stem = getattr(qkv.widgets, name).__module__.rpartition(".")[2]
-    return (Path(qkv.widgets.__file__).parent / "static" / f"{stem}.js").read_text(encoding="utf-8")
+    return (STATIC / f"{stem}.js").read_text(encoding="utf-8")
 
 
 def face(source: str, characters: str) -> str:
     """The rule of a style sheet for a font that is used for these characters alone."""
     ranges = ",".join(f"U+{ord(character):x}" for character in characters)
-    return f'@font-face{{font-family:"{FAMILY}";src:{source} format("woff2");unicode-range:{ranges}}}'
+    return f'@font-face{{font-family:"{FAMILY}";src:url({source}) format("woff2");unicode-range:{ranges}}}'
 
 
-def style(page: str) -> str:
-    """The style that brings a page its Chinese characters, and those of its widgets; nothing for most pages."""
-    widgets = sorted(set(re.findall(r'data-widget="(\w+)"', page)))
-    characters = shown_in(page + "".join(map(code_of, widgets)))
-    return f"<style>{face(f'url({inlined(font_of(characters))})', characters)}</style>" if characters else ""
+def style(page: str, shared: str) -> str:
+    """The style that brings a page its Chinese characters inside it; nothing for most pages.
+
+    What its widgets may come to show is fetched when they do, from the site's file `shared`.
+    """
+    characters = shown_in(page)
+    names = sorted(set(re.findall(r'data-widget="(\w+)"', page)))
+    more = "".join(sorted({*shown_in("".join(map(code_of, names)))} - {*characters}))
+    faces = [face(inlined(font_of(characters)), characters)] if characters else []
+    faces += [face(shared, more)] if more else []
+    return f"<style>{''.join(faces)}</style>" if faces else ""
+
+
+def bring(app: Sphinx, config: Config) -> None:
+    """Put the characters of all widgets into a file, from where Sphinx copies it."""
+    code = "".join(path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js")))
+    file = Path(app.outdir).parent / "assets" / SHARED
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(font_of(shown_in(code)))
+
+
+def setup(app: Sphinx) -> None:
+    """Run before the pages are made."""
+    app.connect("config-inited", bring)

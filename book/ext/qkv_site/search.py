@@ -18,6 +18,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from .links import REFERENCES
+from .navigation import DEEPER
 
 FILE = "search-index.js"
 BRACED = re.compile(
@@ -36,6 +37,8 @@ OUTPUTS = {"cell_code_output"}
 # Letters of each section that are indexed where nothing is explained: who looks for a word wants to read about it.
 MOST = 60
 BRIEF = ("exercises/", "book/instructors-")
+# Of a section beyond the core of the course: it begins with what it is about, and the index is sent whole.
+MOST_DEEPER = 300
 PLAIN = plaintext.Backend()  # asked for by name, it would be sought among all installed packages for every work
 NAME = re.compile(r"[A-Za-z][\w.]*[._]\w+")
 
@@ -136,7 +139,7 @@ def index(app: Sphinx) -> list[dict[str, Any]]:
 
 def places(app: Sphinx, page: str) -> Iterator[tuple[str, str, str]]:
     """The places of a page; works are put on theirs only while it is written, and come from the bibliography."""
-    most = MOST if page.startswith(BRIEF) else None
+    most = MOST if page.startswith(BRIEF) else MOST_DEEPER if page.startswith(DEEPER) else None
     for anchor, heading, text in entries(app.env.get_doctree(page)):
         yield anchor, heading, text[:most]
     if page == REFERENCES:
