@@ -61,6 +61,12 @@
     });
   }
 
+  // The list of all pages is longer than a window: it is shown at the page that is open.
+  const list = document.querySelector(".sidebar-sticky");
+  const here = list?.querySelector("[aria-current]");
+  const below = here ? here.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom : 0;
+  if (below > 0) list.scrollTop = below + list.clientHeight / 2;
+
   // The two drawers of a narrow window.
   const openers = document.querySelectorAll("[aria-controls][aria-expanded]");
   const open = (opener, shown) => {

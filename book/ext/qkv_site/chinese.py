@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fontTools.merge import Merger
 from fontTools.ttLib import TTFont
+from fontTools.ttLib.scaleUpem import scale_upem
 from fontTools.varLib.instancer import instantiateVariableFont
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -29,10 +30,12 @@ WAYS = ("noto-sans-tc", "noto-sans-sc")  # traditional first, then what only sim
 CHARACTERS = re.compile(r"[\u2e80-\u303f\u3400-\u9fef\uf900-\ufaff\uff01-\uff60]")  # not the last, which ranges name
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 FAMILY = "QKV Sans"  # of which the palette and qkv.css know
+NAMES = (1, 13)  # the font's and its licence's; the licence itself is in qkv-site-licenses.txt
+GRID = 256  # steps in a letter's height: fifteen for each pixel of a letter on a page
 SHARED = "fonts/chinese.woff2"
 STATIC = Path(qkv.widgets.__file__).parent / "static"
 # How characters are joined in running text, and how they are set from top to bottom: a word or two needs neither.
-UNUSED = ("GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "STAT", "meta")
+UNUSED = ("GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "STAT", "meta", "gasp")
 
 
 def shown_in(page: str) -> str:
@@ -81,7 +84,10 @@ def font_of(characters: str) -> bytes:
                 missing -= wanted
     if missing:
         raise ExtensionError(f"The Chinese fonts have no {' '.join(sorted(missing))}")
-    return saved(joined(pieces), "woff2")
+    whole = joined(pieces)
+    whole["name"].names = [name for name in whole["name"].names if name.nameID in NAMES]
+    scale_upem(whole, GRID)
+    return saved(whole, "woff2")
 
 
 def regular(part: Path, characters: Iterable[str]) -> TTFont:
@@ -94,29 +100,17 @@ def joined(pieces: list[TTFont]) -> TTFont:
     return Merger().merge([BytesIO(saved(piece)) for piece in pieces]) if len(pieces) > 1 else pieces[0]
 
 
-def code_of(name: str) -> str:
-    """The code of a widget's class, which holds what a reader may choose to see."""
-    stem = getattr(qkv.widgets, name).__module__.rpartition(".")[2]
-    return (STATIC / f"{stem}.js").read_text(encoding="utf-8")
-
-
-def face(source: str, characters: str) -> str:
-    """The rule of a style sheet for a font that is used for these characters alone."""
-    ranges = ",".join(f"U+{ord(character):x}" for character in characters)
-    return f'@font-face{{font-family:"{FAMILY}";src:url({source}) format("woff2");unicode-range:{ranges}}}'
-
-
-def style(page: str, shared: str) -> str:
+def style(page: str) -> str:
     """The style that brings a page its Chinese characters inside it; nothing for most pages.
 
-    What its widgets may come to show is fetched when they do, from the site's file `shared`.
+    What its widgets may come to show besides is fetched when they do: qkv.css names the file for all other characters.
     """
     characters = shown_in(page)
-    names = sorted(set(re.findall(r'data-widget="(\w+)"', page)))
-    more = "".join(sorted({*shown_in("".join(map(code_of, names)))} - {*characters}))
-    faces = [face(inlined(font_of(characters)), characters)] if characters else []
-    faces += [face(shared, more)] if more else []
-    return f"<style>{''.join(faces)}</style>" if faces else ""
+    if not characters:
+        return ""
+    ranges = ",".join(f"U+{ord(character):x}" for character in characters)
+    source = f'url({inlined(font_of(characters))}) format("woff2")'
+    return f'<style>@font-face{{font-family:"{FAMILY}";src:{source};unicode-range:{ranges}}}</style>'
 
 
 def bring(app: Sphinx, config: Config) -> None:

@@ -19,6 +19,7 @@ from .node import Node
 
 LOGGER = logging.getLogger(__name__)
 
+SOURCE = re.compile(r"<annotation .*?</annotation>|</?semantics>")  # MathML with its LaTeX, which nobody reads
 WORD_JOINER = "\u2060"
 ROLE = {"q": "query", "k": "key", "v": "value"}
 GLYPH = re.compile(
@@ -66,7 +67,7 @@ class Renderer(Node):
     def __call__(self, latex: str, display: bool) -> str:
         """HTML and MathML of a formula, coloured; ValueError with KaTeX's reason where it cannot be read."""
         if (latex, display) not in self.known:
-            self.known[latex, display] = coloured(self.ask({"latex": latex, "display": display}))
+            self.known[latex, display] = coloured(SOURCE.sub("", self.ask({"latex": latex, "display": display})))
         return self.known[latex, display]
 
 

@@ -101,9 +101,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     for bundle in bundles:  # last: a widget takes over its drawing only as it was drawn
         context["body"] = with_widgets(context["body"], bundle)
-    shown = context["body"] + ONLY_THERE.get(page, "")
-    context["qkv_chinese"] = chinese.style(shown, context["pathto"](f"_static/{chinese.SHARED}", 1))
-    context["qkv_chinese_letters"] = chinese.shown_in(shown)
+    context["qkv_chinese"] = chinese.style(context["body"] + ONLY_THERE.get(page, ""))
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")
     context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE

@@ -61,12 +61,7 @@ def weights(bundle: str) -> set[str]:
 
 WITHOUT = "<noscript><p>With JavaScript, this widget answers to its controls.</p></noscript>"
 SHARED = "A link to this widget as you left it"
-CHAIN = (
-    '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M10 14l4-4M8.5 11.5l-3 3a2.8 2.8 0 0 0 4 4l3-3'
-    'M15.5 12.5l3-3a2.8 2.8 0 0 0-4-4l-3 3" fill="none" stroke="currentColor" stroke-width="1.7" '
-    'stroke-linecap="round" stroke-linejoin="round"/></svg>'
-)
-COPY = f'<button type="button" aria-label="Copy a link" title="{SHARED}">{CHAIN}</button>'
+COPY = f'<button type="button" aria-label="Copy a link" title="{SHARED}"></button>'
 
 
 def slots(body: str, models: dict[str, Traits]) -> str:
