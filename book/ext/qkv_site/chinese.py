@@ -31,7 +31,7 @@ CHARACTERS = re.compile(r"[\u2e80-\u303f\u3400-\u9fef\uf900-\ufaff\uff01-\uff60]
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 FAMILY = "QKV Sans"  # of which the palette and qkv.css know
 NAMES = (1, 13)  # the font's and its licence's; the licence itself is in qkv-site-licenses.txt
-GRID = 256  # steps in a letter's height: fifteen for each pixel of a letter on a page
+GRID = 200  # steps in a letter's height: eleven for each pixel of a letter on a page
 SHARED = "fonts/chinese.woff2"
 STATIC = Path(qkv.widgets.__file__).parent / "static"
 # How characters are joined in running text, and how they are set from top to bottom: a word or two needs neither.

@@ -19,7 +19,7 @@ from .node import Node
 
 LOGGER = logging.getLogger(__name__)
 
-SOURCE = re.compile(r"<annotation .*?</annotation>|</?semantics>")  # MathML with its LaTeX, which nobody reads
+SOURCE = re.compile(r'<annotation .*?</annotation>|</?semantics>| xmlns="[^"]*"')  # of MathML, what no reader needs
 WORD_JOINER = "\u2060"
 ROLE = {"q": "query", "k": "key", "v": "value"}
 GLYPH = re.compile(
