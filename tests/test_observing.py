@@ -221,6 +221,17 @@ def test_state_between_calls_is_seen():
     assert observe(answer, [CASE, CASE])[0].unstable == (0,)
 
 
+@pytest.mark.parametrize(("step", "expected"), [(5e-6, ()), (1e-3, (0,))])
+def test_sums_taken_in_another_order_are_no_state(step: float, expected: tuple[int, ...]):
+    calls = []
+
+    def answer(x):
+        calls.append(x)
+        return torch.ones(3) + step * len(calls)
+
+    assert one(answer).unstable == expected
+
+
 def test_random_answers_are_seen():
     assert one(lambda x: torch.rand(3)).unstable == (0,)
     assert one(lambda x: torch.rand(3)).global_draws

@@ -374,13 +374,16 @@ def _merge(first: Observation, again: Observation) -> Observation:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    """Say whether two runs gave the same, up to the order in which sums were taken."""
+    """Say whether two runs gave the same, up to the order in which sums were taken.
+
+    torch sums in another order where gradients are wanted; in float32 that changes results by almost 1e-6.
+    """
     if isinstance(a, OtherValue) and isinstance(b, OtherValue):
         return a.kind == b.kind and (a.tensor is None or b.tensor is None or _alike(a.tensor, b.tensor))
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
-        return torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-6, equal_nan=True)
+        return torch.allclose(a.double(), b.double(), rtol=1e-5, atol=1e-5, equal_nan=True)
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         return len(a) == len(b) and all(map(_alike, a, b))
     if isinstance(a, float) and isinstance(b, float):

@@ -280,6 +280,13 @@ SAID = {
         "failed", "gradient-cut", [],
     ),
     "in float32": ("6.3", lambda x, p, base=1e4: rope(x.float(), p, base).to(x.dtype), "failed", None, []),
+    "positions left out, in float32": (
+        "6.3", lambda x, p, base=1e4: rope_in_float32(x, torch.arange(x.shape[-2]), base),
+        "failed", "positions-ignored", ["do not use `positions`"],
+    ),
+    "positions from one, in float32": (
+        "6.3", lambda x, p, base=1e4: rope_in_float32(x, p + 1, base), "failed", "positions-off-by-one", ["off by one"],
+    ),
     "an array": ("6.4", lambda h, n: alibi_by_numpy(h, n).numpy(), "failed", None, ["NumPy array"]),
     "a parameter": ("6.4", lambda h, n: nn.Parameter(alibi_by_loops(h, n)), "passed", None, []),
     "2 % off": ("6.4", lambda h, n: 1.02 * alibi_by_loops(h, n), "failed", None, ["1.02 times"]),

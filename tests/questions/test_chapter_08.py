@@ -146,13 +146,17 @@ SAID = {
         "8.1", lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias),
         "error", None, ["eps"],
     ),
-    "both residuals": ("8.2", both_residuals_forgotten, "failed", "residual-forgotten", ["nothing of what came in"]),
+    "both residuals": ("8.2", both_residuals_forgotten, "failed", "residual-forgotten", ["nothing of what came in is left"]),
     "post-norm": (
         "8.2", lambda x, n1, a, n2, f: n2((y := n1(x + a(x))) + f(y)), "failed", "norm-after-the-sum", ["post-norm"],
     ),
     "in place": ("8.2", in_place, "failed", "inputs-changed", ["writes into", "x"]),
     "not shifted": (
         "8.3", lambda logits, ids: F.cross_entropy(logits.mT, ids), "failed", "not-shifted", ["just read", "predict?"],
+    ),
+    "classes last": (
+        "8.3", lambda logits, ids: F.cross_entropy(logits[:, :-1], ids[:, 1:]),
+        "error", "classes-on-another-axis", ["axis 1"],
     ),
     "item": (
         "8.3",

@@ -41,7 +41,20 @@ test_a_right_answer_is_accepted = right_answers(
     {"11.1": [patches_by_loops, patches_by_unfold], "11.2": [mask_by_index, mask_by_comprehension]}
 )
 
+
+def loops_where_edges_are(edges, n, self_loops=True):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i, j in edges:
+        mask[i, j] = mask[j, i] = True
+        if self_loops:
+            mask[i, i] = mask[j, j] = True
+    return mask
+
+
 SAID = {
+    "loops where edges are": (
+        "11.2", loops_where_edges_are, "failed", "self-loops-of-joined-nodes", ["without edges"],
+    ),
     "a matrix of 0 and 1": (
         "11.2", lambda edges, n, self_loops=True: mask_by_index(edges, n, self_loops).float(),
         "failed", "wrong-dtype", ["bool"],

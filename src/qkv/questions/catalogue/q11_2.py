@@ -91,6 +91,11 @@ def loops_at_ends(mask: Tensor, i: int, j: int) -> None:
     mask[i, i] = mask[j, j] = True
 
 
+def loops_where_edges_are(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
+    mask = graph_mask(edges, n, self_loops)
+    return mask & graph_mask(edges, n, False).any(-1)[:, None]
+
+
 def last_edge(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     return graph_mask(edges[-1:], n, self_loops)
 
@@ -122,7 +127,10 @@ QUESTION = Question(
         Misconception(
             "no-self-loops-by-default", twin=lambda edges, n, self_loops=False: graph_mask(edges, n, self_loops)
         ),
-        Misconception("self-loops-of-joined-nodes", twin=mask_variant(loops_at_ends, loops=lambda self_loops: False)),
+        Misconception(
+            "self-loops-of-joined-nodes",
+            twins=(mask_variant(loops_at_ends, loops=lambda self_loops: False), loops_where_edges_are),
+        ),
         Misconception("mask-inverted", twin=mask_variant(both, give=torch.logical_not)),
         Misconception(
             "numbers-to-add",

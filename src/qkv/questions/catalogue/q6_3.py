@@ -146,6 +146,11 @@ def halves_with_speeds_in_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + side_by_side(-second, first) * sin
 
 
+def added(speeds: Callable[[int, float], Tensor]) -> Callable[..., Any]:
+    """Give an answer that adds the code of chapter 6's sinusoids to each row."""
+    return by_columns(speeds, lambda x, cos, sin: x + code(cos, sin))
+
+
 def code(cos: Tensor, sin: Tensor) -> Tensor:
     return alternating(sin[:, 0::2], cos[:, 0::2])
 
@@ -276,7 +281,7 @@ QUESTION = Question(
             lambda positions, x: positions[:1].expand(x.shape[-2]),
         ),
         Misconception("one-batch-shape", twins=(turned_along(0), turned_along(1))),
-        Misconception("added", twin=by_columns(in_pairs, lambda x, cos, sin: x + code(cos, sin))),
+        Misconception("added", twins=(added(in_pairs), added(lambda d, base: in_pairs(d, 10000.0)))),
         Misconception("multiplied-by-a-code", twin=by_columns(in_pairs, lambda x, cos, sin: x * code(cos, sin))),
         Misconception("nothing-turned", twin=lambda x, positions, base=10000.0: x.clone()),
         Misconception("first-pair-only", twin=first_pair_turned),

@@ -113,7 +113,12 @@ QUESTION = Question(
         counted("tied-ignored", "tables", lambda vocab, d, tied: vocab * d),
         counted("never-tied", "tables", lambda vocab, d, tied: 2 * vocab * d),
         counted("tied-turned-round", "tables", lambda vocab, d, tied: vocab * d * (2 if tied else 1)),
-        counted("head-with-a-bias", "tables", lambda vocab, d, tied: vocab * d * (1 if tied else 2) + vocab),
+        counted(
+            "head-with-a-bias",
+            "tables",
+            lambda vocab, d, tied: vocab * d * (1 if tied else 2) + vocab,
+            lambda vocab, d, tied: vocab * d if tied else 2 * vocab * d + vocab,
+        ),
         counted("embedding-forgotten", "tables", lambda vocab, d, tied: 0 if tied else vocab * d),
         Misconception("untied-by-default", twin=untied_by_default),
         Misconception("all-biases-forgotten", twin=without_biases),

@@ -72,6 +72,12 @@ CAUSES = (
         "A mask has no sign. What turns True and False round?",
     ),
     (
+        "RuntimeError|ValueError",
+        "Expected target size|Expected input batch_size",
+        "classes-on-another-axis",
+        "`cross_entropy` reads the classes from axis 1 of its first argument. What lies on that axis of yours?",
+    ),
+    (
         "AttributeError",
         r"^'(?!list'|tuple'|int'|float'|str'|Tensor'|NoneType')\w+' object has no attribute",
         "attribute-never-set",

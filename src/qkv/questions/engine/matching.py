@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from qkv.questions.engine.wording import input_name
 
 # Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
 PATIENCE = 0.3
+# Many compute in float32 what they are given in float64: so closely has a wrong answer to equal a twin there.
+SINGLE_PRECISION = 1e-4
 
 Ideas = tuple[Misconception, ...]
 
@@ -105,7 +108,7 @@ class Matching:
         closeness = CLOSEST
         for i in self.quickest_first:
             other = results_of(twin, self.cases[i])
-            if not agree(self.question, self.cases[i], self.seen[i], other):
+            if not self.is_same(i, other):
                 is_right = agree(self.question, self.cases[i], self.want[i], other)
                 if self.seen[i].raised is None or not shown or is_right:
                     return None
@@ -116,6 +119,16 @@ class Matching:
         if not shown or (closeness < CLOSEST and not any(map(self.is_specific, shown))):
             return None
         return Match(min(shown), closeness)
+
+    def is_same(self, i: int, other: Observation) -> bool:
+        """Say whether the answer gave what a twin gave: in single precision where it is clearly not the right result."""
+        case = self.cases[i]
+        if agree(self.question, case, self.seen[i], other):
+            return True
+        coarse = replace(case, tolerance=max(case.tolerance or 0.0, SINGLE_PRECISION))
+        return agree(self.question, coarse, self.seen[i], other) and not agree(
+            self.question, coarse, self.seen[i], self.want[i]
+        )
 
     def is_specific(self, i: int) -> bool:
         """Say whether what was seen in a case can belong to one idea alone.
