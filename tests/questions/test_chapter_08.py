@@ -146,7 +146,7 @@ SAID = {
         "8.1", lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias),
         "error", None, ["eps"],
     ),
-    "both residuals": ("8.2", both_residuals_forgotten, "failed", "residual-forgotten", ["nothing of what came in is left"]),
+    "both residuals": ("8.2", both_residuals_forgotten, "failed", "residual-forgotten", ["nothing of what came in"]),
     "post-norm": (
         "8.2", lambda x, n1, a, n2, f: n2((y := n1(x + a(x))) + f(y)), "failed", "norm-after-the-sum", ["post-norm"],
     ),

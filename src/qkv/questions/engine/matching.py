@@ -121,7 +121,7 @@ class Matching:
         return Match(min(shown), closeness)
 
     def is_same(self, i: int, other: Observation) -> bool:
-        """Say whether the answer gave what a twin gave: in single precision where it is clearly not the right result."""
+        """Say whether the answer gave what a twin gave: in single precision where it is clearly wrong."""
         case = self.cases[i]
         if agree(self.question, case, self.seen[i], other):
             return True
