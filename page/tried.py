@@ -74,7 +74,7 @@ def why_not(path: Path) -> dict[str, str]:
         raise RuntimeError(error)
     wanted = printing(notebook)
     found = on_page(path, list(wanted))
-    reasons = {name: reason(text, **found[name]) for name, text in wanted.items()}
+    reasons = {name: reason(text, found[name]["printed"], found[name]["problem"]) for name, text in wanted.items()}
     return {name: why for name, why in reasons.items() if why}
 
 
