@@ -69,7 +69,7 @@ def _place(name: str, pair: Pair) -> str:
 def _sign(name: str, wrong: list[Pair]) -> str:
     """Recognise a minus too many or too few."""
     turned = _everywhere(wrong, lambda t: -t if t.is_floating_point() else None)
-    return f"Every sign in your {name} is turned round. Where does a minus come from, or go?" if turned else ""
+    return f"Every sign in your {name} is opposite. Which step has a minus too many, or lacks one?" if turned else ""
 
 
 def _rounded(name: str, wrong: list[Pair]) -> str:
