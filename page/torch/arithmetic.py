@@ -7,6 +7,7 @@ import math
 import operator
 from array import array
 from collections.abc import Callable
+from itertools import repeat
 from math import inf
 from typing import Any
 
@@ -23,6 +24,7 @@ from .numbers import (
     keeping_infinities,
     larger,
     log_of,
+    mapped,
     modulo,
     or_nan,
     power,
@@ -87,7 +89,7 @@ def of_one(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
         out = room(dt, x.shape)
         kernels.JS.map1(name, x._buffer(), out._data)
     else:
-        out = made([f(v) for v in numbers_as(x, dt)], x.shape, dt)
+        out = made(mapped(f, numbers_as(x, dt)), x.shape, dt)
     if vjp and x.requires_grad:
         recorded(out, [x], lambda g: [vjp(g, x, out)])
     return out
@@ -100,18 +102,18 @@ def floating_type(x: Tensor) -> dtype:
 
 def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | None = None) -> Any:
     """A function of the numbers of two, broadcast; in `kind`, or in the kind that both promote to."""
-    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        a = tensor(a)
-    if any(not isinstance(x, Tensor) and not is_number(x) for x in (a, b)):
+    first, second = isinstance(a, Tensor), isinstance(b, Tensor)
+    if not first and not second:
+        a, first = tensor(a), True
+    if not (first or is_number(a)) or not (second or is_number(b)):
         return NotImplemented
     dt = result_type(a, b)
     if name == "div" and dt.kind < FLOATING:
         dt = State.default
-    both = isinstance(a, Tensor) and isinstance(b, Tensor)
-    out = of_tensors(name, a, b, f, dt, kind or dt) if both else with_number(name, a, b, f, dt, kind or dt)
-    parents = [x for x in (a, b) if isinstance(x, Tensor)]
-    if vjp is None or out.dtype.kind < FLOATING or not any(p.requires_grad for p in parents):
+    out = of_tensors(name, a, b, f, dt, kind or dt) if first and second else with_number(name, a, b, f, dt, kind or dt)
+    if vjp is None or out.dtype.kind < FLOATING or not ((first and a.requires_grad) or (second and b.requires_grad)):
         return out
+    parents = [x for x in (a, b) if isinstance(x, Tensor)]
 
     def back(g: Tensor) -> list[Any]:
         parts = [d for x, d in zip((a, b), vjp(g, a, b, out), strict=True) if isinstance(x, Tensor)]
@@ -133,7 +135,7 @@ def of_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtyp
         kernels.JS.map2(name, x._data, x._offset, y._data, y._offset, *strides, out._data)
         return out
     x, y = (t if t.shape == shape else stretched(t, shape) for t in (a, b))
-    return made([f(v, w) for v, w in zip(numbers_as(x, dt), numbers_as(y, dt), strict=True)], shape, kind)
+    return made(mapped(f, numbers_as(x, dt), numbers_as(y, dt)), shape, kind)
 
 
 def with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) -> Tensor:
@@ -148,7 +150,7 @@ def with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) ->
         return out
     x = numbers_as(t, dt)
     try:
-        return made([f(s, v) for v in x] if flip else [f(v, s) for v in x], t.shape, kind)
+        return made(mapped(f, repeat(s), x) if flip else mapped(f, x, repeat(s)), t.shape, kind)
     except ZeroDivisionError:
         raise RuntimeError(RAISED) from None
 
@@ -157,7 +159,7 @@ def with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) ->
 def add(a: Any, b: Any, alpha: Any = 1) -> Tensor:
     if alpha != 1:
         b = b * alpha
-    return of_two("add", a, b, lambda x, y: x + y, lambda g, a, b, y: (g, g))
+    return of_two("add", a, b, operator.add, lambda g, a, b, y: (g, g))
 
 
 @method
@@ -174,12 +176,12 @@ def sub(a: Any, b: Any, alpha: Any = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return of_two("sub", a, b, lambda x, y: x - y, lambda g, a, b, y: (g, -g))
+    return of_two("sub", a, b, operator.sub, lambda g, a, b, y: (g, -g))
 
 
 @method
 def mul(a: Any, b: Any) -> Tensor:
-    return of_two("mul", a, b, lambda x, y: x * y, lambda g, a, b, y: (g * b, g * a))
+    return of_two("mul", a, b, operator.mul, lambda g, a, b, y: (g * b, g * a))
 
 
 @method
@@ -494,7 +496,7 @@ WRITTEN = {"add", "sub", "mul", "truediv", "pow", "and", "or", "xor"}
 
 def operand(x: Any) -> Any:
     """A tensor or a number; of an array of the page's numpy, its tensor."""
-    return x._tensor if hasattr(x, "_tensor") else x
+    return x if isinstance(x, (Tensor, int, float)) else getattr(x, "_tensor", x)
 
 
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:

@@ -49,7 +49,7 @@ class Selection:
     def take_slice(self, key: slice) -> None:
         if key.step is not None and key.step <= 0:
             raise ValueError("step must be greater than zero")
-        start, stop, step = slice_bounds(key, self.tensor.shape[self.axis])
+        start, stop, step = key.indices(self.tensor.shape[self.axis])
         stride = self.tensor._strides[self.axis]
         self.keep_axis(max(0, -(-(stop - start) // step)), stride * step)
         self.offset += start * stride if self.shape[-1] else 0
@@ -141,6 +141,8 @@ def axes_taken(key: Any) -> int:
 
 def as_key(key: Any) -> Any:
     """A list as a tensor; an empty one is of whole numbers."""
+    if isinstance(key, (slice, int, Tensor)):
+        return key
     if isinstance(key, str):
         raise TypeError("new(): invalid data type 'str'")
     if isinstance(key, (list, range)):
@@ -165,13 +167,6 @@ def selection(t: Tensor, key: Any) -> Selection:
     for k in keys:
         chosen.take(k)
     return chosen
-
-
-def slice_bounds(key: slice, n: int) -> tuple[int, int, int]:
-    a, b, s = (v.item() if isinstance(v, Tensor) else v for v in (key.start, key.stop, key.step))
-    a = 0 if a is None else max(0, a + n) if a < 0 else min(a, n)
-    b = n if b is None else max(0, b + n) if b < 0 else min(b, n)
-    return a, b, s or 1
 
 
 def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
 from array import array
 from collections.abc import Callable
@@ -86,6 +87,25 @@ def quotient(a: Any, b: Any) -> Any:
         return a / b
     except ZeroDivisionError:
         return nan if a == 0 or a != a else math.copysign(inf, a) * math.copysign(1, b)
+
+
+# Python's own functions, which raise where these have a value.
+RAISING: dict[Any, Callable[..., Any]] = {
+    exp_of: math.exp,
+    log_of: math.log,
+    sqrt_of: math.sqrt,
+    quotient: operator.truediv,
+}
+
+
+def mapped(f: Any, *numbers: Any) -> list[Any]:
+    """A function of each number, or of two: by Python's own, which is faster, unless it raises."""
+    if f in RAISING:
+        try:
+            return list(map(RAISING[f], *numbers))
+        except (ArithmeticError, ValueError):
+            pass
+    return list(map(f, *numbers))
 
 
 def power(a: Any, b: Any) -> Any:

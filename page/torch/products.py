@@ -11,7 +11,7 @@ from .arithmetic import has_kernel, room
 from .dtypes import C_NAMES, TYPE_NAMES, bool_
 from .gradients import recorded
 from .shapes import axis_of, common_shape, product
-from .tensors import Tensor, made, method, stretched, summed_to
+from .tensors import Tensor, made, method, stretched, summed_to, viewed
 from .views import diagonal
 
 
@@ -47,14 +47,14 @@ def check_product(a: Any, b: Any) -> None:
         )
     if a.dtype is bool_:
         raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    if a.shape[-1] == b.shape[-min(2, b.ndim)]:
+        return
     m, k, k2, n = (
         (a.shape[-2] if a.ndim > 1 else 1),
         a.shape[-1],
         b.shape[-min(2, b.ndim)],
         (b.shape[-1] if b.ndim > 1 else 1),
     )
-    if k == k2:
-        return
     if a.ndim == 1 and b.ndim == 1:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{k}] and src [{k2}] to have the same number of elements, but got {k} and {k2} elements respectively"
@@ -74,23 +74,34 @@ def check_product(a: Any, b: Any) -> None:
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Products of the last two axes, the others broadcast; a vector is a row on the left and a column on the right."""
     check_product(a, b)
+    if not (a.requires_grad or b.requires_grad):
+        return plain_product(a, b)
     A, B = (a.unsqueeze(0) if a.ndim == 1 else a), (b.unsqueeze(1) if b.ndim == 1 else b)
     out = product_of_matrices(A, B)
-    if A.requires_grad or B.requires_grad:
-        recorded(
-            out, [A, B], lambda g: gradients_of_product(g, A.detach(), B.detach(), A.requires_grad, B.requires_grad)
-        )
+    recorded(out, [A, B], lambda g: gradients_of_product(g, A.detach(), B.detach(), A.requires_grad, B.requires_grad))
     out = out.squeeze(-2) if a.ndim == 1 else out
     return out.squeeze(-1) if b.ndim == 1 else out
 
 
+def plain_product(a: Tensor, b: Tensor) -> Tensor:
+    """The same, where nothing is recorded."""
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    A = viewed(a, (1, *a.shape), (len(a), *a._strides), a._offset) if row else a
+    B = viewed(b, (*b.shape, 1), (*b._strides, 1), b._offset) if column else b
+    out = product_of_matrices(A, B)
+    if not row and not column:
+        return out
+    *lead, m, n = out.shape
+    return made(out._data, [*lead, *([] if row else [m]), *([] if column else [n])], out.dtype)
+
+
 def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
-    m, k, n, dt = A.shape[-2], A.shape[-1], B.shape[-1], A.dtype
-    lead = tuple(common_shape(A.shape[:-2], B.shape[:-2]))
+    (*lead_of_a, m, k), (*lead_of_b, _, n), dt = A.shape, B.shape, A.dtype
+    lead = lead_of_a if lead_of_a == lead_of_b or not lead_of_b else list(common_shape(lead_of_a, lead_of_b))
     count, rows = product(lead), m
-    one = B.ndim == 2  # one matrix for all: one tall product
-    left = A if tuple(A.shape[:-2]) == lead else stretched(A, (*lead, m, k))
-    right = B if one or tuple(B.shape[:-2]) == lead else stretched(B, (*lead, k, n))
+    one = not lead_of_b  # one matrix for all: one tall product
+    left = A if lead_of_a == lead else stretched(A, (*lead, m, k))
+    right = B if one or lead_of_b == lead else stretched(B, (*lead, k, n))
     if one:
         count, rows = 1, count * m
     if has_kernel("matmul", count * rows * k * n, dt):

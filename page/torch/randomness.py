@@ -252,7 +252,7 @@ def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generato
     if p.dtype.kind < FLOATING:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {p.dtype.name}")
     numbers, n = p._numbers(), p.shape[-1]
-    if any(not 0 <= v < math.inf for v in numbers):
+    if min(numbers, default=0) < 0 or not sum(numbers) < math.inf:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     rows = [numbers[i : i + n] for i in range(0, len(numbers), n)]
     if any(sum(row) <= 0 for row in rows):

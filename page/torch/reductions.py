@@ -14,7 +14,7 @@ from .dtypes import dtype as Kind
 from .gradients import recorded
 from .indexing import gather
 from .joining import cat
-from .numbers import exp_of, quotient
+from .numbers import exp_of, mapped, quotient
 from .shapes import axes_of, axis_of, product
 from .tensors import Tensor, made, method
 from .views import diagonal, permuted
@@ -22,6 +22,9 @@ from .views import diagonal, permuted
 
 def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
     """The tensor with these axes last, how many numbers each row then has, and the other sizes."""
+    if dims == [len(x.shape) - 1]:
+        *shape, n = x.shape
+        return x, n, shape
     keep = [i for i in range(x.ndim) if i not in dims]
     order = keep + sorted(dims)
     y = x if order == list(range(x.ndim)) else permuted(x, order)
@@ -37,16 +40,17 @@ def reduced(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vj
     dims = axes_of(dim, x.ndim)
     y, n, shape = rows_of(x, dims)
     m = product(shape)
+    kept = kept_shape(x, dims)
+    given = kept if keepdim else shape
     if dt is x.dtype and has_kernel(name, m * n, dt):
-        out = room(dt, shape)
+        out = room(dt, given)
         kernels.JS.reduce(name, y._buffer(), out._data, m, n)
     else:
         v = y._numbers()
-        out = made([f(v[i * n : (i + 1) * n]) for i in range(m)], shape, dt)
-    kept = kept_shape(x, dims)
+        out = made([f(v[i * n : (i + 1) * n]) for i in range(m)], given, dt)
     if vjp and x.requires_grad:
         recorded(out, [x], lambda g: [vjp(g.reshape(kept), out.detach().reshape(kept)).to(x.dtype)])
-    return out.reshape(kept) if keepdim else out
+    return out
 
 
 @method
@@ -106,6 +110,9 @@ def prod(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None =
 
 def top_of(v: Any) -> Any:
     """The largest of a row; nan where it has one."""
+    total = builtins.sum(v)
+    if total == total:
+        return builtins.max(v)
     best = v[0]
     for u in v:
         if u != u:
@@ -117,6 +124,9 @@ def top_of(v: Any) -> Any:
 
 def low_of(v: Any) -> Any:
     """The smallest of a row; nan where it has one."""
+    total = builtins.sum(v)
+    if total == total:
+        return builtins.min(v)
     best = v[0]
     for u in v:
         if u != u:
@@ -290,7 +300,7 @@ def axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
 
 def softmax_of_row(v: Any) -> list[float]:
     top = top_of(v)
-    p = [exp_of(u - top) for u in v]
+    p = mapped(exp_of, [u - top for u in v])
     s = builtins.sum(p)
     return [u / s for u in p]
 

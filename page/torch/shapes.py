@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 ALL = slice(None)
@@ -27,14 +29,17 @@ class Size(tuple[int, ...]):
 
 def product(ns: Iterable[int]) -> int:
     """How many numbers a shape holds."""
-    p = 1
-    for n in ns:
-        p *= n
-    return p
+    return prod(ns)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     """The strides of a contiguous tensor."""
+    return strides_of(tuple(shape))
+
+
+@lru_cache(maxsize=1000)
+def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The same, remembered: a check makes thousands of tensors of few shapes."""
     st, p = [0] * len(shape), 1
     for i in range(len(shape) - 1, -1, -1):
         st[i] = p
@@ -57,6 +62,12 @@ def common_shape(*shapes: Sequence[int]) -> Size:
     Raises:
         RuntimeError: two of them do not fit.
     """
+    return broadcast(tuple(map(tuple, shapes)))
+
+
+@lru_cache(maxsize=1000)
+def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
+    """The same, remembered."""
     n = max([len(s) for s in shapes])
     out = [1] * n
     for s in shapes:
@@ -73,7 +84,7 @@ def common_shape(*shapes: Sequence[int]) -> Size:
 
 def axis_of(d: Any, n: int) -> int:
     """An axis counted from the front, of n axes; a number without axes takes 0 and -1."""
-    if hasattr(d, "item"):
+    if type(d) is not int and hasattr(d, "item"):
         d = d.item()
     if isinstance(d, str) or not isinstance(d, int):
         raise TypeError(f"argument 'dim' must be int, not {type(d).__name__}")

@@ -13,7 +13,7 @@ from . import kernels
 from .dtypes import CPU, FLOATING, TYPE_NAMES, State, bfloat16, bool_, dtype, float16, float32, int64, strided, wider
 from .gradients import Node, node_of, recorded
 from .numbers import BIG, converted, packed
-from .shapes import Size, axis_of, offsets_of, product, row_major
+from .shapes import Size, axis_of, offsets_of, product, row_major, strides_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 KEYWORDS = {"type_"}
@@ -47,11 +47,11 @@ class Tensor:
     _strides: tuple[int, ...]
     shape: Size
     dtype: dtype
-    _node: Any
-    _leaf: Any
-    _base: Any
-    grad: Any
-    requires_grad: bool
+    _node: Any = None
+    _leaf: Any = None
+    _base: Any = None
+    grad: Any = None
+    requires_grad: bool = False
     if TYPE_CHECKING:  # what `method` adds
         __add__: Any
         __radd__: Any
@@ -87,6 +87,8 @@ class Tensor:
         self.__dict__.update(tensor(data, dtype=float32).__dict__)
 
     def is_contiguous(self) -> Any:
+        if self._strides == strides_of(self.shape):
+            return True
         p = 1
         for n, s in zip(reversed(self.shape), reversed(self._strides), strict=False):
             if n != 1 and s != p:
@@ -286,10 +288,11 @@ class Storage:
 def blank(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
     """A tensor of these parts, without a history."""
     t: Tensor = object.__new__(Tensor)
-    t._data, t._offset, t.shape, t._strides, t.dtype = data, offset, Size(shape), strides, kind
-    t._node, t.requires_grad, t.grad, t._base, t._leaf = None, False, None, None, None
-    for mode in State.told:
-        mode.__torch_dispatch__(Formed(t), (), ())
+    t._data, t._offset, t._strides, t.dtype = data, offset, strides, kind
+    t.shape = shape if type(shape) is Size else Size(shape)
+    if State.told:
+        for mode in State.told:
+            mode.__torch_dispatch__(Formed(t), (), ())
     return t
 
 
@@ -318,15 +321,14 @@ def viewed(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = N
     Of a view that shares gradients and writes with its base, `how` says how to see it, given the base.
     """
     v = blank(t.dtype, t._data, offset, shape, tuple(strides))
-    if how is not None:
-        root, fn = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
-        v._base = (root, fn)
-        if t.requires_grad and State.grad and t.dtype.kind == FLOATING:
+    return v if how is None else shared(v, t, how)
 
-            def back(g: Any, t: Any = t, how: Any = how) -> Any:
-                return [scattered(t.shape, how(places_in(t.shape))._places(), g)]
 
-            recorded(v, [t], back)
+def shared(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
+    """Note that v is how t is seen: a view that shares its gradients and writes."""
+    v._base = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
+    if t.requires_grad and State.grad and t.dtype.kind == FLOATING:
+        recorded(v, [t], lambda g: [scattered(t.shape, how(places_in(t.shape))._places(), g)])
     return v
 
 
@@ -356,6 +358,9 @@ def summed_to(g: Tensor, shape: Sequence[int]) -> Tensor:
 
 def result_type(*xs: Any) -> dtype:
     """The kind of a result: tensors with axes before those without, and those before numbers."""
+    kinds = {x.dtype for x in xs if isinstance(x, Tensor)}
+    if len(kinds) == 1 and (kind := kinds.pop()).kind == FLOATING:
+        return kind
     dims: dtype | None = None
     zeros: dtype | None = None
     nums: dtype | None = None

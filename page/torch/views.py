@@ -10,7 +10,7 @@ from .dtypes import dtype as Kind
 from .gradients import recorded
 from .numbers import converted
 from .shapes import Size, axes_of, axis_of, common_shape, inferred, product, row_major, sizes_of
-from .tensors import Tensor, attribute, made, method, stretched, type_name, viewed
+from .tensors import Tensor, attribute, made, method, shared, stretched, type_name, viewed
 
 
 def permuted(x: Tensor, order: Any) -> Tensor:
@@ -150,9 +150,13 @@ def unflatten(x: Tensor, d: Any, sizes: Any) -> Tensor:
 @method
 def unsqueeze(x: Tensor, d: Any) -> Tensor:
     d = axis_of(d, x.ndim + 1)
-    return x._as_view(
-        lambda t: viewed(t, (*t.shape[:d], 1, *t.shape[d:]), (*t._strides[:d], 0, *t._strides[d:]), t._offset)
-    )
+
+
+    def how(t: Tensor) -> Tensor:
+        stride = t.shape[d] * t._strides[d] if d < t.ndim else 1
+        return viewed(t, (*t.shape[:d], 1, *t.shape[d:]), (*t._strides[:d], stride, *t._strides[d:]), t._offset)
+
+    return x._as_view(how)
 
 
 @method
@@ -213,8 +217,7 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: Any = None) ->
 @method
 def _as_view(x: Tensor, how: Callable[[Tensor], Tensor]) -> Tensor:
     """The view that `how` makes, of the base too."""
-    v = how(x)
-    return viewed(x, v.shape, v._strides, v._offset, how)
+    return shared(how(x), x, how)
 
 
 @method
@@ -253,8 +256,7 @@ def diagonal(x: Tensor, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Tensor
             t, [t.shape[i] for i in keep] + [n], [t._strides[i] for i in keep] + [t._strides[a] + t._strides[b]], o
         )
 
-    v = how(x)
-    return viewed(x, v.shape, v._strides, v._offset, how)
+    return shared(how(x), x, how)
 
 
 @method
