@@ -153,7 +153,7 @@ def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
         at = x.detach() == y
         return g * at / at.sum(axes_of(dim, x.ndim), keepdim=True)
 
-    return reduced(name, x, dim, keepdim, f, x.dtype, vjp)
+    return reduced("amax" if f is top_of else "amin", x, dim, keepdim, f, x.dtype, vjp)
 
 
 @method

@@ -151,7 +151,6 @@ def unflatten(x: Tensor, d: Any, sizes: Any) -> Tensor:
 def unsqueeze(x: Tensor, d: Any) -> Tensor:
     d = axis_of(d, x.ndim + 1)
 
-
     def how(t: Tensor) -> Tensor:
         stride = t.shape[d] * t._strides[d] if d < t.ndim else 1
         return viewed(t, (*t.shape[:d], 1, *t.shape[d:]), (*t._strides[:d], stride, *t._strides[d:]), t._offset)
