@@ -1,7 +1,7 @@
 """Random numbers: torch's own generator for the CPU, number by number.
 
 torch draws from the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), which Python's `random` has too; only the
-seeding and what is made of its 32 bits differ. Exponential numbers come from Intel's library, which torch seeds from it.
+seeding and what is made of its 32 bits differ.
 """
 
 from __future__ import annotations
@@ -105,13 +105,8 @@ class Generator:
         return radius * math.cos(turn)
 
     def exponential(self, n: int) -> list[float]:
-        """As Intel's library draws them: by a multiplicative congruential generator, seeded from this one."""
-        x = (self.word() & 0x7FFFFFFF) % 2147483647 or 1
-        drawn = []
-        for _ in range(n):
-            drawn.append(-math.log(x / 2147483647) or 1e-38)
-            x = x * 1132489760 % 2147483647
-        return drawn
+        """n exponential numbers, each from a uniform one of 53 bits; on Intel's processors torch may use another way."""
+        return [-math.log1p(-u) for u in self.uniform(n, float64)]
 
     def initial_seed(self) -> int:
         return self._seed

@@ -445,6 +445,11 @@ list(layer.parameters())
 ]
 
 EVERY = {name: text for name, text in globals().items() if name.isupper() and isinstance(text, str) and name != "X"}
+EXPONENTIAL = """
+torch.multinomial(torch.ones(60), 9), torch.rand(1)
+torch.empty(5).exponential_(), torch.rand(1)
+torch.empty(5, dtype=torch.float64).exponential_(2.0)
+"""
 
 
 def programs(text: str) -> list[str]:
@@ -454,6 +459,19 @@ def programs(text: str) -> list[str]:
 @pytest.mark.parametrize("name", EVERY)
 def test_programs_give_the_same(name: str):
     found = differences(programs(EVERY[name]))
+    assert not found, "\n".join(found)
+
+
+def exponential_from_uniform() -> bool:
+    """Whether torch makes each exponential number of a uniform one; with Intel's library it draws otherwise."""
+    uniform = torch.rand(1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    drawn = torch.empty(1).exponential_(generator=torch.Generator().manual_seed(0))
+    return torch.allclose(-torch.log1p(-uniform).float(), drawn)
+
+
+@pytest.mark.skipif(not exponential_from_uniform(), reason="torch draws by Intel's library here")
+def test_exponential_numbers_are_the_same():
+    found = differences(programs(EXPONENTIAL))
     assert not found, "\n".join(found)
 
 
