@@ -5,8 +5,8 @@ their state; `predictions` covers what answers a prediction; `page_python` draws
 their page; `folding` folds code in read mode; `prose` marks the parts of a chapter that have a look of their own;
 `links` leads citations and terms to their entries; `course_map` draws the maps of the course, with `pictures`; `search`
 writes what can be found; `navigation` says where else a page leads; `pages` decides which files a page loads, and
-brings it its `chinese`; `published` adds what needs the site's address; `assets` brings KaTeX's style and fonts, and
-rebuilds what an edit elsewhere made stale.
+brings it its `chinese`; `policy` says what a page may load; `published` adds what needs the site's address; `assets`
+brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from . import (
     navigation,
     page_python,
     pages,
+    policy,
     predictions,
     prose,
     published,
@@ -49,6 +50,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         search,
         navigation,
         pages,
+        policy,
         published,
     ):
         part.setup(app)
