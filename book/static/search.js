@@ -72,11 +72,26 @@
     return line;
   }
 
+  /** A title whose d_k is mathematics, as on its page. */
+  function* setTitle(name) {
+    for (const [i, text] of name.split("d_k").entries()) {
+      if (i) {
+        const lower = document.createElement("sub");
+        lower.textContent = "k";
+        const letter = document.createElement("i");
+        letter.textContent = "d";
+        yield letter;
+        yield lower;
+      }
+      yield text;
+    }
+  }
+
   function shown(place, words) {
     const item = document.createElement("li");
     const link = document.createElement("a");
     link.href = place.href;
-    link.textContent = place.name;
+    link.append(...setTitle(place.name));
     item.append(link, excerpt(place, words));
     return item;
   }

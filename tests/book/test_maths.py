@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from qkv_site.maths import Renderer, coloured, role
+from qkv_site.maths import Renderer, coloured, role, titles_set
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +66,21 @@ def test_a_wrong_formula_says_why_and_the_next_one_works(render: Renderer):
     with pytest.raises(ValueError, match=r"Undefined control sequence: \\nonsense"):
         render(r"\nonsense{x}", display=False)
     assert "katex" in render("x", display=False)
+
+
+@pytest.mark.parametrize(
+    ("html", "wanted"),
+    [
+        ("<h1>By √d_k<a", "<h1>By √<i>d</i><sub>k</sub><a"),
+        ('<a href="x">By √d_k</a>', '<a href="x">By √<i>d</i><sub>k</sub></a>'),
+        (
+            '<a href="d_k"><span class="qkv-number">3</span>d_k</a>',
+            '<a href="d_k"><span class="qkv-number">3</span><i>d</i><sub>k</sub></a>',
+        ),
+        ("<b>3</b> By √d_k", "<b>3</b> By √<i>d</i><sub>k</sub>"),
+        ("<pre><span></span>√d_k</pre>", "<pre><span></span>√d_k</pre>"),
+        ('<input aria-label="√d_k">', '<input aria-label="√d_k">'),
+    ],
+)
+def test_titles_have_mathematics_and_code_stays(html: str, wanted: str):
+    assert titles_set(html) == wanted

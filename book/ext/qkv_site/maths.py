@@ -21,12 +21,20 @@ LOGGER = logging.getLogger(__name__)
 
 SOURCE = re.compile(r'<annotation .*?</annotation>|</?semantics>| xmlns="[^"]*"')  # of MathML, what no reader needs
 WORD_JOINER = "\u2060"
+D_K = "<i>d</i><sub>k</sub>"
 ROLE = {"q": "query", "k": "key", "v": "value"}
 GLYPH = re.compile(
     r'<span class="(mord mathnormal(?: mtight)?)"((?: style="[^"]*")?)>([QKVWqkv])</span>'
     # What follows it: a subscript is the first text of a list with a second row.
     r'(?=(?:<span class="msupsub"><span class="vlist-t vlist-t2">(?:<[^>]+>)+([^<]))?)'
 )
+# A title's own text: of a heading, of a link, or after the number before it.
+TITLE = re.compile(r'((?:<h[1-6]>|<a\b[^>]*>(?:<span class="qkv-number">\d+</span>)?|<b>\d+</b>))([^<]*\bd_k\b)')
+
+
+def titles_set(html: str) -> str:
+    """HTML whose titles have d_k as mathematics: they are text elsewhere, for the tab and for the search."""
+    return TITLE.sub(lambda found: found[1] + found[2].replace("d_k", D_K), html)
 
 
 def role(glyph: str, subscript: str) -> str | None:

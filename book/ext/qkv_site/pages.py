@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from . import chinese, navigation, widgets
+from . import chinese, maths, navigation, widgets
 from .page_python import drawn
 from .published import site_of
 
@@ -99,6 +99,11 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     for kind in ("script_files", "css_files"):
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text)]
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
+    for side in ("prev", "next"):
+        if other := context.get(side):
+            context[side] = other | {"title": other["title"].replace("d_k", maths.D_K)}
+    for part in ("body", "toc"):
+        context[part] = maths.titles_set(context.get(part, ""))
     for bundle in bundles:  # last: a widget takes over its drawing only as it was drawn
         context["body"] = with_widgets(context["body"], bundle)
     context["qkv_chinese"] = chinese.style(context["body"] + ONLY_THERE.get(page, ""))
@@ -106,6 +111,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["qkv_version"] = importlib.metadata.version("qkv")
     context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE
     navigation.prepare_sidebar(context, page)
+    context["furo_navigation_tree"] = maths.titles_set(context["furo_navigation_tree"])
     if doctree is not None and page.startswith(NOTEBOOKS):
         line = app.builder.templates.render("partials/ties.html", navigation.line_under_title(app, page, context))
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
