@@ -264,8 +264,8 @@ if (obstacle()) {
 }
 /** Where a service worker keeps what is fetched and the connection is good, Python is there before it is asked for. */
 function prepare() {
-  const { connection, serviceWorker } = navigator;
-  if (obstacle() || connection?.saveData || connection?.effectiveType !== "4g") return;
+  const { connection, onLine, serviceWorker } = navigator;
+  if (obstacle() || !onLine || connection?.saveData || connection?.effectiveType !== "4g") return;
   const whenIdle = () => requestIdleCallback(() => python.fetchAhead().catch(() => {})); // or later, when it is asked for
   if (serviceWorker?.controller) whenIdle();
   else serviceWorker?.addEventListener("controllerchange", whenIdle, { once: true });

@@ -204,7 +204,8 @@ def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int
     for (i, j), value in np.ndenumerate(values):
         cell = cells[i][j]
         corner = (j - 0.5 + gap, i - 0.5 + gap)
-        ax.add_patch(Rectangle(corner, side, side, facecolor=cell.fill, edgecolor="none"))
+        if cell.percent or decimals is not None:  # 0 has the page's own colour: most of a large map need not be sent
+            ax.add_patch(Rectangle(corner, side, side, facecolor=cell.fill, edgecolor="none", clip_on=False))
         if decimals is not None:
             ax.text(j, i, f"{value:.{decimals}f}", ha="center", va="center", color=cell.text)
     ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5), aspect="equal" if decimals is None else "auto")

@@ -68,11 +68,11 @@ def without_drawings(route: Route) -> None:
 @pytest.mark.parametrize("path", gate_has(WITH_WIDGETS, *IN_THE_GATE))
 def test_a_drawing_of_the_build_is_what_a_browser_draws_and_is_taken_over(visit: Visit, site: str, path: str):
     before = visit(path, java_script_enabled=False).evaluate(DRAWN)
-    taken = visit(path)
+    taken = visit(path, reduced_motion="reduce")  # then no widget plays by itself
     marks = "[...document.querySelectorAll('.qkv-widget > div')].map((body, i) => { body.mark = i; return i; })"
     count = len(taken.evaluate(marks))
     start_widgets(taken)
-    fresh = visit("404.html")
+    fresh = visit("404.html", reduced_motion="reduce")
     fresh.route(f"{site}/{path}", without_drawings)
     fresh.goto(f"{site}/{path}", wait_until="load")
     assert fresh.locator(".qkv-widget[data-state=waiting] > div").count() == 0

@@ -173,7 +173,8 @@ def test_set_in_python_and_followed_by_the_view(notebook: Page):
 def test_widgets_follow_the_theme(notebook: Page, scheme: str):
     theme = f"JupyterLab {scheme.title()}"
     notebook.evaluate("(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
-    expect(notebook.locator("body")).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
+    light = str(scheme == "light").lower()
+    expect(notebook.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=20_000)
     seen = notebook.locator(".qkv-widget").evaluate_all(
         "all => all.map((e) => [getComputedStyle(e).colorScheme, getComputedStyle(e).backgroundColor])"
     )

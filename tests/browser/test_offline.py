@@ -49,6 +49,7 @@ def cut_off(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with published(tmp_path_factory.mktemp("published")) as address:
         page.goto(f"{address}/book/index.html")
         page.evaluate(REGISTER)
+    context.set_offline(True)
     yield page, address
     context.close()
 
