@@ -20,7 +20,8 @@ Average = Callable[[Tensor], Any]  # of those numbers (B, m): the loss
 
 def draw_texts(draw: Draw) -> list[Case]:
     def case(name: str, dtype: torch.dtype = torch.float32, offset: float = 0.0, **fixed: int) -> Case:
-        s = draw.sizes("B", "n", "vocab", low=3, high=9, **fixed)
+        s = draw.sizes("B", "n", low=3, high=7, **fixed)
+        s |= draw.sizes("vocab", low=8, high=12)  # never n − 1: classes on a wrong axis would fit there
         logits = draw.normal(s["B"], s["n"], s["vocab"], dtype=dtype, scale=1.5) + offset
         ids = draw.ids(s["B"], s["n"], below=s["vocab"])
         return Case(call(logits, ids), name, s, tolerance=1e-3 if offset else None)
