@@ -36,7 +36,7 @@ SHARED = "fonts/chinese.woff2"
 STATIC = Path(qkv.widgets.__file__).parent / "static"
 # How characters are joined in running text, and how they are set from top to bottom: a word or two needs neither.
 UNUSED = ("GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "STAT", "meta", "gasp")
-# One weight serves for both that the skin's Latin letters have: a browser looks for a character in the one it asked for.
+# One weight serves for both that the skin's Latin letters have: a browser looks only in the one that it asked for.
 WEIGHTS = ("", "font-weight:600 900;")
 
 
