@@ -37,7 +37,7 @@ STATIC = Path(qkv.widgets.__file__).parent / "static"
 # How characters are joined in running text, and how they are set from top to bottom: a word or two needs neither.
 UNUSED = ("GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "STAT", "meta", "gasp")
 # One weight serves for both that the skin's Latin letters have: a browser looks only in the one that it asked for.
-WEIGHTS = ("", "font-weight:600 900;")
+FACES = ("", "font-weight:600 900;")
 
 
 def shown_in(page: str) -> str:
@@ -113,7 +113,7 @@ def style(page: str) -> str:
     ranges = ",".join(f"U+{ord(character):x}" for character in characters)
     source = f'url({inlined(font_of(characters))}) format("woff2")'
     face = f'font-family:"{FAMILY}";src:{source};unicode-range:{ranges}'
-    return "<style>" + "".join(f"@font-face{{{weight}{face}}}" for weight in WEIGHTS) + "</style>"
+    return "<style>" + "".join(f"@font-face{{{weight}{face}}}" for weight in FACES) + "</style>"
 
 
 def bring(app: Sphinx, config: Config) -> None:

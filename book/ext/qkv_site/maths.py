@@ -21,7 +21,6 @@ LOGGER = logging.getLogger(__name__)
 
 SOURCE = re.compile(r'<annotation .*?</annotation>|</?semantics>| xmlns="[^"]*"')  # of MathML, what no reader needs
 WORD_JOINER = "\u2060"
-D_K = "<i>d</i><sub>k</sub>"
 ROLE = {"q": "query", "k": "key", "v": "value"}
 GLYPH = re.compile(
     r'<span class="(mord mathnormal(?: mtight)?)"((?: style="[^"]*")?)>([QKVWqkv])</span>'
@@ -32,9 +31,14 @@ GLYPH = re.compile(
 TITLE = re.compile(r'((?:<h[1-6]>|<a\b[^>]*>(?:<span class="qkv-number">\d+</span>)?|<b>\d+</b>))([^<]*\bd_k\b)')
 
 
+def title_set(title: str) -> str:
+    """A title with d_k as mathematics. It stays text elsewhere: for the tab, and for the search."""
+    return title.replace("d_k", "<i>d</i><sub>k</sub>")
+
+
 def titles_set(html: str) -> str:
-    """HTML whose titles have d_k as mathematics: they are text elsewhere, for the tab and for the search."""
-    return TITLE.sub(lambda found: found[1] + found[2].replace("d_k", D_K), html)
+    """HTML with all of its titles set so."""
+    return TITLE.sub(lambda found: found[1] + title_set(found[2]), html)
 
 
 def role(glyph: str, subscript: str) -> str | None:

@@ -101,7 +101,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     for side in ("prev", "next"):
         if other := context.get(side):
-            context[side] = other | {"title": other["title"].replace("d_k", maths.D_K)}
+            context[side] = other | {"title": maths.title_set(other["title"])}
     for part in ("body", "toc"):
         context[part] = maths.titles_set(context.get(part, ""))
     for bundle in bundles:  # last: a widget takes over its drawing only as it was drawn
