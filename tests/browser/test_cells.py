@@ -51,6 +51,7 @@ def test_an_edited_cell_counts_for_those_after_it(page: Page):
     page.evaluate("document.querySelectorAll('.qkv-prediction-answer').forEach((e) => e.classList.add('qkv-open'))")
     cells = page.locator(".qkv-cell-chapter")
     cells.nth(0).get_by_role("button", name="Edit").click()
+    cells.nth(0).get_by_role("textbox", name="The code of this cell").wait_for()
     page.keyboard.press("Control+End")
     page.keyboard.type("\nprint = lambda *_: None")
     cells.nth(1).get_by_role("button", name="Run").click()

@@ -207,6 +207,21 @@ def test_controls_stay_where_they_are_through_every_step_and_while_it_plays(page
 
 
 @pytest.mark.browser
+def test_no_number_moves_from_step_to_step(page: Page):
+    page.evaluate("""() => {
+      window.moved = [];
+      new PerformanceObserver((list) => {
+        for (const { sources } of list.getEntries()) moved.push(sources.map(({ node }) => node?.textContent));
+      }).observe({ type: "layout-shift" });
+    }""")
+    for step in range(2, 9):
+        page.evaluate("(step) => shown[0].model.set('step', step)", step)
+        frame(page)
+    page.wait_for_timeout(100)
+    assert page.evaluate("moved") == []
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize(("step", "kept", "new"), [(1, 0, 3), (5, 6, 1), (8, 8, 1)])
 def test_memory_has_a_place_for_every_token(page: Page, step: int, kept: int, new: int):
     page.evaluate("(step) => shown[0].model.set('step', step)", step)
