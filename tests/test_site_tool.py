@@ -193,6 +193,7 @@ def test_a_second_run_does_nothing(built: Book):
     assert built.build().stdout.startswith("nothing changed since the last build")
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_package_runs_notebooks_again(built: Book):
     assert "the answer is forty-one" in built.page("chapters/01_small")
     (built.root / "src" / "qkv" / "answer.py").write_text("ANSWER = 'forty-two'\n", encoding="utf-8")
@@ -204,6 +205,7 @@ def test_an_edit_of_the_package_runs_notebooks_again(built: Book):
     assert built.mentions("Unheard-of")
 
 
+@pytest.mark.slow  # after the one above
 def test_an_edit_of_the_skin_alone_runs_no_notebook_and_an_address_publishes(built: Book):
     before = re.search(r"qkv\.css\?v=(\w+)", built.page("book/index"))
     with (built.root / "book" / "static" / "qkv.css").open("a", encoding="utf-8") as css:
@@ -236,6 +238,7 @@ def test_a_failing_cell_stops_the_build_and_is_named(built: Book):
     assert "[3/3]" not in done.stdout
 
 
+@pytest.mark.slow
 def test_what_a_reader_would_miss_fails_the_build_each_time(built: Book):
     built.chapter(
         "# A small chapter\n\n$\\nonsense$ as [Nobody et al., 1999](../book/references.md) wrote, see "

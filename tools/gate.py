@@ -39,7 +39,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         ["node", "tools/bundle.mjs", "--check"],
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
-    ("unit", "the package and the tools; some notebooks run as in Colab", [
+    ("unit", "the package, the questions, the grader and the tools", [
         [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "tests"],
     ]),
     ("notebooks", "solutions print what they say", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),

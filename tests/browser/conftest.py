@@ -30,7 +30,7 @@ def gate_has(paths: Iterable[str], *gated: str) -> list[object]:
 
 
 # One of each kind, and the page with most widgets.
-A_FEW = ("book/map", "chapters/03_", "chapters/08_", "exercises/03_", "solutions/03_", "search")
+A_FEW = ("book/index", "book/map", "chapters/03_", "chapters/08_", "exercises/03_", "solutions/03_", "search")
 
 
 @pytest.fixture(scope="session")

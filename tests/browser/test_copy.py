@@ -26,6 +26,7 @@ def test_an_answer_is_checked_and_written_with_an_editor(visit: Callable[..., Pa
     assert BY_D_K.splitlines()[1].strip() in waiting.value.path().read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_cell_of_a_trained_model_runs(visit: Callable[..., Page]):
     """Its weights are loaded when a cell first names them."""
     page = visit("book/try.html", base=COPY)

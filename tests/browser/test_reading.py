@@ -66,7 +66,7 @@ def switched(page: Page) -> None:
     page.keyboard.press("Space")
 
 
-@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("screen", [PHONE, pytest.param(DESK, marks=pytest.mark.slow)], ids=["phone", "desk"])
 def test_read_mode_folds_code_and_is_remembered(visit: Visit, screen: dict[str, int]):
     page = visit(CHAPTER, viewport=screen)
     code = page.locator(".cell_input:has(> .qkv-unfold) > div")

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.browser
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 CHAPTERS = [page for page in pages() if page.startswith("chapters/") and has_widgets(page)]
-CORE = tuple(page for page in CHAPTERS if "/deeper/" not in page)  # the gate opens these; the sweeps all
 CONTENT = [page for page in pages() if page.startswith(("book/", "chapters/", "exercises/", "solutions/"))]
 
 AXE = SITE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
@@ -61,8 +60,8 @@ LOOKS = [
     )
     for path in CONTENT
     for screen, scheme, gated in (
-        ("phone", "dark", path.startswith(("chapters/deeper/03_", *CORE, *A_FEW))),
-        ("desk", "light", path.startswith(("book/", *A_FEW))),
+        ("phone", "dark", path.startswith(("chapters/deeper/03_", *A_FEW))),
+        ("desk", "light", path.startswith(A_FEW)),
         ("phone", "light", False),
         ("desk", "dark", False),
     )
@@ -140,8 +139,10 @@ def first_shown() -> dict[str, set[str]]:
     return first
 
 
-# In the gate one widget of each kind, where it is first shown; the sweeps try every widget.
-KINDS = [pytest.param(path, kinds, id=path) for path, kinds in first_shown().items() if kinds]
+# In the gate one widget of each kind that a few pages show first; the sweeps try every widget.
+KINDS = [
+    pytest.param(path, kinds, id=path) for path, kinds in first_shown().items() if kinds and path.startswith(A_FEW)
+]
 EVERY_KIND = [pytest.param(path, None, id=f"{path}-every", marks=pytest.mark.slow) for path in CHAPTERS]
 
 
@@ -219,7 +220,7 @@ def first_page(browser: Browser, site: str) -> set[str]:
 OTHERS = ("book/index.html", "book/map.html", "search.html?q=softmax")
 
 
-@pytest.mark.parametrize("path", [*gate_has(CHAPTERS, *CORE), *OTHERS])
+@pytest.mark.parametrize("path", [*gate_has(CHAPTERS, *A_FEW), *OTHERS])
 def test_page_weighs_little(visit: Callable[..., Page], site: str, first_page: set[str], path: str):
     page = visit("book/how-to-use.html")
     fetched = fetched_by(page, f"{site}/{path}")

@@ -397,8 +397,15 @@ ATTACKS: dict[str, Attack] = {
     ),
 }  # fmt: skip
 
-# Each of their questions costs a fresh worker; "forged traces" is of the same kind, and tried each time.
-for name in ("traces of nothing", "traces that raised nothing", "traces of other types"):
+# Each costs seconds, and another of its kind is tried each time.
+for name in (
+    "traces of nothing",
+    "traces that raised nothing",
+    "traces of other types",
+    "the reference, somewhere on disk",
+    "frames on every descriptor, in an answer",
+    "an answer without end that swallows interrupts",
+):
     ATTACKS[name] = replace(ATTACKS[name], slow=True)
 
 
@@ -509,7 +516,7 @@ FRAMES = {
     "nothing": "time.sleep(60)",
 }
 for i, (name, how) in enumerate(FRAMES.items()):
-    ATTACKS[f"replies that are {name}"] = Attack(first=(OTHER_FRAMES.replace("FRAME", how),), slow=i % 6 != 0)
+    ATTACKS[f"replies that are {name}"] = Attack(first=(OTHER_FRAMES.replace("FRAME", how),), slow=i % 12 != 1)
 
 # ── harm, once more ───────────────────────────────────────────────────────────────────────────────
 
@@ -547,7 +554,7 @@ MORE_HARM = {
     "has text without end": "x = 'x'\nwhile True:\n    x += x",
 }
 for i, (name, code) in enumerate(MORE_HARM.items()):
-    ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 5 != 0)
+    ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 10 != 1)
 ATTACKS["a cell that breaks the imports of those after it"] = Attack(
     first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT
 )

@@ -254,6 +254,7 @@ def bomb(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_what_takes_too_much_to_read_is_no_notebook_and_ends_nothing(tmp_path, monkeypatch):
     from qkv.grading.submissions import Submission, UnreadableError
 
@@ -336,6 +337,7 @@ def test_a_batch_outlives_its_processes_and_goes_on_where_it_was_killed(tmp_path
     assert not running_under(out)
 
 
+@pytest.mark.slow
 def test_a_second_run_stops_and_the_keyboard_ends_the_first_with_one_sentence(tmp_path):
     folder, out = tmp_path / "in", tmp_path / "out"
     for i in range(40):

@@ -45,7 +45,7 @@ def _on_its_own(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", source + os.pathsep + os.environ.get("PYTHONPATH", ""))
 
 
-@pytest.mark.slow  # in the gate they run in the site's build, and as in Colab
+@pytest.mark.slow  # in the gate they run in the site's build
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).with_suffix("").as_posix())
 def test_runs_from_an_empty_folder(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)

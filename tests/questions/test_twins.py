@@ -16,8 +16,8 @@ from qkv.questions.engine.question import Misconception, Question
 from tests.questions import samples
 
 EVERY = [*samples.ALL, *(question for chapter in chapters() for question in questions_of(chapter).values())]
-AT_ONCE = 4  # twins a question in the gate; `make test-all` tries every one
-PAIRS_AT_ONCE = 2  # of them; there are thousands, and `make test-all` tries a hundred a question
+AT_ONCE = 2  # twins a question in the gate; `make test-all` tries every one
+PAIRS_AT_ONCE = 1  # of them; there are thousands, and `make test-all` tries a hundred a question
 
 by_question = pytest.mark.parametrize("question", EVERY, ids=lambda question: question.id)
 

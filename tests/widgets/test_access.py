@@ -87,7 +87,7 @@ def test_no_widget_is_left_out():
     assert sorted(snake) == qkv.widgets._STEMS
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_axe_finds_nothing(open_page: OpenPage, theme: str):
     page = open_page("<h1>Widgets</h1>", theme=theme, width=390)
     if theme == "dark":
@@ -186,7 +186,9 @@ STEP = """slider => {
 }"""
 
 
-@pytest.mark.parametrize("name", NUMBERED)
+@pytest.mark.parametrize(
+    "name", [name if name == "ScalingLab" else pytest.param(name, marks=pytest.mark.slow) for name in NUMBERED]
+)
 def test_a_step_of_a_slider_lays_out_the_widget_and_not_the_page(open_page: OpenPage, browser: Browser, name: str):
     page = open_page(width=800)
     draw(page, [(name, {})])
