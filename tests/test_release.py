@@ -137,7 +137,7 @@ def test_the_exercise_gives_nothing_away(path):
             assert len(code) < 12 or code not in exercise, f"{code!r} stands in the exercise"
 
 
-# In the gate one chapter is run in a kernel here; all exercises run in the site's build, and all solutions by nbval and graded.
+# In the gate one chapter is run in a kernel here; all exercises run in the site's build, all solutions by nbval.
 IN_A_KERNEL = [
     pytest.param(path, id=path.stem, marks=[] if path is SOLUTIONS[2] else pytest.mark.slow) for path in SOLUTIONS
 ]
