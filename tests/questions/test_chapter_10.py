@@ -118,11 +118,6 @@ def blocks_by_log_sum_exp(q, k, v, block):
     return out
 
 
-def blocks_of_queries(q, k, v, block):
-    rows = [(part @ k.mT / k.shape[-1] ** 0.5).softmax(-1) @ v for part in q.split(block, dim=-2)]
-    return torch.cat(rows, dim=-2)
-
-
 def blocks_twice(q, k, v, block):
     """Go over the keys for the maximum, and once more for the sums; the last block is filled up and hidden."""
     n = k.shape[-2]
@@ -140,7 +135,19 @@ def blocks_twice(q, k, v, block):
     return sum((scores(i) - top).exp() @ v[..., i : i + block, :] for i in starts) / total
 
 
-BLOCKS = [blocks_by_slices, blocks_by_log_sum_exp, blocks_of_queries, blocks_twice]
+def blocks_of_joined(q, k, v, block):
+    """Keys and values side by side are one tensor, as large as both."""
+    d, both = q.shape[-1], torch.cat([k, v], dim=-1)
+    largest, sums = torch.full_like(q[..., :1], -math.inf), torch.zeros(())
+    for part in both.split(block, dim=-2):
+        scores = q @ part[..., :d].mT / d**0.5
+        new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+        values = torch.cat([part[..., d:], torch.ones_like(part[..., :1])], dim=-1)
+        sums, largest = sums * (largest - new).exp() + (scores - new).exp() @ values, new
+    return sums[..., :-1] / sums[..., -1:]
+
+
+BLOCKS = [blocks_by_slices, blocks_by_log_sum_exp, blocks_twice, blocks_of_joined]
 
 test_a_right_answer_is_accepted = right_answers({"10.1": WINDOWS, "10.2": LINEAR, "10.3": STEPS, "10.4": BLOCKS})
 
@@ -162,6 +169,11 @@ def one_example_at_a_time(q, k, v, block):
     if q.ndim < 3:
         return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
     return torch.stack([one_example_at_a_time(*x, block) for x in zip(q, k, v, strict=True)])
+
+
+def blocks_of_queries(q, k, v, block):
+    rows = [(part @ k.mT / k.shape[-1] ** 0.5).softmax(-1) @ v for part in q.split(block, dim=-2)]
+    return torch.cat(rows, dim=-2)
 
 
 def step_in_place(state, q, k, v, feature_map):
@@ -187,13 +199,22 @@ SAID = {
         "10.2", lambda q, k, v, phi: phi(q) @ phi(k).mT @ v / (phi(q) @ phi(k).mT).sum(-1, keepdim=True),
         "failed", "scores-first", ["(n, n)", "bracketed"],
     ),
+    ".T": (
+        "10.2", lambda q, k, v, phi: phi(q) @ (phi(k).T @ v) / (phi(q) @ phi(k).sum(-2).unsqueeze(-1)),
+        "error", "axes-counted-from-the-front", ["`.T`", "counted from the back"],
+    ),
+    "a sum over the first axis": (
+        "10.2", lambda q, k, v, phi: phi(q) @ (phi(k).mT @ v) / (phi(q) * phi(k).sum(0)).sum(-1, keepdim=True),
+        "failed", "axes-counted-from-the-front", ["`sum(0)`", "counted from the back"],
+    ),
     "no state comes back": (
         "10.3", lambda state, q, k, v, phi: phi(q), "failed", None, ["state"],
     ),
     "written in place": ("10.3", step_in_place, "failed", "state-written-into", ["old state"]),
     "torch's own": ("10.4", fused_alone, "failed", "all-scores-at-once", ["F.scaled_dot_product_attention"]),
-    "torch's own, in one operation": ("10.4", fused_with_heads, "failed", "all-scores-at-once", ["n × n"]),
-    "n × n in each example": ("10.4", one_example_at_a_time, "failed", "all-scores-at-once", ["n × n"]),
+    "torch's own, in one operation": ("10.4", fused_with_heads, "failed", "all-scores-at-once", ["at once"]),
+    "n × n in each example": ("10.4", one_example_at_a_time, "failed", "all-scores-at-once", ["at once"]),
+    "blocks of queries": ("10.4", blocks_of_queries, "failed", "blocks-of-queries", ["blocks are of queries"]),
     "twice too large": (
         "10.4", lambda q, k, v, block: blocks_by_slices(q, k, v, 2 * block),
         "failed", "tensor-too-large", ["numbers", "are enough", "Which line"],

@@ -14,6 +14,7 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.questions.shared.features import FEATURES, Features, mapped
 
 Total = Callable[[Tensor, Tensor], Tensor]  # of the features of q and of k: what each row is divided by, (..., n, 1)
+Product = Callable[[Tensor, Tensor], Tensor]  # of the features of k and values: what a query's features are taken to
 
 
 def draw_texts(draw: Draw) -> list[Case]:
@@ -46,17 +47,22 @@ def by_rows(asked: Tensor, offered: Tensor) -> Tensor:
     return asked @ offered.sum(-2).unsqueeze(-1)
 
 
+def keys_times_values(offered: Tensor, v: Tensor) -> Tensor:
+    return offered.mT @ v
+
+
 def linear_variant(
     ask: Features = mapped,
     offer: Features = mapped,
     hand_over: Features = lambda features, v: v,
     total: Total = by_rows,
+    product: Product = keys_times_values,
 ) -> Callable[..., Any]:
     """Give an answer that goes wrong at some of its steps."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Any:
         asked, offered, v = ask(feature_map, q), offer(feature_map, k), hand_over(feature_map, v)
-        return asked @ (offered.mT @ v) / total(asked, offered)
+        return asked @ product(offered, v) / total(asked, offered)
 
     return variant
 
@@ -80,6 +86,14 @@ def of_the_scores(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor
 def causal(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
     scores = (feature_map(q) @ feature_map(k).mT).tril()
     return scores / scores.sum(-1, keepdim=True) @ v
+
+
+def reversed_axes(offered: Tensor, v: Tensor) -> Tensor:
+    return offered.permute(*reversed(range(offered.ndim))) @ v  # .T
+
+
+def over_the_first_axis(asked: Tensor, offered: Tensor) -> Tensor:
+    return asked @ offered.sum(0).unsqueeze(-1)
 
 
 totals = by_knob("total")
@@ -123,6 +137,31 @@ QUESTION = Question(
         totals("one-sum-for-all-rows", lambda asked, offered: by_rows(asked, offered).sum(-2, keepdim=True)),
         totals("sum-multiplied", lambda asked, offered: 1 / by_rows(asked, offered)),
         totals("divided-by-the-wrong-sum", lambda asked, offered: by_rows(offered, asked)),
+        Misconception(
+            "axes-counted-from-the-front",
+            twins=(
+                linear_variant(product=reversed_axes),
+                linear_variant(product=reversed_axes, total=over_the_first_axis),
+                linear_variant(product=reversed_axes, total=lambda asked, k: (asked @ k.sum(0)).unsqueeze(-1)),
+                linear_variant(total=over_the_first_axis),
+                linear_variant(total=lambda asked, k: (asked @ k.sum(0)).unsqueeze(-1)),
+                linear_variant(total=lambda asked, k: (asked * k.sum(0)).sum(-1, keepdim=True)),
+                linear_variant(product=lambda k, v: k.transpose(0, 1) @ v),
+                linear_variant(product=lambda k, v: k.transpose(0, 1) @ v, total=over_the_first_axis),
+            ),
+        ),
+        Misconception(
+            "axes-of-a-batch-alone",
+            twins=(
+                linear_variant(product=lambda k, v: k.transpose(1, 2) @ v),
+                linear_variant(total=lambda asked, k: asked @ k.sum(1).unsqueeze(-1)),
+                linear_variant(
+                    product=lambda k, v: k.transpose(1, 2) @ v,
+                    total=lambda asked, k: asked @ k.sum(1).unsqueeze(-1),
+                ),
+                linear_variant(total=lambda asked, k: (asked * k.sum(1, keepdim=True)).sum(-1, keepdim=True)),
+            ),
+        ),
         Misconception("query-and-key-swapped", twin=lambda q, k, v, features: linear_attention(k, q, v, features)),
         Misconception("keys-used-as-values", twin=lambda q, k, v, features: linear_attention(q, k, k, features)),
         Misconception("keys-compared-with-keys", twin=lambda q, k, v, features: linear_attention(k, k, v, features)),

@@ -27,7 +27,6 @@ def draw_blocks(draw: Draw) -> list[Case]:
         leading: tuple[int, ...] = (),
         dtype: torch.dtype = torch.float32,
         block: int | None = None,
-        most: int | None = None,
         **fixed: int,
     ) -> Case:
         # Many take the root of a float32 tensor, whatever the inputs are: in float64 the root is exact.
@@ -36,7 +35,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         s["block"] = 3 if block is None else block
         q, k, v = (draw.normal(*leading, s["n"], s["d"], dtype=dtype) for _ in range(3))
         tolerance = 1e-5 if dtype == torch.float32 else None
-        return Case(call(q, k, v, s["block"]), name, s, tolerance=tolerance, most=most)
+        return Case(call(q, k, v, s["block"]), name, s, tolerance=tolerance)
 
     def large(name: str, offsets: tuple[float, ...], falls: bool = False) -> Case:
         """Scores around ±8,192: all numbers are eighths, so their products and sums are exact in any order."""
@@ -49,7 +48,13 @@ def draw_blocks(draw: Draw) -> list[Case]:
             k[s["block"] :, 0] *= -1
         return Case(call(q, k, v, s["block"]), name, s, gradients=False, tolerance=1e-3)
 
-    long, block = draw.whole(150, 180), draw.choose((16, 17))
+    def counted() -> Case:
+        """A block of queries with all keys is larger than keys and values together; one of keys is smaller."""
+        s = {"n_q": draw.whole(55, 60), "n_k": draw.whole(150, 180), "d": 4, "block": draw.choose((16, 17))}
+        q, k, v = (draw.normal(2, s[n], s["d"]) for n in ("n_q", "n_k", "n_k"))
+        name = "fewer queries than keys, and many of both"
+        return Case(call(q, k, v, s["block"]), name, s, tolerance=1e-5, most=2 * s["n_k"] * 2 * s["d"])
+
     return [
         *draw.situations(case),
         case("the block divides n", n=9, block=3),
@@ -60,7 +65,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         large("large scores", (128.0, 64.0)),
         large("large negative scores", (-128.0, -64.0)),
         large("large scores that fall or rise", (128.0, -64.0), falls=True),
-        case("a long text", leading=(2,), n=long, block=block, most=2 * long * block),
+        counted(),
     ]
 
 
@@ -135,7 +140,7 @@ def softmax_in_each(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
 
 
 def to_themselves(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    pairs = zip(q.split(block, dim=-2), cut(k, v, block), strict=True)
+    pairs = zip(q.split(block, dim=-2), cut(k, v, block), strict=False)
     return torch.cat([attention(q_block, *pair)[0] for q_block, pair in pairs], dim=-2)
 
 
@@ -146,7 +151,7 @@ def without_maximum(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 
 def causal(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    return attention(q, k, v, torch.ones(k.shape[-2], k.shape[-2], dtype=torch.bool).tril())[0]
+    return attention(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril())[0]
 
 
 def all_at_once(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
@@ -157,6 +162,15 @@ def one_example_after_another(q: Tensor, k: Tensor, v: Tensor, block: int) -> Te
     if q.ndim == 2:
         return all_at_once(q, k, v, block)
     return torch.stack([one_example_after_another(*one, block) for one in zip(q, k, v, strict=True)])
+
+
+def blocks_of_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    return torch.cat([attention(q_block, k, v)[0] for q_block in q.split(block, dim=-2)], dim=-2)
+
+
+def as_many_keys_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    n = q.shape[-2]
+    return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
 
 
 def turned(before: Tensor, now: Tensor) -> Tensor:
@@ -171,13 +185,14 @@ QUESTION = Question(
     id="10.4",
     points=5,
     inputs=("q", "k", "v", "block"),
-    outputs=("out (..., n, d)",),
+    outputs=("out (..., n_q, d)",),
     draw=draw_blocks,
     reference=blockwise_attention,
     variant=block_variant,
     gradients=True,
     misconceptions=(
         Misconception("all-scores-at-once", twins=(all_at_once, one_example_after_another)),
+        Misconception("blocks-of-queries", twin=blocks_of_queries),
         Misconception("sum-not-rescaled", knobs={"shrink_total": kept}),
         Misconception("output-not-rescaled", knobs={"shrink_mixed": kept}),
         Misconception("nothing-rescaled", twin=block_variant(shrink_total=kept, shrink_mixed=kept)),
@@ -198,6 +213,7 @@ QUESTION = Question(
         Misconception("not-divided", knobs={"finish": lambda mixed, total: mixed}),
         Misconception("sum-multiplied", knobs={"finish": lambda mixed, total: mixed * total}),
         cuts("last-block-dropped", whole_blocks),
+        Misconception("as-many-keys-as-queries", twin=as_many_keys_as_queries),
         cuts("padding-counted", padded),
         cuts("first-block-only", first_block),
         scales("no-scale", lambda q, k: 1.0),

@@ -93,6 +93,8 @@ CAUSES = (
 
 IN_A_BATCH = " It fits one sequence. Which of its axes, as they are counted now, are others in a batch?"
 
+OUT_OF_TORCH = " No gradient passes through it. Which step leaves torch?"
+
 NO_WAY_BACK = ("NumPy array", "float", "int")  # types that carry no gradient
 
 Cause = tuple[str | None, str]  # a name for the mistake, where there is one, and what to ask
@@ -116,6 +118,8 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
         slug, question = _cause_of_an_exception(evidence, i)
     elif difference.kind == "shape":
         slug, question = _cause_of_shapes(evidence, difference)
+    elif difference.kind == "type" and _slug_of(evidence, difference) == SLUGS["gradient"]:
+        question = OUT_OF_TORCH
     return slug or _slug_of(evidence, difference), difference.text + question + _only_some(evidence, difference)
 
 

@@ -140,7 +140,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
     else:
         difference = _plain_difference(case, name, seen, want)
     if difference and difference.kind == "type" and question.about:
-        return Difference("type", f"{difference.text} {question.about}")
+        return replace(difference, text=f"{difference.text} {question.about}")
     return difference
 
 
