@@ -112,10 +112,11 @@ def test_names_bound_before_a_cell_raised_stay(grader):
     assert points(grader, *RIGHT[:1], "\n".join(RIGHT[1:5]) + "\n1 / 0\nscaled_scores = None") == FULL
 
 
-def test_a_missing_answer_says_which_cell_failed(grader):
-    mark = marks(grader, "import torch", "import no_such_module\ndef scaled_scores(q, k):\n    return q")["3.1"]
+def test_a_missing_answer_says_which_cell_and_line_failed(grader):
+    mark = marks(grader, "import torch", "x = 1\nimport no_such_module\ndef scaled_scores(q, k):\n    return q")["3.1"]
     assert mark.status == "not attempted"
     assert "code cell 2 raised ModuleNotFoundError" in mark.message
+    assert "in line 2, `import no_such_module`" in mark.message
 
 
 def test_what_is_not_a_function_is_told_apart(grader):
@@ -164,8 +165,10 @@ def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkey
     hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
     monkeypatch.setattr(runner._Local, "rehearse", lambda self, chapter: "3.1: no torch here")
     monkeypatch.setattr(submissions, "code_cells", lambda data: pytest.fail("a stranger's file is read in the batch"))
+    monkeypatch.setattr(sandbox, "weaknesses", lambda: ["memory is counted 20 times a second"])
     assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 1
     said = capsys.readouterr().err
+    assert said.startswith("Note: memory is counted 20 times a second\n"), "what cannot be held is said at the start"
     assert "3.1: no torch here" in said
     assert "the fault is here" in said
     assert not list(tmp_path.glob("out/*/*.json"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -141,6 +142,33 @@ def test_every_copy_of_the_course_is_hidden_and_no_other_package(tmp_path):
     site = "lib/python3.11/site-packages"
     assert found == ["course/solutions", "course/src/qkv", f"{site}/qkv", f"{site}/qkv-0.1.0.dist-info",
                      f"{site}/qkv-0.2.egg"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "shares"),
+    [("2", {"cpu.weight"}), ("1", {"cpu/cpu.shares"})],
+)
+def test_memory_processes_and_shares_of_the_processors_are_limited(tmp_path, monkeypatch, version, shares):
+    """In both versions of control groups each worker has the same share, however many processes it starts."""
+    monkeypatch.setattr(groups, "ROOT", tmp_path)
+    monkeypatch.setattr(groups, "remove_abandoned", lambda: None)
+    for controller in ("memory", "pids", "cpu", "cpuacct"):
+        (tmp_path / controller).mkdir()
+    if version == "2":
+        (tmp_path / "cgroup.controllers").touch()
+
+    def limits() -> dict[str, str]:
+        made = groups.make(memory=256, processes=20).folders
+        assert made
+        files = [path for folder in made for path in folder.iterdir()]
+        return {re.sub(r"qkv-\d+-\d+/", "", str(path.relative_to(tmp_path))): path.read_text() for path in files}
+
+    one, other = limits(), limits()
+    assert one == other
+    assert shares <= one.keys()
+    bound = {Path(name).name: int(limit) for name, limit in one.items()}
+    assert bound.get("memory.max", bound.get("memory.limit_in_bytes")) == (256 + groups.OWN_MB) * groups.MB
+    assert bound["pids.max"] == 20 + groups.OWN_PROCESSES
 
 
 def test_groups_of_a_grader_that_was_killed_are_removed(tmp_path, monkeypatch):

@@ -47,6 +47,10 @@ def in_the_kernel(folder: Path, cells: list[str]) -> dict[str, float]:
     return json.loads(notebook.cells[-1].outputs[0]["text"])
 
 
+def test_there_are_enough():
+    assert len(NOTEBOOKS) >= 60
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_an_honest_notebook_has_full_marks_in_the_class(grader, name):
     assert in_the_class(grader, NOTEBOOKS[name]) == POINTS

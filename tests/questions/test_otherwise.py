@@ -405,6 +405,14 @@ def test_what_eval_hands_back_is_not_compared():
     assert not [*result_differences(question, case, results_of(other, case), results_of(question.reference, case))]
 
 
+@pytest.mark.parametrize("question", ["1.1", "9.1"])
+def test_the_shape_of_ids_is_not_taken_for_an_id(question):
+    """ "ids (7,)" would say that the id 7 was tried."""
+    tried = [verdict(find(question), lambda *inputs: 1 / 0, seed).tried for seed in range(4)]
+    assert any("ids of shape (" in text for text in tried), tried
+    assert not any("ids (" in text for text in tried), tried
+
+
 def test_an_error_of_ones_own_words_is_known_by_its_kind():
     def refuses_the_last(ids, vocab_size):
         if any(i < 0 or i >= vocab_size - 1 for i in ids.tolist()):
