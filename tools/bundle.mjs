@@ -91,7 +91,7 @@ const weightsApart = (used) => ({
     build.onLoad({ filter: /\.safetensors$/ }, ({ path }) => {
       const { name } = parse(path);
       used.set(name, path);
-      return { contents: `export default globalThis.qkvWeights?.${name};`, loader: "js" };
+      return { contents: `export default globalThis.qkvWeights?.["${name}"];`, loader: "js" };
     });
   },
 });
@@ -105,7 +105,7 @@ const nodeApart = {
 };
 
 const weightsScript = async (name, path) =>
-  (await bundle(`import bytes from "${path}"; (globalThis.qkvWeights ??= {}).${name} = bytes;`, "js", "iife")).text;
+  (await bundle(`import bytes from "${path}"; (globalThis.qkvWeights ??= {})["${name}"] = bytes;`, "js", "iife")).text;
 
 // What the site's fonts are cut from.
 const FONTS = ["katex", "@fontsource-variable/noto-sans-tc", "@fontsource-variable/noto-sans-sc"].map(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from .conftest import A_FEW, SITE, gate_has, pages
 from .test_site import CHAPTERS, PHONE, start_widgets
@@ -117,3 +117,44 @@ def test_weights_are_loaded_where_a_widget_computes_with_them():
             loaded = len(re.findall(rf'<script[^>]*src="[^"]*qkv-weights-{weights}', page))
             shown = re.search(rf'class="qkv-slot"[^>]*data-for="({widgets})"', page)
             assert loaded == (1 if shown else 0), (path, weights)
+
+
+EARLIER = "qkv-weights-repeater-checkpoints.js"
+
+
+def microscope(page: Page) -> tuple[Locator, Locator]:
+    """The slider of the training steps, and what the model says."""
+    slot = page.locator('.qkv-slot[data-for="HeadMicroscope"]')
+    slot.scroll_into_view_if_needed()
+    slot.locator('[data-state="ready"]').wait_for()
+    return slot.get_by_role("slider", name="training step"), slot.locator(".qkv-scope-next")
+
+
+def test_the_weights_of_earlier_steps_are_loaded_when_one_is_asked_for(visit: Visit):
+    page = visit("chapters/09_inside.html")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    slider, says = microscope(page)
+    said = says.inner_text()
+    assert not any(EARLIER in url for url in asked)
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "0 of 1500")
+    expect(says).to_contain_text("After Q comes U (0.06)")
+    slider.press("ArrowRight")
+    slider.press("End")
+    expect(says).to_have_text(said)
+    assert sum(EARLIER in url for url in asked) == 1
+
+
+@pytest.mark.slow
+def test_weights_that_do_not_arrive_are_told_and_asked_for_again(browser: Browser, site: str):
+    page = browser.new_page()
+    page.route(f"**/{EARLIER}", lambda route: route.abort())
+    page.goto(f"{site}/chapters/09_inside.html")
+    slider, says = microscope(page)
+    slider.press("Home")
+    expect(says).to_contain_text("could not be loaded")
+    page.unroute(f"**/{EARLIER}")
+    slider.press("ArrowRight")
+    expect(says).to_contain_text("After Q comes")
+    page.close()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 import torch
 
 from qkv.models import load_repeater, repeater_steps
 from qkv.models.repeater import PERIODS, N, Repeater, draw_sequences, repeater_scores
-from qkv.models.training import train_repeater
+from qkv.models.training import repeater_history, train_repeater
+from qkv.models.weights import FOLDER
 
 
 def drawn(batch: int = 200, seed: int = 5):
@@ -90,6 +92,14 @@ def test_a_checkpoint_in_8_bits_has_the_scores_of_the_full_weights():
         )
 
 
+def test_the_history_that_pages_draw_is_what_the_checkpoints_give():
+    written = json.loads((FOLDER / "repeater-history.json").read_text(encoding="utf-8"))
+    measured = repeater_history(FOLDER / "repeater-checkpoints.safetensors")
+    assert written.keys() == measured.keys()
+    for name, values in written.items():
+        assert values == pytest.approx(measured[name], abs=0.002), name
+
+
 def test_a_step_without_checkpoint_is_refused():
     with pytest.raises(ValueError, match="expected one of the steps"):
         load_repeater(step=7)
@@ -121,7 +131,7 @@ def test_checkpoints_in_8_bits_have_the_scores_of_the_full_weights_all_through_t
     def compare(step: int, repeater: Repeater) -> None:
         if step in CHECKPOINTS:
             packed = Repeater()
-            packed.load_state_dict(unpack(pack(repeater, "x"), "x", repeater.state_dict()))
+            packed.load_state_dict(unpack(pack(repeater), repeater.state_dict()))
             full, small = repeater_scores(repeater, *drawn()), repeater_scores(packed, *drawn())
             worst.append(
                 max(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 
@@ -21,6 +23,7 @@ def test_the_command_writes_what_it_trained_and_says_how_good_it_is(tmp_path, ca
     trained = train_repeater(steps=5, seed=3)
     assert all(torch.equal(a, b) for a, b in zip(written.parameters(), trained.parameters(), strict=True))
     assert checkpoint_steps(tmp_path / "repeater-checkpoints.safetensors") == [0, 5]
+    assert json.loads((tmp_path / "repeater-history.json").read_text(encoding="utf-8"))["steps"] == [0, 5]
 
 
 @pytest.mark.parametrize("arguments", [["train"], ["train", "dragon"], ["train", "tagger", "--steps", "0"]])

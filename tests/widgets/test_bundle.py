@@ -22,12 +22,11 @@ def bundle(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of what the bundler reads."""
-    weights = (f"src/qkv/models/weights/{name}.safetensors" for name in ("repeater", "tagger"))
-    models = ("src/qkv/models/grammar.json", *weights)
-    for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css", *models):
+    for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css", "src/qkv/models/grammar.json"):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / part, tmp_path / part)
-    shutil.copytree(ROOT / WIDGETS, tmp_path / WIDGETS)
+    for folder in (WIDGETS, Path("src/qkv/models/weights")):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     os.symlink(ROOT / "node_modules", tmp_path / "node_modules")
     return tmp_path
 

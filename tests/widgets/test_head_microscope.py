@@ -12,13 +12,14 @@ from playwright.sync_api import Locator, Page, expect
 from traitlets import TraitError
 
 from qkv.inside import induction_score, previous_token_score
-from qkv.models import load_repeater
+from qkv.models import load_repeater, repeater_steps
 from qkv.models.repeater import N_SYMBOLS
 from qkv.transformer import Places
 from qkv.widgets import HeadMicroscope
 from qkv.widgets.base import _own_traits
+from qkv.widgets.head_microscope import STEPS
 
-from .conftest import frame
+from .conftest import drag, frame
 from .node import JS, node
 
 OpenPage = Callable[..., Page]
@@ -38,11 +39,13 @@ def double(values: Any, shape: tuple[int, ...]) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64).reshape(shape)
 
 
-def run(ids: list[int], edits: dict[str, Callable[[torch.Tensor], torch.Tensor]] | None = None) -> Places:
+def run(
+    ids: list[int], edits: dict[str, Callable[[torch.Tensor], torch.Tensor]] | None = None, step: int | None = None
+) -> Places:
     """The places of one run in torch, in float64."""
     places = Places(edits or {})
     with torch.no_grad():
-        load_repeater().double()(torch.tensor([ids]), visit=places)
+        load_repeater(step=step).double()(torch.tensor([ids]), visit=places)
     return places
 
 
@@ -55,6 +58,22 @@ def test_every_place_is_what_torch_computes(ids: list[int]):
     for place, values in found.items():
         table = expected[place][0]
         torch.testing.assert_close(double(values, tuple(table.shape)), table, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("step", [250, 1000])
+def test_at_an_earlier_step_every_place_is_what_torch_computes(step: int):
+    taggers = f'const {{ readSafetensors }} = await import("{(JS / "tagger.js").as_uri()}");'
+    read = f'{taggers} const saved = readSafetensors(weights("repeater-checkpoints"));'
+    found = ask(f"{read} return m.runRepeater(m.repeaterAt(saved, x.step), x.ids);", {"step": step, "ids": TEXTS[0]})
+    expected = run(TEXTS[0], step=step)
+    for place, values in found.items():
+        table = expected[place][0]
+        torch.testing.assert_close(double(values, tuple(table.shape)), table, atol=1e-8, rtol=0)
+
+
+def test_the_widget_takes_the_steps_that_were_kept():
+    assert repeater_steps() == STEPS
+    assert HeadMicroscope().step == STEPS[-1]
 
 
 def drawn() -> list[list[int]]:
@@ -127,7 +146,9 @@ def test_what_is_no_symbol_is_left_out():
 # ---- the widget
 
 
-@pytest.mark.parametrize(("name", "value"), [("head", 4), ("position", 32), ("modes", ["on"]), ("modes", ["off"] * 4)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("head", 4), ("position", 32), ("modes", ["on"]), ("modes", ["off"] * 4), ("step", 7)]
+)
 def test_wrong_values_are_refused(name: str, value: object):
     with pytest.raises(TraitError):
         setattr(HeadMicroscope(), name, value)
@@ -187,6 +208,32 @@ def test_a_text_is_typed(open_page: OpenPage):
 @pytest.mark.browser
 def test_text_maps_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
     widget = show(open_page(width=390), symbols="KBXQVMTKBXQVMTKBXQVMTKBXQVMTKBXQ")
-    box = widget.bounding_box()
-    assert box is not None
-    assert box["height"] < 800
+    first, last = (widget.locator(part).bounding_box() for part in (".qkv-scope-text", ".qkv-scope-training"))
+    assert first is not None
+    assert last is not None
+    assert last["y"] + last["height"] - first["y"] < 800
+
+
+@pytest.mark.browser
+def test_the_training_is_followed_by_dragging_its_curve_and_by_keys(open_page: OpenPage):
+    page = open_page()
+    widget = show(page)
+    told = widget.locator(".qkv-scope-next")
+    expect(told).to_contain_text("After Q comes V (1.00)")
+    drag(page, widget.locator(".qkv-scope-plot svg").first, 5 / 13)
+    expect(told).to_contain_text("After Q comes V (0.47)")
+    slider = widget.get_by_role("slider", name="training step")
+    expect(slider).to_have_attribute("aria-valuetext", "250 of 1500")
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", "200 of 1500")
+    expect(told).to_contain_text("After Q comes U (0.11)")
+    slider.press("End")
+    expect(told).to_contain_text("After Q comes V (1.00)")
+
+
+@pytest.mark.browser
+def test_it_can_begin_at_an_earlier_step_with_a_head_replaced(open_page: OpenPage):
+    widget = show(open_page(), step=300, modes=["on", "on", "zeros", "on"])
+    expect(widget.locator(".qkv-scope-next")).to_contain_text("After Q comes")
+    expect(widget.locator("dd")).not_to_contain_text("with all heads on 0.24")

@@ -31,7 +31,9 @@ NEEDS = {
     **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},
     "qkv-site.js": widgets.VIEW,
 }
-SHARED = {*NEEDS, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
+# What a widget loads later, when a reader asks for it.
+LATER = {"qkv-weights-repeater-checkpoints.js"}
+SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
 MISSED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,16 @@ from qkv.attention import unchanged
 from qkv.models.grammar import Sentence, draw_from, read
 from qkv.models.repeater import Repeater, draw_sequences, repeater_scores, repeater_shape
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
-from qkv.models.weights import Model, pack, round_weights, save, save_weights
+from qkv.models.weights import (
+    Model,
+    checkpoint_steps,
+    load_checkpoint,
+    pack,
+    round_weights,
+    save,
+    save_weights,
+    stack_steps,
+)
 from qkv.models.writer import Writer, with_ends
 from qkv.transformer import next_token_loss
 
@@ -201,18 +211,36 @@ RECIPES: dict[str, Recipe] = {
 def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
     """Train a model, write its weights into a folder, and tell how good it is.
 
-    The repeater's weights during training are written too, in 8 bits.
+    The repeater's weights during training are written too, in 8 bits, and what is measured with them.
     """
     recipe = RECIPES[name]
     steps = recipe.steps if steps is None else steps
-    during: dict[str, Tensor] = {}
+    during: dict[int, dict[str, Tensor]] = {}
     options: dict[str, Any] = {}
     if name == "repeater":
         options["after_step"] = lambda step, model: during.update(
-            pack(model, f"step {step}") if step in (*CHECKPOINTS, steps) else {}
+            {step: pack(model)} if step in (*CHECKPOINTS, steps) else {}
         )
     model = recipe.train(steps=steps, seed=seed, progress=name, **options)
     save_weights(model, out / f"{name}.safetensors")
     if during:
-        save(during, out / f"{name}-checkpoints.safetensors", model.shape.n_heads)
+        checkpoints = out / f"{name}-checkpoints.safetensors"
+        save(stack_steps(during), checkpoints, model.shape.n_heads)
+        (out / f"{name}-history.json").write_text(json.dumps(repeater_history(checkpoints)) + "\n", encoding="utf-8")
     return recipe.tell(model)
+
+
+def repeater_history(checkpoints: Path) -> dict[str, list[float]]:
+    """Measure a repeater at each step of its training that a file holds, on 64 sequences.
+
+    The loss is that on symbols that come again, in nats. Both scores are the largest in the layer that comes to have
+    them: the first layer looks at the previous token, the second at the token after the same symbol.
+    """
+    ids, periods = draw_sequences(64, torch.Generator().manual_seed(9))
+    history: dict[str, list[float]] = {"steps": [], "loss": [], "previous": [], "induction": []}
+    for step in checkpoint_steps(checkpoints):
+        scores = repeater_scores(load_checkpoint(Repeater(), checkpoints, step), ids, periods)
+        found = (step, scores.repeated, scores.previous[0].max().item(), scores.induction[1].max().item())
+        for values, value in zip(history.values(), found, strict=True):
+            values.append(round(value, 3))
+    return history

@@ -70,15 +70,32 @@ def save(tensors: dict[str, Tensor], path: Path, n_heads: int) -> None:
 # ── in 8 bits: for many checkpoints ───────────────────────────────────────────────────────────────
 
 
-def pack(model: nn.Module, prefix: str) -> dict[str, Tensor]:
+def pack(model: nn.Module) -> dict[str, Tensor]:
     """Write each row of each weight as integers from −127 to 127, and one scale for the row."""
     packed = {}
     for name, tensor in model.state_dict().items():
         rows = tensor.reshape(-1, tensor.shape[-1])
         scale = (rows.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-8)
-        packed[f"{prefix}.{name}"] = (rows / scale).round().to(torch.int8).reshape(tensor.shape)
-        packed[f"{prefix}.{name}.scale"] = scale.squeeze(-1)
+        packed[name] = (rows / scale).round().to(torch.int8).reshape(tensor.shape)
+        packed[f"{name}.scale"] = scale.squeeze(-1)
     return packed
+
+
+def unpack(packed: dict[str, Tensor], names: Iterable[str]) -> dict[str, Tensor]:
+    """Read the weights of those names that `pack` wrote, in float32."""
+    return {name: _unpacked(packed[name], packed[f"{name}.scale"]) for name in names}
+
+
+def _unpacked(integers: Tensor, scale: Tensor) -> Tensor:
+    """Multiply each row of integers by its scale."""
+    rows = integers.reshape(-1, integers.shape[-1]).float()
+    return (rows * scale.unsqueeze(-1)).reshape(integers.shape)
+
+
+def stack_steps(packed: dict[int, dict[str, Tensor]]) -> dict[str, Tensor]:
+    """Put what `pack` wrote at several steps into one tensor a weight; "steps" says which steps these are."""
+    stacked = {name: torch.stack([step[name] for step in packed.values()]) for name in next(iter(packed.values()))}
+    return {"steps": torch.tensor(list(packed)), **stacked}
 
 
 def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
@@ -87,25 +104,16 @@ def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
     Raises:
         ValueError: there is no checkpoint after that step; the message lists those that there are.
     """
-    if step not in (steps := checkpoint_steps(name)):
-        raise ValueError(f"expected one of the steps {steps}; got {step}")
     tensors = load_file(weights_file(name))
-    model.load_state_dict(unpack(tensors, f"step {step}", model.state_dict()))
+    steps = tensors.pop("steps").tolist()
+    if step not in steps:
+        raise ValueError(f"expected one of the steps {steps}; got {step}")
+    packed = {place: tensor[steps.index(step)] for place, tensor in tensors.items()}
+    model.load_state_dict(unpack(packed, model.state_dict()))
     return model.eval().requires_grad_(False)
 
 
 def checkpoint_steps(name: str | Path) -> list[int]:
     """List the steps whose weights a file of checkpoints holds."""
-    return sorted({int(place.split(".")[0].removeprefix("step ")) for place in load_file(weights_file(name))})
-
-
-def unpack(tensors: dict[str, Tensor], prefix: str, names: Iterable[str]) -> dict[str, Tensor]:
-    """Read the weights of those names that `pack` wrote, in float32."""
-    return {name: _unpacked(tensors, f"{prefix}.{name}") for name in names}
-
-
-def _unpacked(tensors: dict[str, Tensor], place: str) -> Tensor:
-    """Multiply each row of integers by its scale."""
-    integers, scale = tensors[place], tensors[f"{place}.scale"]
-    rows = integers.reshape(-1, integers.shape[-1]).float()
-    return (rows * scale.unsqueeze(-1)).reshape(integers.shape)
+    steps: list[int] = load_file(weights_file(name))["steps"].tolist()
+    return steps

@@ -2,6 +2,7 @@
 
 from qkv.widgets.base import Widget, choice, listed, text, whole
 
+STEPS = [0, 100, 150, 200, 225, 250, 275, 300, 350, 400, 500, 700, 1000, 1500]
 MODES = ["on", "zeros", "mean", "other text"]
 
 
@@ -14,6 +15,7 @@ class HeadMicroscope(Widget):
         head      which head is looked at: 0 and 1 are those of layer 1, 2 and 3 those of layer 2
         modes     what each head hands on: its output ("on"), "zeros", its "mean" output over 16 random texts, or its
                   output on the "other text", in which each symbol is the next of the alphabet
+        step      after how many steps of its training the repeater is shown; 1500 is the trained one
     """
 
     weights = ("repeater",)
@@ -22,3 +24,4 @@ class HeadMicroscope(Widget):
     position = whole(-1, -1, 31)
     head = choice(2, [0, 1, 2, 3])
     modes = listed(["on"] * 4, choice("on", MODES), [4])
+    step = choice(STEPS[-1], STEPS)

@@ -1,16 +1,40 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, html, num, readings, remember, slider, tables, widget } from "./base.js";
+import {
+  choices,
+  curve,
+  dragged,
+  gripMark,
+  html,
+  nearestOf,
+  num,
+  panel,
+  plot,
+  readings,
+  remember,
+  rule,
+  slider,
+  stepSlider,
+  tables,
+  widget,
+  words,
+  xAxis,
+  yAxis,
+} from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
 import { headScores, idsOf, intervene, moved, nextChances, repeatedLoss, SYMBOLS } from "./repeater.js";
-import { theMeans, theRepeater } from "./trained_repeater.js";
+import { linear } from "./scales.js";
+import { HISTORY, LAST, loadEarlier, theMeans, theRepeater } from "./trained_repeater.js";
 
 const HEADS = [0, 1, 2, 3];
 const MODES = ["on", "zeros", "mean", "other text"];
 const LIKELIEST = 3; // so many predictions are shown
 
 export default widget("HeadMicroscope", {
-  own: { repainted: 0 },
-  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  own: { repainted: 0, earlier: null, problem: "" }, // the weights of earlier steps, and why they are not there
+  setup: ({ state, set, eachDrawing }) => {
+    eachDrawing(loader(state, set));
+    return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
+  },
   says: (state) => {
     const seen = look(state);
     return `${said(seen)} ${lookText(seen)} ${lossText(seen)}`;
@@ -49,11 +73,32 @@ export default widget("HeadMicroscope", {
             <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
               .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
         </div>
+        ${training(state, set)}
       </div>
-      <p class="qkv-note">Press a symbol, or a row of a map (queries down, keys across). The other text is ${moved(seen.ids).map(symbol).join("")}.</p>
+      <p class="qkv-note">Press a symbol, or a row of a map (queries down, keys across). The other text is ${moved(seen.ids).map(symbol).join("")}.
+        The curves are means over 64 random texts.</p>
       ${tables(() => [table(seen)])}`;
   },
 });
+
+/** What runs after each drawing: it loads the weights of earlier steps once such a step is shown, and again at another
+ * step if that failed. */
+function loader(state, set) {
+  let tried = LAST;
+  const work = async () => {
+    if (state.earlier || state.step === tried) return;
+    tried = state.step;
+    if (tried === LAST) return;
+    try {
+      const earlier = await loadEarlier();
+      set({ earlier, problem: "" });
+    } catch (error) {
+      set({ problem: error.message });
+    }
+  };
+  work();
+  return work;
+}
 
 const symbol = (id) => SYMBOLS[id];
 /** "2.1" is head 1 of layer 2. */
@@ -67,8 +112,8 @@ const read = remember((symbols) => {
   return ids.length < 2 ? idsOf("AB") : ids;
 });
 
-const ran = remember((ids, modes) => {
-  const { logits, ...places } = intervene(theRepeater(), ids, modes, theMeans());
+const ran = remember((model, ids, modes) => {
+  const { logits, ...places } = intervene(model, ids, modes, modes.includes("mean") ? theMeans(model) : {});
   const n = ids.length;
   const maps = HEADS.map((head) => {
     const start = (head % 2) * n * n;
@@ -85,15 +130,27 @@ function look(state) {
   const n = ids.length;
   const at = state.position < 0 || state.position >= n ? n - 1 : state.position;
   const modes = state.modes.every((mode) => mode === "on") ? ALL_ON : state.modes;
-  const run = ran(ids, modes);
+  const shown = isHere(state) ? state.step : LAST;
+  const model = theRepeater(shown, state.earlier);
+  const run = ran(model, ids, modes);
   const chances = nextChances(run.logits, at);
   const best = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, LIKELIEST);
   const row = run.maps[state.head].subarray(at * n, (at + 1) * n);
-  return { ...run, ids, n, at, row, chances, best, modes, head: state.head, intact: ran(ids, ALL_ON).loss };
+  const intact = ran(model, ids, ALL_ON).loss;
+  return { ...run, ids, n, at, row, chances, best, modes, head: state.head, intact, missing: missing(state) };
 }
 
-const said = ({ ids, at, best, chances }) =>
-  `After ${symbol(ids[at])} comes ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(", ")}.`;
+/** The last step needs no weights but those that are always there. */
+const isHere = ({ step, earlier }) => step === LAST || earlier !== null;
+
+function missing(state) {
+  if (isHere(state)) return "";
+  if (state.problem) return `The weights after ${state.step} steps could not be loaded: ${state.problem}.`;
+  return `The weights after ${state.step} steps are being loaded.`;
+}
+
+const said = ({ ids, at, best, chances, missing }) =>
+  missing || `After ${symbol(ids[at])} comes ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(", ")}.`;
 
 const lookText = ({ head, ids, row }) => {
   const most = row.indexOf(Math.max(...row));
@@ -160,3 +217,50 @@ const table = ({ ids, at, maps, chances }) => ({
     shown(chances[id]),
   ]),
 });
+
+/* ---- the training */
+
+const { steps: STEPS, loss: LOSS, previous: PREVIOUS, induction: INDUCTION } = HISTORY;
+const NAMED = [0, 200, 250, 300, 500, 1500];
+const LARGEST = 4; // nats: the loss is drawn as a share of it
+
+const across = linear([0, STEPS.length - 1], [0, 100]); // by place in the list: half of the steps are before the 300th
+const up = linear([0, 1], [100, 0]);
+const pointsOf = (values) => values.map((value, i) => [across(i), up(value)]);
+const CURVES = [
+  ["qkv-scope-loss", pointsOf(LOSS.map((loss) => loss / LARGEST))],
+  ["qkv-scope-previous", pointsOf(PREVIOUS)],
+  ["qkv-scope-induction", pointsOf(INDUCTION)],
+];
+
+/** How the heads came to be: measured on 64 other texts at each step, so that it is here before the weights are. */
+function training({ step }, set) {
+  const i = STEPS.indexOf(step);
+  const drag = dragged(({ x }) => set({ step: STEPS[nearestOf([...STEPS.keys()], x * (STEPS.length - 1))] }));
+  const label = `Loss where texts repeat, previous-token score and induction score after ${STEPS.length} numbers of training steps. After ${step}: loss ${shown(LOSS[i])}, previous token ${shown(PREVIOUS[i])}, induction ${shown(INDUCTION[i])}.`;
+  return html`<div class="qkv-scope-training">
+    ${panel({
+      title: "in training",
+      reading: html`loss <b>${shown(LOSS[i])}</b>, induction <b>${shown(INDUCTION[i])}</b>`,
+      drawing: plot({ label, kind: "qkv-scope-plot", onDrag: drag, marks: trainingMarks(i) }),
+    })}
+    ${stepSlider({
+      label: "training step",
+      value: step,
+      values: STEPS,
+      text: `${step} of ${LAST}`,
+      onInput: (step) => set({ step }),
+    })}
+  </div>`;
+}
+
+const trainingMarks = (i) => [
+  yAxis({ scale: up, ticks: [0, 0.5, 1], named: [0, 1] }),
+  xAxis({ scale: (step) => across(STEPS.indexOf(step)), ticks: NAMED, title: "" }),
+  rule({ x1: across(i), x2: across(i), kind: "qkv-here" }),
+  CURVES.map(([kind, points]) => curve({ points, kind })),
+  words({ x: 1, y: up(0.72), anchor: "start", content: `loss / ${LARGEST}` }),
+  words({ x: 94, y: up(0.7), anchor: "end", kind: "qkv-scope-induction", content: "induction" }),
+  words({ x: 94, y: up(0.19), anchor: "end", content: "previous token" }),
+  gripMark({ x: across(i), y: up(INDUCTION[i]), kind: "qkv-scope-induction" }),
+];

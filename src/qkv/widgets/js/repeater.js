@@ -3,6 +3,8 @@
 import { randomIntegers } from "./maths.js";
 import { added, dot, layerNorm, linear, merge, readSafetensors, shareOut, split } from "./tagger.js";
 
+/** @typedef {{ tensors: Record<string, { shape: number[], data: Float64Array }>, metadata: Record<string, string> }} Weights */
+
 /** @typedef {Record<string, Float64Array>} Places */
 /** @typedef {(place: string, table: Float64Array) => Float64Array} Visit */
 
@@ -19,8 +21,31 @@ export const idsOf = (text) =>
 
 /** A repeater from the file of its weights.
  * @param {Uint8Array} bytes */
-export function makeRepeater(bytes) {
-  const { tensors, metadata } = readSafetensors(bytes);
+export const makeRepeater = (bytes) => repeaterOf(readSafetensors(bytes));
+
+/** The repeater as it was at one of the steps that a file of checkpoints holds: each row of integers times its scale.
+ * @param {Weights} checkpoints
+ * @param {number} step */
+export function repeaterAt({ tensors, metadata }, step) {
+  const at = tensors.steps.data.indexOf(step);
+  if (at < 0) throw new Error(`no weights were kept after step ${step}`);
+  /** @type {Weights["tensors"]} */
+  const unpacked = {};
+  for (const [name, { shape, data }] of Object.entries(tensors)) {
+    const scale = tensors[`${name}.scale`];
+    if (!scale) continue;
+    const [rows, size] = [scale.shape[1], data.length / shape[0]];
+    const integers = data.subarray(at * size, (at + 1) * size);
+    const scaled = integers.map((integer, i) =>
+      Math.fround(integer * scale.data[at * rows + Math.floor((i * rows) / size)]),
+    );
+    unpacked[name] = { shape: shape.slice(1), data: scaled };
+  }
+  return repeaterOf({ tensors: unpacked, metadata });
+}
+
+/** @param {Weights} weights */
+function repeaterOf({ tensors, metadata }) {
   const layer = (/** @type {string} */ name) => ({
     weight: tensors[`${name}.weight`].data,
     bias: tensors[`${name}.bias`].data,

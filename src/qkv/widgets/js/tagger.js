@@ -21,6 +21,7 @@ export function readSafetensors(bytes) {
 const NUMBERS = {
   F16: { size: 2, read: (view, at) => float16(view.getUint16(at, true)) },
   F32: { size: 4, read: (view, at) => view.getFloat32(at, true) },
+  I64: { size: 8, read: (view, at) => Number(view.getBigInt64(at, true)) },
   I8: { size: 1, read: (view, at) => view.getInt8(at) },
 };
 
