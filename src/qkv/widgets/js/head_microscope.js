@@ -30,7 +30,7 @@ const MODES = ["on", "zeros", "mean", "other text"];
 const LIKELIEST = 3; // so many predictions are shown
 
 export default widget("HeadMicroscope", {
-  own: { repainted: 0, earlier: null, problem: "" }, // the weights of earlier steps, and why they are not there
+  own: { repainted: 0, earlier: null, failed: false }, // the weights of earlier steps, and whether they did not come
   setup: ({ state, set, eachDrawing }) => {
     eachDrawing(loader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
@@ -91,9 +91,9 @@ function loader(state, set) {
     if (tried === LAST) return;
     try {
       const earlier = await loadEarlier();
-      set({ earlier, problem: "" });
-    } catch (error) {
-      set({ problem: error.message });
+      set({ earlier, failed: false });
+    } catch {
+      set({ failed: true });
     }
   };
   work();
@@ -145,8 +145,8 @@ const isHere = ({ step, earlier }) => step === LAST || earlier !== null;
 
 function missing(state) {
   if (isHere(state)) return "";
-  if (state.problem) return `The weights after ${state.step} steps could not be loaded: ${state.problem}.`;
-  return `The weights after ${state.step} steps are being loaded.`;
+  if (state.failed) return `Step ${state.step} did not load. Try another step.`;
+  return `Step ${state.step} is being loaded.`;
 }
 
 const said = ({ ids, at, best, chances, missing }) =>

@@ -41,7 +41,7 @@ function fromScript() {
     script.addEventListener("error", () => {
       script.remove();
       asked = undefined;
-      reject(new Error("the network did not bring them"));
+      reject(new Error(`${script.src} could not be loaded`));
     });
     document.head.append(script);
   });
