@@ -1,4 +1,4 @@
-"""A chapter between a phone and a desk, and with large text: nothing scrolls sideways."""
+"""A chapter between a phone and a desk, on a wide screen, and with large text: nothing scrolls sideways."""
 
 from collections.abc import Callable
 
@@ -17,3 +17,24 @@ def test_a_chapter_does_not_scroll_sideways(visit: Callable[..., Page], width: i
         slot.scroll_into_view_if_needed()
         slot.locator('[data-state="ready"]').wait_for(state="attached", timeout=5000)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# 1440 px is the first width with room beside the text; from 1552 px the theme's letters are larger.
+@pytest.mark.parametrize("width", [1440, 1552, 1920])
+def test_on_a_wide_screen_widgets_grow_as_far_as_the_list_of_sections(visit: Callable[..., Page], width: int):
+    page = visit("chapters/05_multi_head.html", viewport={"width": width, "height": 900})
+    code, grown, predictions, sections, whole = page.evaluate("""() => {
+      const boxes = (selector) => [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect());
+      const widths = (selector) => boxes(selector).map(({ width }) => width);
+      return [
+        Math.max(...widths('.cell_input')),
+        boxes('.qkv-widget:not([data-widget^="Predict"])').map(({ width, right }) => [width, right]),
+        widths('.qkv-widget[data-widget^="Predict"]'),
+        boxes('.toc-drawer')[0].left,
+        document.documentElement.scrollWidth,
+      ];
+    }""")
+    assert min(box for box, _ in grown) >= code + 96
+    assert max(right for _, right in grown) <= sections
+    assert max(predictions) <= code
+    assert whole <= width

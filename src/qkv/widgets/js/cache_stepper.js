@@ -306,7 +306,7 @@ function memory(state) {
     return html`<i data-part=${part} data-is=${is}></i>`;
   };
   return html`<figure class="qkv-kv-memory">
-    <figcaption><span class="qkv-label">in memory: k and v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
+    <figcaption><span class="qkv-label">in memory: k, v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
     <div role="img" aria-label="In memory: keys and values of ${n} tokens.">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
   </figure>`;
 }

@@ -25,11 +25,15 @@ export default widget("MaskPainter", {
   view: (state, set, id) => {
     const rows = table(state);
     return html`
-      ${grid(rows, state, set)}
-      <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
-      ${controls(state, set, id)}
-      <p class="qkv-note">Queries down, keys across. Press a cell, or drag over several; with the keyboard, use the arrow keys and the
-        space bar.</p>
+      <div class="qkv-mask-lab">
+        <div>${grid(rows, state, set)}</div>
+        <div>
+          <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
+          ${controls(state, set, id)}
+          <p class="qkv-note">Queries down, keys across. Press a cell, or drag over several; with the keyboard, use the arrow keys
+            and the space bar.</p>
+        </div>
+      </div>
       ${tables(() => [numbers(rows, state)])}`;
   },
 });

@@ -40,8 +40,8 @@ export default widget("PatternLab", {
         ${numbers(state)}
       </div>
     </div>
-    <p class="qkv-note">Queries down, keys across; dark: seen in one layer, light: known after all. Drag to widen the window; press to follow a
-      token. An error is the distance to the output of full attention; a needle is one far token that matters.</p>
+    <p class="qkv-note">Queries down, keys across. Dark: seen in one layer; light: known after all. Drag to widen the window, press to
+      follow a token. An error is the distance to full attention's output; a needle is one far token that matters.</p>
     ${tables(() => [table(state)])}`,
 });
 

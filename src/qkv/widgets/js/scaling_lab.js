@@ -102,7 +102,7 @@ function scoresPanel(state) {
     curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
-  const source = scaled ? "" : html`√${d_k} = `;
+  const source = scaled ? "" : html`√${num(d_k)} = `;
   return panel({
     title: "all scores",
     reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}</small>`,

@@ -164,7 +164,7 @@ function sampling(state, set) {
     <p class="qkv-sampled">${
       drawn.length
         ? html`<b>${seen.at(-1)}</b> <span class="qkv-note">${seen.slice(0, -1).reverse().join(" · ")}</span>`
-        : html`<span class="qkv-note">A model that writes draws its next word by such weights.</span>`
+        : html`<span class="qkv-note">A writing model draws its next word so.</span>`
     }</p>
   </div>`;
 }

@@ -57,7 +57,7 @@ var pt=globalThis,Et=e=>e,z=pt.trustedTypes,St=z?z.createPolicy("lit-html",{crea
   <path class="qkv-kv-nothing" d=${Ue.join("")} />
   ${[...at,"score"].map(n=>Object.keys(qt).map(s=>De(e,n,s)))}
 </g>`;function Ve(e){let{n:t,start:n}=v(e,!0),s=Mt(wt(C[e.model],t)),r=(o,i)=>{let l=i<n?"kept":i<t?"new":"none";return c`<i data-part=${o} data-is=${l}></i>`};return c`<figure class="qkv-kv-memory">
-    <figcaption><span class="qkv-label">in memory: k and v of ${t} tokens</span> <b data-number="kept-with">${s}</b></figcaption>
+    <figcaption><span class="qkv-label">in memory: k, v of ${t} tokens</span> <b data-number="kept-with">${s}</b></figcaption>
     <div role="img" aria-label="In memory: keys and values of ${t} tokens.">${["k","v"].map(o=>c`<em data-part=${o}>${o}</em>${u.map((i,l)=>r(o,l))}`)}</div>
   </figure>`}var st=(e,t,n)=>c`<li>
   <svg viewBox="0 0 10.5 15" aria-hidden="true"><path class="qkv-kv-cells" data-part=${e} data-is=${t} d=${qt[t](0,0)} /></svg>${n}
