@@ -188,7 +188,7 @@ const farSlider = (state, set) => {
   })}
   <p class="qkv-note">
     There the cache has <span data-number="far-kept-with">${bytes(kvCacheBytes(MODELS[state.model], state.token))}</span>,
-    and all parameters <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>. Counted is attention in all layers.
+    and all parameters <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>. Only attention is counted, in all layers.
   </p>`;
 };
 
