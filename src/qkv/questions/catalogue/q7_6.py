@@ -49,7 +49,7 @@ def weights_of(seed: int, layers: int) -> Weights:
 def read(ids: Any) -> list[int]:
     """The ids of a text, refused where they are none, or too many."""
     found = ids.tolist() if isinstance(ids, Tensor) else ids
-    if not isinstance(found, (list, tuple)) or not 1 <= len(found) <= MOST:
+    if not isinstance(found, (list, tuple)) or not 1 <= len(found) <= MOST or isinstance(found[0], list):
         raise ValueError(f"ids are a tensor (n,) or a list of 1 to {MOST} whole numbers")
     return [read_one(id) for id in found]
 
