@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from qkv import check
+from qkv.questions.catalogue.q7_6 import read
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,3 +58,8 @@ def test_a_worked_test_finds_its_mistake(question):
 @pytest.mark.parametrize("question", CASES)
 def test_a_worked_test_is_no_answer(question):
     assert check(question, worked(question)).points == 0
+
+
+def test_ids_of_another_shape_are_refused_by_their_shape():
+    with pytest.raises(ValueError, match=r"a tensor \(n,\) or a list"):
+        read(torch.tensor([[0, 1, 2]]))
