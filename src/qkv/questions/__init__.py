@@ -5,7 +5,7 @@ A question N.M is two files of the catalogue, found by their names:
     qN_M.toml  its title, and what is said about each idea
 
 To write one, start from `catalogue/q3_1` and from the examples in `engine/question.py`:
-1. An idea is one `Misconception` under one name. Several ways to make the mistake are its `twins` or `knob_sets`.
+1. An idea stands under one name, with all the ways in which people make that mistake: `mistake(name, answer, …)`.
 2. A twin stands for a mistake that a person makes. What only a program writes has to be rejected, and needs no name;
    no more does a cut gradient or a wrong dtype, which the engine describes for every question.
 3. The words fit all twins of an idea: what was seen, then a question that leads to the cause, never the answer.
@@ -67,7 +67,7 @@ def _chapter_of(question_id: str) -> int:
 def _read(question_id: str) -> Question:
     name = f"q{question_id.replace('.', '_')}"
     question: Question = import_module(f"{__name__}.catalogue.{name}").QUESTION
-    return _with_words(question, read(FOLDER / f"catalogue/{name}.toml"))
+    return _with_words(replace(question, id=question_id), read(FOLDER / f"catalogue/{name}.toml"))
 
 
 @cache

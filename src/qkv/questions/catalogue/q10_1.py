@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import window_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 
 Seen = Callable[[Tensor, int], Tensor]  # of query minus key, and the window: who is seen
 
@@ -58,7 +58,7 @@ def mask_variant(
 
 def patterns(slug: str, *pairs: tuple[Seen, Seen]) -> Misconception:
     """The mistake to see so: where it is causal, where it is not, or in both."""
-    return Misconception(slug, twins=tuple(mask_variant(*pair) for pair in pairs))
+    return mistake(slug, *(mask_variant(*pair) for pair in pairs))
 
 
 def blocks(n: int, window: int, causal: bool = True) -> Tensor:
@@ -68,7 +68,6 @@ def blocks(n: int, window: int, causal: bool = True) -> Tensor:
 
 
 QUESTION = Question(
-    id="10.1",
     points=2,
     inputs=("n", "window"),
     outputs=("mask (n, n)",),
@@ -113,16 +112,12 @@ QUESTION = Question(
         patterns("causal-ignored", (behind, behind)),
         patterns("never-causal", (around, around)),
         patterns("causal-turned-round", (around, behind)),
-        Misconception(
-            "not-causal-by-default", twin=lambda n, window, causal=False: window_mask(n, window, causal=causal)
-        ),
+        mistake("not-causal-by-default", lambda n, window, causal=False: window_mask(n, window, causal=causal)),
         Misconception("mask-inverted", knobs={"give": torch.logical_not}),
         Misconception(
             "numbers-to-add", knobs={"give": lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)}
         ),
-        Misconception("blocks-for-windows", twin=blocks),
-        Misconception(
-            "size-and-window-swapped", twin=lambda n, window, causal=True: window_mask(window, n, causal=causal)
-        ),
+        mistake("blocks-for-windows", blocks),
+        mistake("size-and-window-swapped", lambda n, window, causal=True: window_mask(window, n, causal=causal)),
     ),
 )

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import linear_attention
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.features import FEATURES, Features, mapped
 
 Total = Callable[[Tensor, Tensor], Tensor]  # of the features of q and of k: what each row is divided by, (..., n, 1)
@@ -99,7 +99,6 @@ def over_the_first_axis(asked: Tensor, offered: Tensor) -> Tensor:
 totals = by_knob("total")
 
 QUESTION = Question(
-    id="10.2",
     points=4,
     inputs=("q", "k", "v", "feature_map"),
     outputs=("out (..., n, d_v)",),
@@ -108,76 +107,54 @@ QUESTION = Question(
     variant=linear_variant,
     gradients=True,
     misconceptions=(
-        Misconception("scores-first", twins=(scores_first, one_example_after_another)),
+        mistake("scores-first", scores_first, one_example_after_another),
         Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
         Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),
-        Misconception(
-            "features-forgotten",
-            twin=linear_variant(ask=lambda features, q: q, offer=lambda features, k: k),
-        ),
+        mistake("features-forgotten", linear_variant(ask=lambda features, q: q, offer=lambda features, k: k)),
         Misconception("features-of-values", knobs={"hand_over": lambda features, v: features(v)}, alone=True),
-        Misconception(
-            "features-twice",
-            twin=lambda q, k, v, features: linear_attention(features(q), features(k), v, features),
-        ),
-        Misconception(
+        mistake("features-twice", lambda q, k, v, features: linear_attention(features(q), features(k), v, features)),
+        mistake(
             "scaled-inside-the-features",
-            twins=(
-                lambda q, k, v, features: linear_attention(q / q.shape[-1] ** 0.5, k, v, features),
-                lambda q, k, v, features: linear_attention(q, k / k.shape[-1] ** 0.5, v, features),
-                lambda q, k, v, features: linear_attention(
-                    q / q.shape[-1] ** 0.25, k / k.shape[-1] ** 0.25, v, features
-                ),
-            ),
+            lambda q, k, v, features: linear_attention(q / q.shape[-1] ** 0.5, k, v, features),
+            lambda q, k, v, features: linear_attention(q, k / k.shape[-1] ** 0.5, v, features),
+            lambda q, k, v, features: linear_attention(q / q.shape[-1] ** 0.25, k / k.shape[-1] ** 0.25, v, features),
         ),
         totals("not-divided", lambda asked, offered: torch.ones_like(asked[..., :1])),
         totals("divided-by-the-number-of-tokens", lambda asked, offered: offered.shape[-2] + 0 * asked[..., :1]),
         totals("query-not-in-the-sum", lambda asked, offered: offered.sum((-2, -1)).unsqueeze(-1).unsqueeze(-1)),
         totals("keys-not-in-the-sum", lambda asked, offered: asked.sum(-1, keepdim=True)),
         totals("one-sum-for-all-rows", lambda asked, offered: by_rows(asked, offered).sum(-2, keepdim=True)),
-        totals("sum-multiplied", lambda asked, offered: 1 / by_rows(asked, offered)),
-        totals("divided-by-the-wrong-sum", lambda asked, offered: by_rows(offered, asked)),
-        Misconception(
+        mistake(
             "axes-counted-from-the-front",
-            twins=(
-                linear_variant(product=reversed_axes),
-                linear_variant(product=reversed_axes, total=over_the_first_axis),
-                linear_variant(product=reversed_axes, total=lambda asked, k: (asked @ k.sum(0)).unsqueeze(-1)),
-                linear_variant(total=over_the_first_axis),
-                linear_variant(total=lambda asked, k: (asked @ k.sum(0)).unsqueeze(-1)),
-                linear_variant(total=lambda asked, k: (asked * k.sum(0)).sum(-1, keepdim=True)),
-                linear_variant(product=lambda k, v: k.transpose(0, 1) @ v),
-                linear_variant(product=lambda k, v: k.transpose(0, 1) @ v, total=over_the_first_axis),
-            ),
+            linear_variant(product=reversed_axes),
+            linear_variant(product=reversed_axes, total=over_the_first_axis),
+            linear_variant(product=reversed_axes, total=lambda asked, k: (asked @ k.sum(0)).unsqueeze(-1)),
+            linear_variant(total=over_the_first_axis),
+            linear_variant(total=lambda asked, k: (asked @ k.sum(0)).unsqueeze(-1)),
+            linear_variant(total=lambda asked, k: (asked * k.sum(0)).sum(-1, keepdim=True)),
+            linear_variant(product=lambda k, v: k.transpose(0, 1) @ v),
+            linear_variant(product=lambda k, v: k.transpose(0, 1) @ v, total=over_the_first_axis),
         ),
-        Misconception(
+        mistake(
             "axes-of-a-batch-alone",
-            twins=(
-                linear_variant(product=lambda k, v: k.transpose(1, 2) @ v),
-                linear_variant(total=lambda asked, k: asked @ k.sum(1).unsqueeze(-1)),
-                linear_variant(
-                    product=lambda k, v: k.transpose(1, 2) @ v,
-                    total=lambda asked, k: asked @ k.sum(1).unsqueeze(-1),
-                ),
-                linear_variant(total=lambda asked, k: (asked * k.sum(1, keepdim=True)).sum(-1, keepdim=True)),
+            linear_variant(product=lambda k, v: k.transpose(1, 2) @ v),
+            linear_variant(total=lambda asked, k: asked @ k.sum(1).unsqueeze(-1)),
+            linear_variant(
+                product=lambda k, v: k.transpose(1, 2) @ v,
+                total=lambda asked, k: asked @ k.sum(1).unsqueeze(-1),
             ),
+            linear_variant(total=lambda asked, k: (asked * k.sum(1, keepdim=True)).sum(-1, keepdim=True)),
         ),
-        Misconception("query-and-key-swapped", twin=lambda q, k, v, features: linear_attention(k, q, v, features)),
-        Misconception("keys-used-as-values", twin=lambda q, k, v, features: linear_attention(q, k, k, features)),
-        Misconception("keys-compared-with-keys", twin=lambda q, k, v, features: linear_attention(k, k, v, features)),
-        Misconception("features-of-the-scores", twin=of_the_scores),
-        Misconception(
+        mistake("query-and-key-swapped", lambda q, k, v, features: linear_attention(k, q, v, features)),
+        mistake("keys-used-as-values", lambda q, k, v, features: linear_attention(q, k, k, features)),
+        mistake("keys-compared-with-keys", lambda q, k, v, features: linear_attention(k, k, v, features)),
+        mistake("features-of-the-scores", of_the_scores),
+        mistake(
             "softmax-attention",
-            twins=(
-                lambda q, k, v, features: attention(q, k, v)[0],
-                lambda q, k, v, features: (q @ k.mT).softmax(-1) @ v,
-                lambda q, k, v, features: attention(features(q), features(k), v)[0],
-            ),
+            lambda q, k, v, features: attention(q, k, v)[0],
+            lambda q, k, v, features: (q @ k.mT).softmax(-1) @ v,
+            lambda q, k, v, features: attention(features(q), features(k), v)[0],
         ),
-        Misconception("causal-though-not-asked", twin=causal),
-        Misconception(
-            "sums-over-features",
-            twin=lambda q, k, v, features: linear_attention(q, k, v, lambda x: features(x).softmax(-1)),
-        ),
+        mistake("causal-though-not-asked", causal),
     ),
 )

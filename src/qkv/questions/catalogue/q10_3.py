@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import linear_attention_step
-from qkv.questions.engine import Carried, Case, Draw, Misconception, Question, by_knob, call_carrying
+from qkv.questions.engine import Carried, Case, Draw, Misconception, Question, by_knob, call_carrying, mistake
 from qkv.questions.shared.features import FEATURES, Features, mapped
 
 State = tuple[Tensor, Tensor]
@@ -109,12 +109,6 @@ def kept(*places: int) -> Sum:
     return add
 
 
-def before_this_one(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    """Read out first and add afterwards; the first token, which has nothing to read, gets its own value."""
-    _, so_far = linear_attention_step(state, q, k, v, feature_map)
-    return divided(feature_map(q), so_far if state is None else state, so_far), so_far
-
-
 def zeros_before(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
     _, so_far = linear_attention_step(state, q, k, v, feature_map)
     before = (torch.zeros_like(so_far[0]), torch.zeros_like(so_far[1])) if state is None else state
@@ -129,19 +123,10 @@ def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Feature
     return attention(q.unsqueeze(-2), k, v)[0].squeeze(-2), (k, v)
 
 
-def swapped(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    return linear_attention_step(state, k, q, v, feature_map)
-
-
-def keys_as_values(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    return linear_attention_step(state, q, k, k, feature_map)
-
-
 mixing = by_knob("mix")
 adding = by_knob("add")
 
 QUESTION = Question(
-    id="10.3",
     points=3,
     inputs=("state", "q", "k", "v", "feature_map"),
     outputs=("out (..., d_v)", "state"),
@@ -155,10 +140,10 @@ QUESTION = Question(
         adding("sum-of-features-not-carried", kept(0)),
         adding("summary-not-carried", kept(1)),
         adding("state-written-into", written_into(0, 1), written_into(0), written_into(1)),
-        Misconception("cannot-see-itself", twins=(before_this_one, zeros_before)),
+        mistake("cannot-see-itself", zeros_before),
         Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
         Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),
-        Misconception("features-forgotten", twin=step_variant(ask=lambda features, q: q, offer=lambda features, k: k)),
+        mistake("features-forgotten", step_variant(ask=lambda features, q: q, offer=lambda features, k: k)),
         Misconception("features-of-values", knobs={"hand_over": lambda features, v: features(v)}, alone=True),
         mixing("not-divided", lambda asked, so_far, new: read_out(asked, so_far[0])),
         mixing(
@@ -166,24 +151,11 @@ QUESTION = Question(
             lambda asked, so_far, new: read_out(asked, so_far[0]) / so_far[1].sum(-1, keepdim=True),
         ),
         mixing(
-            "keys-not-in-the-sum",
-            lambda asked, so_far, new: read_out(asked, so_far[0]) / asked.sum(-1, keepdim=True),
+            "keys-not-in-the-sum", lambda asked, so_far, new: read_out(asked, so_far[0]) / asked.sum(-1, keepdim=True)
         ),
-        mixing(
-            "sum-multiplied",
-            lambda asked, so_far, new: read_out(asked, so_far[0]) * (asked * so_far[1]).sum(-1, keepdim=True),
-        ),
-        mixing(
-            "not-read-by-the-query",
-            lambda asked, so_far, new: so_far[0].sum(-2) / so_far[1].sum(-1, keepdim=True),
-        ),
-        mixing(
-            "divided-feature-by-feature",
-            lambda asked, so_far, new: read_out(asked, so_far[0] / so_far[1].unsqueeze(-1)),
-        ),
-        Misconception("query-and-key-swapped", twin=swapped),
-        Misconception("keys-used-as-values", twin=keys_as_values),
-        Misconception("softmax-attention", twin=all_tokens),
+        mistake("query-and-key-swapped", lambda state, q, k, *rest: linear_attention_step(state, k, q, *rest)),
+        mistake("keys-used-as-values", lambda state, q, k, v, by: linear_attention_step(state, q, k, k, by)),
+        mistake("softmax-attention", all_tokens),
         Misconception("output-and-state-swapped", knobs={"give": lambda out, state, before: (state, out)}, alone=True),
         Misconception("state-not-returned", knobs={"give": lambda out, state, before: out}, alone=True),
         Misconception("state-in-two-parts", knobs={"give": lambda out, state, before: (out, *state)}, alone=True),

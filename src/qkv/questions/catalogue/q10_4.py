@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import blockwise_attention
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
 Cut = Callable[[Tensor, Tensor, int], Pairs]  # of keys, values and the block: blocks of both
@@ -96,7 +96,6 @@ def block_variant(
     begin: float = -math.inf,
     shrink_total: Shrink = shrunk,
     shrink_mixed: Shrink = shrunk,
-    hand_over: Callable[[Tensor, Tensor], Tensor] = lambda k, v: v,
     finish: Callable[[Tensor, Tensor], Tensor] = lambda mixed, total: mixed / total,
 ) -> Callable[..., Any]:
     """Give an answer that goes wrong at some part of its loop over blocks."""
@@ -109,7 +108,7 @@ def block_variant(
             now = largest_of(largest, scores)
             powers = (scores - now).exp()
             total = total * shrink_total(largest, now) + powers.sum(-1, keepdim=True)
-            mixed = mixed * shrink_mixed(largest, now) + powers @ hand_over(k_block, v_block)
+            mixed = mixed * shrink_mixed(largest, now) + powers @ v_block
             largest = now
         return finish(mixed, total)
 
@@ -182,7 +181,6 @@ scales = by_knob("scale")
 cuts = by_knob("cut")
 
 QUESTION = Question(
-    id="10.4",
     points=5,
     inputs=("q", "k", "v", "block"),
     outputs=("out (..., n_q, d)",),
@@ -191,12 +189,12 @@ QUESTION = Question(
     variant=block_variant,
     gradients=True,
     misconceptions=(
-        Misconception("all-scores-at-once", twins=(all_at_once, one_example_after_another)),
-        Misconception("blocks-of-queries", twin=blocks_of_queries),
+        mistake("all-scores-at-once", all_at_once, one_example_after_another),
+        mistake("blocks-of-queries", blocks_of_queries),
         Misconception("sum-not-rescaled", knobs={"shrink_total": kept}),
         Misconception("output-not-rescaled", knobs={"shrink_mixed": kept}),
-        Misconception("nothing-rescaled", twin=block_variant(shrink_total=kept, shrink_mixed=kept)),
-        Misconception("rescaled-the-wrong-way", twin=block_variant(shrink_total=turned, shrink_mixed=turned)),
+        mistake("nothing-rescaled", block_variant(shrink_total=kept, shrink_mixed=kept)),
+        mistake("rescaled-the-wrong-way", block_variant(shrink_total=turned, shrink_mixed=turned)),
         Misconception(
             "largest-of-this-block", knobs={"largest_of": lambda largest, scores: scores.amax(-1, keepdim=True)}
         ),
@@ -204,24 +202,24 @@ QUESTION = Question(
             "one-maximum-for-all-rows", knobs={"largest_of": lambda before, s: torch.maximum(before, s.amax())}
         ),
         Misconception("maximum-begins-at-zero", knobs={"begin": 0.0}),
-        Misconception("no-maximum", twin=without_maximum),
-        Misconception(
+        mistake("no-maximum", without_maximum),
+        mistake(
             "softmax-in-each-block",
-            twins=(softmax_in_each(lambda outs: outs.sum(0)), softmax_in_each(lambda outs: outs.mean(0))),
+            softmax_in_each(lambda outs: outs.sum(0)),
+            softmax_in_each(lambda outs: outs.mean(0)),
         ),
-        Misconception("blocks-see-themselves-only", twin=to_themselves),
+        mistake("blocks-see-themselves-only", to_themselves),
         Misconception("not-divided", knobs={"finish": lambda mixed, total: mixed}),
-        Misconception("sum-multiplied", knobs={"finish": lambda mixed, total: mixed * total}),
         cuts("last-block-dropped", whole_blocks),
-        Misconception("as-many-keys-as-queries", twin=as_many_keys_as_queries),
+        mistake("as-many-keys-as-queries", as_many_keys_as_queries),
         cuts("padding-counted", padded),
         cuts("first-block-only", first_block),
         scales("no-scale", lambda q, k: 1.0),
         scales("scaled-by-d", lambda q, k: q.shape[-1]),
         scales("scale-multiplied", lambda q, k: q.shape[-1] ** -0.5),
         scales("scaled-by-the-block", lambda q, k: k.shape[-2] ** 0.5),
-        Misconception("keys-used-as-values", knobs={"hand_over": lambda k, v: k}),
-        Misconception("query-and-key-swapped", twin=lambda q, k, v, block: blockwise_attention(k, q, v, block)),
-        Misconception("causal-though-not-asked", twin=causal),
+        mistake("keys-used-as-values", lambda q, k, v, block: blockwise_attention(q, k, k, block)),
+        mistake("query-and-key-swapped", lambda q, k, v, block: blockwise_attention(k, q, v, block)),
+        mistake("causal-though-not-asked", causal),
     ),
 )

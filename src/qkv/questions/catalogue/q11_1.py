@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.everywhere import patchify
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_pictures(draw: Draw) -> list[Case]:
@@ -105,28 +105,27 @@ def one_side_looked_at(side: int) -> Callable[..., Tensor]:
 
 
 QUESTION = Question(
-    id="11.1",
     points=3,
     inputs=("image", "patch"),
     outputs=("patches (n_patches, C · patch²)",),
     draw=draw_pictures,
     reference=patchify,
     misconceptions=(
-        Misconception("reshape-alone", twin=by_reshape),
-        Misconception("pixels-then-reshape", twin=pixels_first),
-        Misconception("column-by-column", twin=arranged(3, 1, 0, 2, 4)),
-        Misconception("channels-last", twin=arranged(1, 3, 2, 4, 0)),
-        Misconception("channels-between", twin=arranged(1, 3, 2, 0, 4)),
-        Misconception("patch-transposed", twin=arranged(1, 3, 0, 4, 2)),
-        Misconception("strips-for-patches", twin=arranged(1, 2, 0, 3, 4)),
-        Misconception("every-other-pixel", twin=arranged(2, 4, 0, 1, 3), alone=True),
-        Misconception("channels-in-front", twin=arranged(0, 1, 3, 2, 4)),
-        Misconception("patches-overlap", twin=overlapping),
-        Misconception("a-row-for-each-channel", twin=each_channel_alone),
-        Misconception("not-flattened", twin=not_flattened),
-        Misconception("patches-on-a-grid", twin=on_a_grid),
-        Misconception("rows-and-columns-swapped", twin=lambda image, patch: patchify(image, patch).T),
-        Misconception("rest-not-refused", twins=(rest_cut_off, rest_filled_up)),
-        Misconception("one-side-looked-at", twins=(one_side_looked_at(1), one_side_looked_at(2))),
+        mistake("reshape-alone", by_reshape),
+        mistake("pixels-then-reshape", pixels_first),
+        mistake("column-by-column", arranged(3, 1, 0, 2, 4)),
+        mistake("channels-last", arranged(1, 3, 2, 4, 0)),
+        mistake("channels-between", arranged(1, 3, 2, 0, 4)),
+        mistake("patch-transposed", arranged(1, 3, 0, 4, 2)),
+        mistake("strips-for-patches", arranged(1, 2, 0, 3, 4)),
+        mistake("every-other-pixel", arranged(2, 4, 0, 1, 3), alone=True),
+        mistake("channels-in-front", arranged(0, 1, 3, 2, 4)),
+        mistake("patches-overlap", overlapping),
+        mistake("a-row-for-each-channel", each_channel_alone),
+        mistake("not-flattened", not_flattened),
+        mistake("patches-on-a-grid", on_a_grid),
+        mistake("rows-and-columns-swapped", lambda image, patch: patchify(image, patch).T),
+        mistake("rest-not-refused", rest_cut_off, rest_filled_up),
+        mistake("one-side-looked-at", one_side_looked_at(1), one_side_looked_at(2)),
     ),
 )

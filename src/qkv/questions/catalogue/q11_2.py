@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.everywhere import graph_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 Edges = list[tuple[int, int]]
 
@@ -112,34 +112,32 @@ def connected(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
 
 
 QUESTION = Question(
-    id="11.2",
     points=3,
     inputs=("edges", "n"),
     outputs=("mask (n, n)",),
     draw=draw_graphs,
     reference=graph_mask,
     misconceptions=(
-        Misconception("one-way-only", twins=tuple(map(mask_variant, (forth, back)))),
-        Misconception("half-of-the-mask", twins=tuple(map(mask_variant, (downwards, upwards)))),
-        Misconception("self-loops-always", twin=mask_variant(both, loops=lambda self_loops: True)),
-        Misconception("self-loops-never", twin=mask_variant(both, loops=lambda self_loops: False)),
-        Misconception("self-loops-turned-round", twin=mask_variant(both, loops=lambda self_loops: not self_loops)),
-        Misconception(
-            "no-self-loops-by-default", twin=lambda edges, n, self_loops=False: graph_mask(edges, n, self_loops)
-        ),
-        Misconception(
+        mistake("one-way-only", *map(mask_variant, (forth, back))),
+        mistake("half-of-the-mask", *map(mask_variant, (downwards, upwards))),
+        mistake("self-loops-always", mask_variant(both, loops=lambda self_loops: True)),
+        mistake("self-loops-never", mask_variant(both, loops=lambda self_loops: False)),
+        mistake("self-loops-turned-round", mask_variant(both, loops=lambda self_loops: not self_loops)),
+        mistake("no-self-loops-by-default", lambda edges, n, self_loops=False: graph_mask(edges, n, self_loops)),
+        mistake(
             "self-loops-of-joined-nodes",
-            twins=(mask_variant(loops_at_ends, loops=lambda self_loops: False), loops_where_edges_are),
+            mask_variant(loops_at_ends, loops=lambda self_loops: False),
+            loops_where_edges_are,
         ),
-        Misconception("mask-inverted", twin=mask_variant(both, give=torch.logical_not)),
-        Misconception(
+        mistake("mask-inverted", mask_variant(both, give=torch.logical_not)),
+        mistake(
             "numbers-to-add",
-            twin=mask_variant(both, give=lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
+            mask_variant(both, give=lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
         ),
-        Misconception("counted-from-one", twin=mask_variant(counted_from_one)),
-        Misconception("all-between", twin=mask_variant(between)),
-        Misconception("last-edge-only", twin=last_edge),
-        Misconception("neighbours-of-neighbours", twin=two_steps),
-        Misconception("all-that-are-connected", twin=connected),
+        mistake("counted-from-one", mask_variant(counted_from_one)),
+        mistake("all-between", mask_variant(between)),
+        mistake("last-edge-only", last_edge),
+        mistake("neighbours-of-neighbours", two_steps),
+        mistake("all-that-are-connected", connected),
     ),
 )

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import one_hot
 
@@ -102,7 +102,6 @@ def checked(slug: str, outside: Outside, *rows: Rows) -> Misconception:
 made = by_knob("rows")
 
 QUESTION = Question(
-    id="1.1",
     points=2,
     inputs=("ids", "vocab_size"),
     outputs=("rows (n, vocab_size)",),
@@ -119,42 +118,27 @@ QUESTION = Question(
         checked("last-id-refused", lambda ids, size: (ids < 0) | (ids >= size - 1)),
         checked("first-id-refused", lambda ids, size: (ids <= 0) | (ids >= size)),
         checked("all-for-any", lambda ids, size: is_outside(ids, size).all()),
-        Misconception("good-ids-refused", twin=one_hot_variant(guard(lambda ids, size: (ids >= 0) | (ids >= size)))),
-        Misconception("one-unknown-id-let-through", twin=one_hot_variant(guard_by_truth)),
+        mistake("good-ids-refused", one_hot_variant(guard(lambda ids, size: (ids >= 0) | (ids >= size)))),
+        mistake("one-unknown-id-let-through", one_hot_variant(guard_by_truth)),
         made("not-floats", lambda ids, size: compared(ids, size).long()),
         made(
             "counted-from-one",
             lambda ids, size: torch.eye(size)[ids - 1],
             lambda ids, size: (ids[:, None] == torch.arange(1, size + 1)).float(),
         ),
-        made(
-            "shifted-right",
-            lambda ids, size: torch.eye(size)[(ids + 1) % size],
-            lambda ids, size: (ids[:, None] == torch.arange(-1, size - 1)).float(),
-        ),
         made("transposed", lambda ids, size: compared(ids, size).mT),
         made("vocabulary-guessed", lambda ids, size: F.one_hot(ids).float()),
         made("position-for-id", lambda ids, size: torch.eye(len(ids), size)),
         made("id-in-place-of-1", lambda ids, size: compared(ids, size) * ids[:, None]),
-        made(
-            "filled-up-to-the-id",
-            lambda ids, size: (torch.arange(size) <= ids[:, None]).float(),
-            lambda ids, size: (torch.arange(size) >= ids[:, None]).float(),
-            lambda ids, size: (torch.arange(size) < ids[:, None]).float(),
-            lambda ids, size: (torch.arange(size) > ids[:, None]).float(),
-        ),
         made("every-row-has-every-id", every_row_has_every_id),
         made("counts", lambda ids, size: compared(ids, size).sum(0)),
-        made("repeated-ids-dropped", lambda ids, size: compared(ids.unique(), size)),
         made("one-column-too-many", lambda ids, size: compared(ids, size + 1)),
         made("one-column-too-few", lambda ids, size: compared(ids, size - 1)),
         made("all-zeros", lambda ids, size: torch.zeros(len(ids), size)),
-        Misconception(
+        mistake(
             "ids-against-columns-one-by-one",
-            twins=(
-                one_hot_variant(rows=lambda ids, size: (ids == torch.arange(size)).float()),
-                one_hot_variant(rows=lambda ids, size: (ids[None] == torch.arange(size)).float()),
-            ),
+            one_hot_variant(rows=lambda ids, size: (ids == torch.arange(size)).float()),
+            one_hot_variant(rows=lambda ids, size: (ids[None] == torch.arange(size)).float()),
         ),
     ),
 )

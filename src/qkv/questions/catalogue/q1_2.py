@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import embed
 
@@ -56,7 +56,6 @@ indexed = by_knob("index")
 changed = by_knob("after")
 
 QUESTION = Question(
-    id="1.2",
     points=2,
     inputs=("ids", "table"),
     outputs=("vectors (..., d)",),
@@ -65,11 +64,10 @@ QUESTION = Question(
     variant=look_up_variant,
     gradients=True,
     misconceptions=(
-        Misconception("columns-looked-up", twins=(lambda ids, table: table.mT[ids], lambda ids, table: table[:, ids])),
+        mistake("columns-looked-up", lambda ids, table: table.mT[ids], lambda ids, table: table[:, ids]),
         indexed("counted-from-one", lambda ids, table: ids - 1),
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
         indexed("position-for-id", by_position),
-        indexed("repeated-ids-dropped", lambda ids, table: ids.unique()),
         indexed("leading-axes-lost", lambda ids, table: ids.flatten()),
         indexed("only-the-first-sequence", lambda ids, table: ids.reshape(-1, ids.shape[-1])[0]),
         changed("summed-over-tokens", lambda rows, ids, table: rows.sum(-2)),
@@ -80,14 +78,13 @@ QUESTION = Question(
             lambda rows, ids, table: rows * table.shape[-1] ** 0.5,
             lambda rows, ids, table: rows / table.shape[-1] ** 0.5,
         ),
-        changed("vectors-rounded", lambda rows, ids, table: rows.trunc()),
         Misconception(
             "padding-for-a-word",
             twin=lambda ids, table: F.embedding(ids, table, padding_idx=0),
             knob_sets=({"after": lambda rows, ids, table: rows * (ids != 0)[..., None]},),
         ),
-        Misconception("one-hot-returned", twin=lambda ids, table: F.one_hot(ids, len(table)).to(table.dtype)),
-        Misconception("ids-returned", twin=lambda ids, table: ids),
-        Misconception("table-returned", twin=lambda ids, table: table * 1),
+        mistake("one-hot-returned", lambda ids, table: F.one_hot(ids, len(table)).to(table.dtype)),
+        mistake("ids-returned", lambda ids, table: ids),
+        mistake("table-returned", lambda ids, table: table * 1),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
 from qkv.sequences import pad_batch
 
 Lengths = list[int]
@@ -147,7 +147,6 @@ given = by_knob("give")
 ordered = by_knob("order")
 
 QUESTION = Question(
-    id="1.3",
     points=4,
     inputs=("sequences",),
     outputs=("batch (B, n_max, d)", "mask (B, n_max)"),
@@ -163,7 +162,6 @@ QUESTION = Question(
             lambda batch, mask, lengths: (batch != 0).any(-1),
             lambda batch, mask, lengths: (batch != 0).all(-1),
             lambda batch, mask, lengths: batch[..., 0] != 0,
-            lambda batch, mask, lengths: batch[..., -1] != 0,
             lambda batch, mask, lengths: batch.sum(-1).abs() > 1e-6,
         ),
         masked(
@@ -179,12 +177,6 @@ QUESTION = Question(
             first_places(lambda lengths: lengths[-1]),
             first_places(min),
         ),
-        masked(
-            "only-the-end-marked",
-            lambda batch, mask, lengths: places(mask) == column(lengths) - 1,
-            lambda batch, mask, lengths: places(mask) == column(lengths),
-            lambda batch, mask, lengths: places(mask) != column(lengths),
-        ),
         masked("mask-of-numbers", lambda batch, mask, lengths: mask.long()),
         masked("lengths-for-a-mask", lambda batch, mask, lengths: torch.tensor(lengths)),
         masked("mask-transposed", lambda batch, mask, lengths: mask.mT),
@@ -198,16 +190,13 @@ QUESTION = Question(
             lambda batch, mask, lengths: places(mask) < torch.tensor(lengths),
             lambda batch, mask, lengths: places(mask) < torch.tensor(lengths)[None],
         ),
-        masked("one-answer-a-sequence", lambda batch, mask, lengths: mask.shape[1] < column(lengths)),
         Misconception("padded-in-front", knob_sets=({"start": in_front}, {"start": in_front, "real": longer_by(0)})),
         Misconception(
             "padded-with-something-else", knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -torch.inf, torch.nan))
         ),
         Misconception("cut-to-the-shortest", knobs={"width": min}),
         Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),
-        Misconception("one-row-too-short", knobs={"width": lambda lengths: max(lengths) - 1}),
-        Misconception("fixed-length", knobs={"width": lambda lengths: 16}),
-        Misconception("sized-by-the-first", twin=sized_by_the_first),
+        mistake("sized-by-the-first", sized_by_the_first),
         ordered(
             "sorted-by-length",
             lambda sequences: sorted(sequences, key=len),
@@ -222,7 +211,6 @@ QUESTION = Question(
             ),
         ),
         given("nothing-filled-in", lambda batch, mask, lengths: (0 * batch.nan_to_num(), mask)),
-        given("features-second", lambda batch, mask, lengths: (batch.mT, mask)),
         given("put-end-to-end", lambda batch, mask, lengths: (batch[mask], mask)),
         given("rows-and-mask-swapped", lambda batch, mask, lengths: (mask, batch)),
         given("mask-not-returned", lambda batch, mask, lengths: batch),

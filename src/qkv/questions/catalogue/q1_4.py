@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.sequences import frame_signal
 
 Starts = Callable[[int, int, int], Sequence[int]]  # of the number of samples, window and hop: where windows begin
@@ -79,7 +79,6 @@ begun = by_knob("starts")
 changed = by_knob("after")
 
 QUESTION = Question(
-    id="1.4",
     points=4,
     inputs=("signal", "window", "hop"),
     outputs=("frames (n_frames, window)",),
@@ -93,28 +92,21 @@ QUESTION = Question(
             lambda samples, window, hop: range(0, samples, hop),
         ),
         begun("window-forgotten-in-the-count", lambda samples, window, hop: range(0, samples // hop * hop, hop)),
-        Misconception("ragged-windows", twin=stacked(lambda samples, window, hop: range(0, samples, hop))),
-        Misconception(
-            "one-window-too-few",
-            twin=stacked(lambda samples, window, hop: range(0, (samples - window) // hop * hop, hop)),
+        mistake("ragged-windows", stacked(lambda samples, window, hop: range(0, samples, hop))),
+        mistake(
+            "one-window-too-few", stacked(lambda samples, window, hop: range(0, (samples - window) // hop * hop, hop))
         ),
-        begun(
-            "one-window-too-many",
-            lambda samples, window, hop: range(0, ((samples - window) // hop + 2) * hop, hop),
-        ),
-        Misconception("exact-fit-lost", twin=stacked(lambda samples, window, hop: range(0, samples - window, hop))),
-        begun("first-window-dropped", lambda samples, window, hop: range(hop, samples - window + 1 + hop, hop)),
+        begun("one-window-too-many", lambda samples, window, hop: range(0, ((samples - window) // hop + 2) * hop, hop)),
+        mistake("exact-fit-lost", stacked(lambda samples, window, hop: range(0, samples - window, hop))),
         begun("hop-ignored", lambda samples, window, hop: range(0, samples - window + 1, window)),
         begun("hop-of-one", lambda samples, window, hop: range(samples - window + 1)),
-        Misconception(
-            "hop-taken-for-overlap",
-            twin=stacked(lambda samples, window, hop: range(0, samples - window + 1, window - hop)),
+        mistake(
+            "hop-taken-for-overlap", stacked(lambda samples, window, hop: range(0, samples - window + 1, window - hop))
         ),
-        Misconception("window-and-hop-swapped", twin=lambda signal, window, hop: signal.unfold(0, hop, window)),
-        Misconception("rows-as-long-as-the-hop", twin=lambda signal, window, hop: signal.unfold(0, hop, hop)),
-        Misconception(
-            "window-one-long",
-            twin=lambda signal, window, hop: cut(signal, window + 1, all_starts(len(signal), window, hop)),
+        mistake("window-and-hop-swapped", lambda signal, window, hop: signal.unfold(0, hop, window)),
+        mistake("rows-as-long-as-the-hop", lambda signal, window, hop: signal.unfold(0, hop, hop)),
+        mistake(
+            "window-one-long", lambda signal, window, hop: cut(signal, window + 1, all_starts(len(signal), window, hop))
         ),
         changed("window-one-short", lambda frames: frames[:, :-1]),
         changed("transposed", lambda frames: frames.mT),
@@ -126,14 +118,12 @@ QUESTION = Question(
             lambda frames: frames * torch.hamming_window(frames.shape[-1], dtype=frames.dtype),
         ),
         changed("only-the-first-window", lambda frames: frames[:1]),
-        Misconception("signal-returned", twin=lambda signal, window, hop: signal),
-        Misconception(
+        mistake("signal-returned", lambda signal, window, hop: signal),
+        mistake(
             "arguments-of-unfold",
-            twins=(
-                lambda signal, window, hop: signal.unfold(window, -1, hop),
-                lambda signal, window, hop: signal.unfold(hop, window, -1),
-                lambda signal, window, hop: signal.unfold(window, hop, -1),
-            ),
+            lambda signal, window, hop: signal.unfold(window, -1, hop),
+            lambda signal, window, hop: signal.unfold(hop, window, -1),
+            lambda signal, window, hop: signal.unfold(window, hop, -1),
         ),
     ),
 )

@@ -64,7 +64,6 @@ made = by_knob("three")
 given = by_knob("give")
 
 QUESTION = Question(
-    id="2.1",
     points=2,
     inputs=("x", "w_q", "w_k", "w_v"),
     outputs=("q (..., n, d_k)", "k (..., n, d_k)", "v (..., n, d_v)"),

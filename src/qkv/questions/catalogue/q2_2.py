@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.products import PRODUCTS, Product, multiplied, q_with_k
 from qkv.questions.shared.scales import ROOTLESS
 
@@ -55,7 +55,6 @@ def minus_infinity_above(scores: Tensor) -> Tensor:
 changed = by_knob("after")
 
 QUESTION = Question(
-    id="2.2",
     points=3,
     inputs=("q", "k"),
     outputs=("scores (..., n_q, n_k)",),
@@ -81,18 +80,15 @@ QUESTION = Question(
         changed("scale-multiplied", lambda scores, q, k: scores * math.sqrt(q.shape[-1])),
         changed("cosine-similarity", lambda scores, q, k: scores / (lengths(q) @ lengths(k).mT)),
         changed(
-            "divided-by-a-length",
-            lambda scores, q, k: scores / lengths(k).mT,
-            lambda scores, q, k: scores / lengths(q),
+            "divided-by-a-length", lambda scores, q, k: scores / lengths(k).mT, lambda scores, q, k: scores / lengths(q)
         ),
         changed(
             "softmax-already-applied",
             lambda scores, q, k: scores.softmax(-1),
+            lambda scores, q, k: scores.softmax(-2),
             lambda scores, q, k: (scores / math.sqrt(q.shape[-1])).softmax(-1),
         ),
-        changed("softmax-over-queries", lambda scores, q, k: scores.softmax(-2)),
         changed("exponential-already-applied", lambda scores, q, k: scores.exp()),
-        changed("scores-negated", lambda scores, q, k: -scores),
         changed("scores-rounded", lambda scores, q, k: scores.round()),
         changed(
             "masked-though-not-asked",
@@ -101,6 +97,6 @@ QUESTION = Question(
         ),
         changed("summed-over-everything", lambda scores, q, k: scores.sum((-2, -1))),
         changed("summed-over-keys", lambda scores, q, k: scores.sum(-1)),
-        Misconception("last-feature-left-out", twin=lambda q, k: q_with_k(q[..., :-1], k[..., :-1])),
+        mistake("last-feature-left-out", lambda q, k: q_with_k(q[..., :-1], k[..., :-1])),
     ),
 )

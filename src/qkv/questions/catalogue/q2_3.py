@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.attention import additive_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.shared.products import ALREADY_WEIGHTS
 
 Two = Callable[[Tensor, Tensor], Tensor]
 Change = Callable[[Tensor], Tensor]
@@ -75,10 +76,8 @@ met = by_knob("meet")
 squashed = by_knob("squash")
 weighed = by_knob("read")
 assigned = by_knob("roles")
-changed = by_knob("after")
 
 QUESTION = Question(
-    id="2.3",
     points=4,
     inputs=("q", "k", "w_q", "w_k", "v"),
     outputs=("scores (..., n_q, n_k)",),
@@ -98,8 +97,6 @@ QUESTION = Question(
             "v-inside-the-tanh", knobs={"squash": as_it_is, "read": lambda hidden, v: (hidden * v).tanh().sum(-1)}
         ),
         met("multiplied-for-added", lambda asked, offered: asked.unsqueeze(-2) * offered.unsqueeze(-3)),
-        met("queries-have-no-say", lambda asked, offered: summed_pairs(0 * asked, offered)),
-        met("keys-have-no-say", lambda asked, offered: summed_pairs(asked, 0 * offered)),
         met("only-matching-places", lambda asked, offered: asked + offered),
         met("query-and-key-swapped", lambda asked, offered: asked.unsqueeze(-3) + offered.unsqueeze(-2)),
         met(
@@ -107,22 +104,20 @@ QUESTION = Question(
             lambda asked, offered: asked.unsqueeze(1) + offered.unsqueeze(0),
             lambda asked, offered: asked.unsqueeze(2) + offered.unsqueeze(1),
         ),
-        Misconception(
+        mistake(
             "new-axis-in-the-wrong-place",
-            twins=(
-                additive_variant(meet=lambda asked, offered: asked.unsqueeze(-1) + offered.unsqueeze(-3)),
-                additive_variant(meet=lambda asked, offered: asked + offered.unsqueeze(-3)),
-                additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(-1)),
-                additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(0)),
-                additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(1)),
-                additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered),
-            ),
+            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-1) + offered.unsqueeze(-3)),
+            additive_variant(meet=lambda asked, offered: asked + offered.unsqueeze(-3)),
+            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(-1)),
+            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(0)),
+            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(1)),
+            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered),
         ),
         weighed("v-forgotten", lambda hidden, v: hidden.sum(-1), lambda hidden, v: hidden.mean(-1)),
         weighed("not-summed", lambda hidden, v: hidden * v, lambda hidden, v: hidden),
         weighed("one-axis-too-many", lambda hidden, v: hidden @ v.unsqueeze(-1)),
         weighed("averaged-over-hidden-units", lambda hidden, v: (hidden * v).mean(-1)),
-        Misconception("v-on-the-left", twin=additive_variant(read=lambda hidden, v: v @ hidden)),
+        mistake("v-on-the-left", additive_variant(read=lambda hidden, v: v @ hidden)),
         Misconception(
             "scaled-though-not-asked",
             twin=lambda q, k, w_q, w_k, v: additive_scores(q, k, w_q, w_k, v) / math.sqrt(q.shape[-1]),
@@ -131,26 +126,21 @@ QUESTION = Question(
                 {"project": lambda x, w: x @ w / math.sqrt(x.shape[-1])},
             ),
         ),
-        Misconception(
+        mistake(
             "dot-product-after-all",
-            twins=(
-                lambda q, k, w_q, w_k, v: (q @ w_q) @ (k @ w_k).mT,
-                lambda q, k, w_q, w_k, v: q @ k.mT,
-            ),
+            lambda q, k, w_q, w_k, v: (q @ w_q) @ (k @ w_k).mT,
+            lambda q, k, w_q, w_k, v: q @ k.mT,
         ),
         assigned("matrices-swapped", lambda q, k, w_q, w_k: (q, k, w_k, w_q)),
         assigned(
-            "one-matrix-for-both",
-            lambda q, k, w_q, w_k: (q, k, w_q, w_q),
-            lambda q, k, w_q, w_k: (q, k, w_k, w_k),
+            "one-matrix-for-both", lambda q, k, w_q, w_k: (q, k, w_q, w_q), lambda q, k, w_q, w_k: (q, k, w_k, w_k)
         ),
         assigned("inputs-swapped", lambda q, k, w_q, w_k: (k, q, w_q, w_k)),
         assigned("keys-compared-with-keys", lambda q, k, w_q, w_k: (k, k, w_q, w_k)),
         assigned("queries-compared-with-queries", lambda q, k, w_q, w_k: (q, q, w_q, w_k)),
         Misconception("weights-transposed", knobs={"project": lambda x, w: x @ w.mT}),
-        Misconception("queries-not-projected", twin=lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q, k @ w_k)) @ v),
-        Misconception("keys-not-projected", twin=lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q @ w_q, k)) @ v),
-        changed("softmax-already-applied", lambda scores: scores.softmax(-1)),
-        changed("softmax-over-queries", lambda scores: scores.softmax(-2)),
+        mistake("queries-not-projected", lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q, k @ w_k)) @ v),
+        mistake("keys-not-projected", lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q @ w_q, k)) @ v),
+        ALREADY_WEIGHTS,
     ),
 )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import weighted_sum
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.questions.shared.scales import ROOTLESS
 
 Change = Callable[[Tensor], Tensor]
@@ -75,7 +75,6 @@ mixed = by_knob("mix")
 changed = by_knob("after")
 
 QUESTION = Question(
-    id="2.4",
     points=2,
     inputs=("weights", "v"),
     outputs=("out (..., n_q, d_v)",),
@@ -88,11 +87,7 @@ QUESTION = Question(
         shared("softmax-again", lambda weights: weights.softmax(-1)),
         shared("softmax-over-queries", lambda weights: weights.softmax(-2)),
         shared("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),
-        shared(
-            "weights-have-no-say",
-            lambda weights: torch.full_like(weights, 1 / weights.shape[-1]),
-            torch.ones_like,
-        ),
+        shared("weights-have-no-say", lambda weights: torch.full_like(weights, 1 / weights.shape[-1]), torch.ones_like),
         shared("only-the-best-key", best, lambda weights: weights * best(weights)),
         shared("only-the-diagonal", lambda weights: weights * torch.eye(*weights.shape[-2:], dtype=weights.dtype)),
         shared("masked-though-not-asked", lambda weights: weights.tril()),
@@ -112,9 +107,9 @@ QUESTION = Question(
         ),
         changed("transposed", lambda out: out.mT),
         changed("laid-out-along-the-wrong-axis", lambda out: out.mT.reshape(out.shape)),
-        Misconception("last-key-left-out", twin=lambda weights, v: weights[..., :-1] @ v[..., :-1, :]),
-        Misconception("weights-returned-too", twin=lambda weights, v: (weights @ v, weights)),
-        Misconception("weights-returned", twin=lambda weights, v: weights),
-        Misconception("values-returned", twin=lambda weights, v: v),
+        mistake("last-key-left-out", lambda weights, v: weights[..., :-1] @ v[..., :-1, :]),
+        mistake("weights-returned-too", lambda weights, v: (weights @ v, weights)),
+        mistake("weights-returned", lambda weights, v: weights),
+        mistake("values-returned", lambda weights, v: v),
     ),
 )

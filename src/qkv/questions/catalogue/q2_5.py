@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import attention
-from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
 from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
+from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
 from qkv.questions.shared.scales import ROOTLESS
 
 Triple = tuple[Tensor, Tensor, Tensor]
@@ -31,13 +32,6 @@ Attend = Callable[[Tensor, Tensor, Tensor], Any]
 
 
 def draw_heads(draw: Draw) -> list[Case]:
-    def layers(s: dict[str, int], dtype: torch.dtype) -> dict[str, Tensor]:
-        given = {}
-        for name, width in (("w_q", s["d_k"]), ("w_k", s["d_k"]), ("w_v", s["d_v"])):
-            given[f"{name}.weight"] = draw.normal(width, s["d_model"], dtype=dtype, scale=s["d_model"] ** -0.5)
-            given[f"{name}.bias"] = draw.normal(width, dtype=dtype, scale=0.5)
-        return given
-
     def case(
         name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
     ) -> Case:
@@ -45,7 +39,8 @@ def draw_heads(draw: Draw) -> list[Case]:
         calls = [call(draw.normal(*leading, s["n"], s["d_model"], dtype=dtype))]
         if then:
             calls.append(call(draw.normal(then, s["d_model"], dtype=dtype)))
-        return Case((make(s["d_model"], s["d_k"], s["d_v"]), load(layers(s, dtype)), *calls), name, s)
+        layers = draw_layers(draw, s["d_model"], {"w_q": s["d_k"], "w_k": s["d_k"], "w_v": s["d_v"]}, dtype)
+        return Case((make(s["d_model"], s["d_k"], s["d_v"]), load(layers), *calls), name, s)
 
     same = draw.choose(ROOTLESS)
     return [
@@ -63,12 +58,6 @@ def draw_heads(draw: Draw) -> list[Case]:
 
 def own_roles(layers: Projections, x: Tensor) -> Triple:
     return layers.w_q(x), layers.w_k(x), layers.w_v(x)
-
-
-def one_after_another(layers: Projections, x: Tensor) -> Triple:
-    q = layers.w_q(x)
-    k = layers.w_k(q)
-    return q, k, layers.w_v(k)
 
 
 def head(attend: Attend = attention, roles: Roles = own_roles) -> Callable[..., Any]:
@@ -114,9 +103,7 @@ def for_a_head(idea: Misconception) -> Misconception:
     """Make a mistake in `attention` one in the module."""
     if idea.slug in OFTEN:
         return idea
-    return Misconception(
-        idea.slug, twins=tuple(head(way.twin or attention_variant(**way.knobs)) for way in idea.ways())
-    )
+    return mistake(idea.slug, *(head(way.twin or attention_variant(**way.knobs)) for way in idea.ways()))
 
 
 # ── mistakes in the module ────────────────────────────────────────────────────────────────────────
@@ -134,31 +121,10 @@ class Kept(Projections):
         return attention(self.w_q(x), self.w_k(self.rows), self.w_v(self.rows))
 
 
-class Remembered(Projections):
-    """Answers a second call as it did the first."""
-
-    def __init__(self, *sizes: int) -> None:
-        super().__init__(*sizes)
-        self.answer: tuple[Tensor, Tensor] | None = None
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        if self.answer is None:
-            self.answer = attention(*own_roles(self, x))
-        return self.answer
-
-
 class ScaledByWidth(Projections):
-    """Divides its scores by a power of d_model."""
-
-    power = 0.5
-
     def forward(self, x: Tensor) -> Any:
-        scale = self.w_q.in_features**self.power
+        scale = self.w_q.in_features**0.5
         return attention_variant(scale=lambda *_: scale)(*own_roles(self, x))
-
-
-class ScaledByWholeWidth(ScaledByWidth):
-    power = 1
 
 
 class InputAdded(Projections):
@@ -174,11 +140,6 @@ class BareMatrices(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return attention(x @ self.w_q, x @ self.w_k, x @ self.w_v)
-
-
-class NoSuperInit(nn.Module):
-    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
-        self.w_q = nn.Linear(d_model, d_k)
 
 
 def averaged(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -197,7 +158,6 @@ def by_weights_as_stored(layers: Projections, x: Tensor) -> Triple:
 made = by_knob("roles")
 
 QUESTION = Question(
-    id="2.5",
     called="SingleHeadAttention",
     points=5,
     inputs=("x",),
@@ -219,14 +179,13 @@ QUESTION = Question(
         made("key-not-projected", lambda layers, x: (layers.w_q(x), x, layers.w_v(x))),
         made("query-not-projected", lambda layers, x: (x, layers.w_k(x), layers.w_v(x))),
         made("nothing-projected", lambda layers, x: (x, x, x)),
-        made("projected-one-after-another", one_after_another),
         made("bias-left-out", by_weights),
         made("layer-weights-transposed", by_weights_as_stored),
-        Misconception("scaled-by-d-model", twins=(ScaledByWidth, ScaledByWholeWidth)),
-        Misconception("input-added", twin=InputAdded),
-        Misconception("averaged-over-tokens", twin=head(averaged)),
-        Misconception("state-kept", twins=(Kept, Remembered)),
-        Misconception("parameters-for-layers", twin=BareMatrices),
-        Misconception("no-super-init", twin=NoSuperInit),
+        mistake("scaled-by-d-model", ScaledByWidth),
+        mistake("input-added", InputAdded),
+        mistake("averaged-over-tokens", head(averaged)),
+        mistake("state-kept", Kept),
+        mistake("parameters-for-layers", BareMatrices),
+        NO_SUPER_INIT,
     ),
 )

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from qkv.attention import scaled_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
-from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.shared.products import ALREADY_WEIGHTS, PRODUCTS, Product, q_with_k
 from qkv.questions.shared.scales import EXACT, ROOTLESS, SCALES, Scale, by_root
 
 
@@ -50,7 +50,6 @@ def cosine(q: Tensor, k: Tensor) -> Tensor:
 
 
 QUESTION = Question(
-    id="3.1",
     points=3,
     inputs=("q", "k"),
     outputs=("scores (..., n_q, n_k)",),
@@ -62,9 +61,7 @@ QUESTION = Question(
         *SCALES,
         *PRODUCTS,
         Misconception("cosine-similarity", knobs={"product": cosine}),
-        Misconception("softmax-already-applied", knobs={"after": lambda scores: scores.softmax(dim=-1)}),
-        Misconception("softmax-over-queries", knobs={"after": lambda scores: scores.softmax(dim=-2)}),
-        Misconception("scores-negated", knobs={"after": lambda scores: -scores}),
-        Misconception("only-the-scale-returned", twin=lambda q, k: math.sqrt(q.shape[-1])),
+        ALREADY_WEIGHTS,
+        mistake("only-the-scale-returned", lambda q, k: math.sqrt(q.shape[-1])),
     ),
 )

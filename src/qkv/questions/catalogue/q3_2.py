@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from qkv.attention import score_variance
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 from qkv.questions.shared.scales import ROOTLESS
 
 
@@ -24,43 +24,31 @@ def draw_variances(draw: Draw) -> list[Case]:
 
 
 QUESTION = Question(
-    id="3.2",
     points=2,
     inputs=("d_k", "var_q", "var_k"),
     outputs=("variance",),
     draw=draw_variances,
     reference=score_variance,
     misconceptions=(
-        Misconception("d-k-forgotten", twin=lambda d_k, var_q, var_k: var_q * var_k),
-        Misconception(
-            "variances-added",
-            twins=(
-                lambda d_k, var_q, var_k: d_k * (var_q + var_k),
-                lambda d_k, var_q, var_k: var_q + var_k,
-            ),
+        mistake("d-k-forgotten", lambda d_k, var_q, var_k: var_q * var_k),
+        mistake(
+            "variances-added", lambda d_k, var_q, var_k: d_k * (var_q + var_k), lambda d_k, var_q, var_k: var_q + var_k
         ),
-        Misconception("standard-deviation", twin=lambda d_k, var_q, var_k: math.sqrt(d_k * var_q * var_k)),
-        Misconception(
-            "variances-taken-for-standard-deviations", twin=lambda d_k, var_q, var_k: d_k * var_q**2 * var_k**2
-        ),
-        Misconception("root-of-the-variances", twin=lambda d_k, var_q, var_k: d_k * math.sqrt(var_q * var_k)),
-        Misconception("root-of-d-k", twin=lambda d_k, var_q, var_k: math.sqrt(d_k) * var_q * var_k),
-        Misconception("d-k-squared", twin=lambda d_k, var_q, var_k: d_k**2 * var_q * var_k),
-        Misconception("divided-by-d-k", twin=lambda d_k, var_q, var_k: var_q * var_k / d_k),
-        Misconception("var-k-forgotten", twin=lambda d_k, var_q, var_k: d_k * var_q),
-        Misconception("var-q-forgotten", twin=lambda d_k, var_q, var_k: d_k * var_k),
-        Misconception("variances-forgotten", twin=lambda d_k, var_q, var_k: float(d_k)),
-        Misconception(
+        mistake("standard-deviation", lambda d_k, var_q, var_k: math.sqrt(d_k * var_q * var_k)),
+        mistake("variances-taken-for-standard-deviations", lambda d_k, var_q, var_k: d_k * var_q**2 * var_k**2),
+        mistake("root-of-the-variances", lambda d_k, var_q, var_k: d_k * math.sqrt(var_q * var_k)),
+        mistake("root-of-d-k", lambda d_k, var_q, var_k: math.sqrt(d_k) * var_q * var_k),
+        mistake("d-k-squared", lambda d_k, var_q, var_k: d_k**2 * var_q * var_k),
+        mistake("divided-by-d-k", lambda d_k, var_q, var_k: var_q * var_k / d_k),
+        mistake("var-k-forgotten", lambda d_k, var_q, var_k: d_k * var_q),
+        mistake("var-q-forgotten", lambda d_k, var_q, var_k: d_k * var_k),
+        mistake("variances-forgotten", lambda d_k, var_q, var_k: float(d_k)),
+        mistake(
             "variance-rounded",
-            twins=(
-                lambda d_k, var_q, var_k: float(int(d_k * var_q * var_k)),
-                lambda d_k, var_q, var_k: float(round(d_k * var_q * var_k)),
-            ),
+            lambda d_k, var_q, var_k: float(int(d_k * var_q * var_k)),
+            lambda d_k, var_q, var_k: float(round(d_k * var_q * var_k)),
         ),
-        Misconception(
-            "one-variance-alone",
-            twins=(lambda d_k, var_q, var_k: var_k, lambda d_k, var_q, var_k: var_q),
-        ),
-        Misconception("always-scaled", twin=lambda d_k, var_q, var_k: 1.0),
+        mistake("one-variance-alone", lambda d_k, var_q, var_k: var_k, lambda d_k, var_q, var_k: var_q),
+        mistake("always-scaled", lambda d_k, var_q, var_k: 1.0),
     ),
 )

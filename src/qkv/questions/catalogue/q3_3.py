@@ -30,7 +30,6 @@ def draw_qkv(draw: Draw) -> list[Case]:
 
 
 QUESTION = Question(
-    id="3.3",
     points=4,
     inputs=("q", "k", "v"),
     outputs=("out (..., n_q, d_v)", "weights (..., n_q, n_k)"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.engine import Case, Draw, Question, Seen, call, mistake
 from qkv.softmax import softmax_jacobian
 
 
@@ -40,7 +40,6 @@ def first_row_sum(seen: Seen) -> str:
 
 
 QUESTION = Question(
-    id="3.4",
     points=3,
     inputs=("p",),
     outputs=("jacobian (n, n)",),
@@ -49,16 +48,16 @@ QUESTION = Question(
     row_sums={"jacobian": 0.0},
     quotes={"first_row_sum": first_row_sum},
     misconceptions=(
-        Misconception("diagonal-term-forgotten", twin=lambda p: -outer(p)),
-        Misconception("outer-product-only", twin=outer),
-        Misconception("other-scores-forgotten", twins=(torch.diag, lambda p: torch.diag(p * (1 - p)))),
-        Misconception("elementwise", twin=lambda p: p * (1 - p)),
-        Misconception("jacobian-negated", twin=lambda p: outer(p) - torch.diag(p)),
-        Misconception("sum-for-difference", twin=lambda p: torch.diag(p) + outer(p)),
-        Misconception("softmax-applied-again", twin=lambda p: softmax_jacobian(p.softmax(-1))),
-        Misconception("one-number-for-all", twin=lambda p: torch.diag(p) - p @ p),
-        Misconception("identity-for-diag", twin=lambda p: identity(p) - outer(p)),
-        Misconception("of-the-logarithm", twins=(lambda p: identity(p) - p, lambda p: identity(p) - p[:, None])),
-        Misconception("sign-off-the-diagonal", twin=lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p)),
+        mistake("diagonal-term-forgotten", lambda p: -outer(p)),
+        mistake("outer-product-only", outer),
+        mistake("other-scores-forgotten", torch.diag, lambda p: torch.diag(p * (1 - p))),
+        mistake("elementwise", lambda p: p * (1 - p)),
+        mistake("jacobian-negated", lambda p: outer(p) - torch.diag(p)),
+        mistake("sum-for-difference", lambda p: torch.diag(p) + outer(p)),
+        mistake("softmax-applied-again", lambda p: softmax_jacobian(p.softmax(-1))),
+        mistake("one-number-for-all", lambda p: torch.diag(p) - p @ p),
+        mistake("identity-for-diag", lambda p: identity(p) - outer(p)),
+        mistake("of-the-logarithm", lambda p: identity(p) - p, lambda p: identity(p) - p[:, None]),
+        mistake("sign-off-the-diagonal", lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p)),
     ),
 )

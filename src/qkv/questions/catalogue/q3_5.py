@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qkv.catching import catches_wrong_scale
 from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import Implementation, draw_implementations, ideas_of_tests, which
+from qkv.questions.shared.implementations import draw_implementations, ideas_of_tests, implementations, which
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # of q, k and v
@@ -120,11 +120,7 @@ WRONG: dict[str, Attend] = {
     ),
 }
 
-EVERY = [
-    Implementation(name, lambda seed, attend=attend: attend, wrong)  # type: ignore[misc]
-    for kind, wrong in ((RIGHT, False), (WRONG, True))
-    for name, attend in kind.items()
-]
+EVERY = implementations(RIGHT, WRONG, lambda attend, wrong: lambda seed: attend)
 
 
 def draw_attentions(draw: Draw) -> list[Case]:
@@ -132,7 +128,6 @@ def draw_attentions(draw: Draw) -> list[Case]:
 
 
 QUESTION = Question(
-    id="3.5",
     points=3,
     inputs=("attend",),
     outputs=("verdict",),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.softmax import entropy
 
 
@@ -87,7 +87,6 @@ def n_along(p: Tensor, dim: int) -> float:
 
 
 QUESTION = Question(
-    id="4.2",
     points=3,
     inputs=("p", "dim"),
     outputs=("entropy (...)",),
@@ -102,12 +101,10 @@ QUESTION = Question(
         Misconception("entropy-negated", knobs={"after": lambda h, p, dim: -h}),
         Misconception("zero-times-log-zero", knobs={"terms": as_they_are}),
         Misconception("nan-row-dropped", knobs={"terms": as_they_are, "after": lambda h, p, dim: h.nan_to_num()}),
-        Misconception("gradient-is-nan", twin=entropy_variant()),
+        mistake("gradient-is-nan", entropy_variant()),
         Misconception(
-            "epsilon-too-large",
-            knob_sets=({"log": lambda p: (p + 1e-3).log()}, {"log": lambda p: (p + 1e-2).log()}),
+            "epsilon-too-large", knob_sets=({"log": lambda p: (p + 1e-3).log()}, {"log": lambda p: (p + 1e-2).log()})
         ),
-        Misconception("log-of-one-plus", knobs={"log": torch.log1p}),
         Misconception("dim-ignored", knobs={"gather": lambda terms, dim: terms.sum(-1)}),
         Misconception("summed-over-queries", knob_sets=({"default": 0}, {"default": -2})),
         Misconception("axis-counted-from-the-front", knobs={"default": 1}),
@@ -115,24 +112,17 @@ QUESTION = Question(
         Misconception("axis-kept", knobs={"gather": lambda terms, dim: terms.sum(dim=dim, keepdim=True)}),
         Misconception("not-summed", knobs={"gather": lambda terms, dim: terms}),
         Misconception("averaged", knobs={"gather": lambda terms, dim: terms.mean(dim=dim)}),
-        Misconception(
-            "weight-forgotten",
-            twins=(lambda p, dim=-1: -p.log().sum(dim=dim), lambda p, dim=-1: -p.log().mean(dim=dim)),
-        ),
-        Misconception(
-            "logarithm-forgotten",
-            twins=(lambda p, dim=-1: 1 - (p * p).sum(dim=dim), lambda p, dim=-1: (p * p).sum(dim=dim)),
+        mistake("weight-forgotten", lambda p, dim=-1: -p.log().sum(dim=dim), lambda p, dim=-1: -p.log().mean(dim=dim)),
+        mistake(
+            "logarithm-forgotten", lambda p, dim=-1: 1 - (p * p).sum(dim=dim), lambda p, dim=-1: (p * p).sum(dim=dim)
         ),
         Misconception("perplexity", knobs={"after": lambda h, p, dim: h.exp()}),
         Misconception("normalised", knobs={"after": lambda h, p, dim: h / n_along(p, dim)}),
         Misconception("distance-from-uniform", knobs={"after": lambda h, p, dim: math.log(p.shape[dim]) - h}),
-        Misconception(
+        mistake(
             "softmax-applied-again",
-            twins=(
-                lambda p, dim=-1: entropy(p.softmax(dim), dim),
-                lambda p, dim=-1: -(p * p.log_softmax(dim)).sum(dim=dim),
-            ),
+            lambda p, dim=-1: entropy(p.softmax(dim), dim),
+            lambda p, dim=-1: -(p * p.log_softmax(dim)).sum(dim=dim),
         ),
-        Misconception("both-outcomes", twin=lambda p, dim=-1: entropy(p, dim) + entropy(1 - p, dim)),
     ),
 )

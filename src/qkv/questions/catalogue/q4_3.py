@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, call_many
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, call_many, mistake
 from qkv.softmax import sample_token, softmax
 
 MANY, SOME, FEW = 1500, 300, 50  # draws from one set of logits
@@ -157,18 +157,6 @@ def top(n: int) -> Shares:
     return shares
 
 
-def never(i: int) -> Shares:
-    """Leave an id out, where there are others."""
-
-    def shares(logits: Tensor, temperature: float) -> Tensor:
-        p = right_shares(logits, temperature)
-        if len(p) > 1:
-            p[i] = 0.0
-        return p
-
-    return shares
-
-
 def powers_as_they_are(logits: Tensor, temperature: float) -> Tensor:
     powers = (logits / temperature).exp()
     return powers / powers.sum()
@@ -196,15 +184,10 @@ SHARES = (
     shared("always-greedy", lambda z, t: torch.eye(len(z))[z.argmax()]),
     Misconception("even-shares", knob_sets=({"shares": even}, {"shares": even, "greedy": drawn_by(even)})),
     shared("logits-negated", lambda z, t: (-z / t).softmax(-1)),
-    shared(
-        "softmax-twice",
-        lambda z, t: (z / t).softmax(-1).softmax(-1),
-        lambda z, t: (z.softmax(-1) / t).softmax(-1),
-    ),
+    shared("softmax-twice", lambda z, t: (z / t).softmax(-1).softmax(-1), lambda z, t: (z.softmax(-1) / t).softmax(-1)),
     shared("logits-for-probabilities", lambda z, t: z / t, lambda z, t: z.clamp(min=0)),
     shared("overflow", powers_as_they_are),
     shared("tail-cut-off", top(2), top(3)),
-    shared("last-id-never-drawn", never(-1)),
     shared(
         "rank-for-id",
         lambda z, t: right_shares(z, t).sort(descending=True).values,
@@ -215,16 +198,17 @@ SHARES = (
 GIVEN = (
     given("off-by-one", lambda i, z: i + 1, lambda i, z: i - 1),
     given("probability-returned", lambda i, z: float(z.softmax(-1)[i])),
-    given("logit-returned", lambda i, z: float(z[i])),
-    given("one-hot-returned", lambda i, z: torch.eye(len(z))[i]),
     Misconception(
-        "axis-left-over",
-        twins=(
-            sampler(give=lambda i, z: torch.tensor([i])),
-            sampler(give=lambda i, z: torch.tensor([i]), give_at_zero=False),
-        ),
+        "logit-returned", knob_sets=({"give": lambda i, z: float(z[i])}, {"greedy": lambda z, g: float(z.max())})
     ),
-    Misconception("nothing-returned-above-zero", twin=sampler(give=lambda i, z: None, give_at_zero=False)),
+    mistake(
+        "axis-left-over",
+        sampler(give=lambda i, z: torch.tensor([i])),
+        sampler(give=lambda i, z: torch.tensor([i]), give_at_zero=False),
+        sampler(greedy=lambda z, g: z.argmax(-1, keepdim=True)),
+    ),
+    mistake("nothing-returned", sampler(give=lambda i, z: None, give_at_zero=False), sampler(greedy=lambda z, g: None)),
+    given("one-hot-returned", lambda i, z: torch.eye(len(z))[i]),
 )
 
 AT_ZERO = (
@@ -239,14 +223,9 @@ AT_ZERO = (
     at_zero(
         "nearly-zero-for-zero", drawn_by(lambda z: (z / 0.05).softmax(-1)), drawn_by(lambda z: (z / NEAR).softmax(-1))
     ),
-    at_zero("logit-returned-at-zero", lambda z, g: float(z.max())),
-    at_zero("one-hot-returned-at-zero", lambda z, g: torch.eye(len(z))[z.argmax()]),
-    at_zero("axis-left-over-at-zero", lambda z, g: z.argmax(-1, keepdim=True)),
-    at_zero("nothing-returned-at-zero", lambda z, g: None),
 )
 
 QUESTION = Question(
-    id="4.3",
     points=3,
     inputs=("logits", "temperature", "generator"),
     outputs=("id",),
@@ -259,13 +238,11 @@ QUESTION = Question(
         *GIVEN,
         *AT_ZERO,
         Misconception("generator-not-used", knobs={"source": lambda generator: None}),
-        Misconception(
+        mistake(
             "generator-reseeded",
-            twins=(
-                reseeding(lambda generator: 0),
-                reseeding(lambda generator: 42),
-                reseeding(lambda generator: generator.initial_seed()),
-            ),
+            reseeding(lambda generator: 0),
+            reseeding(lambda generator: 42),
+            reseeding(lambda generator: generator.initial_seed()),
         ),
     ),
 )

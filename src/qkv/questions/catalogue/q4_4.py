@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 from qkv.softmax import find_temperature, softmax
 
 # ── what it is tried with ─────────────────────────────────────────────────────────────────────────
@@ -84,24 +84,6 @@ def if_all_gaps_were(one: Callable[[Tensor], Tensor]) -> Answer:
     return lambda z, target: float(one(gaps_below(z))) / math.log((len(z) - 1) * target / (1 - target))
 
 
-def meeting(measure: Callable[[Tensor], Tensor]) -> Answer:
-    """Find the temperature at which this of the weights, not the largest of them, is the target."""
-
-    def answer(z: Tensor, target: float) -> float:
-        low, high = (float(gaps_below(z).mean()) * factor for factor in (1e-3, 1e3))
-        for _ in range(100):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if measure(softmax(z.double(), middle)) > target else (low, middle)
-        return math.sqrt(low * high)
-
-    return answer
-
-
-def for_the_rest(z: Tensor, target: float) -> Any:
-    """Let all the other weights sum to the target, as nearly as can be."""
-    return find_temperature(z, 1 - target) if 1 / len(z) < 1 - target else meeting(torch.max)(z, 1 - target)
-
-
 def naive_softmax(z: Tensor, temperature: float) -> Tensor:
     powers = (z / temperature).exp()
     return powers / powers.sum()
@@ -128,43 +110,32 @@ def within(low: float, high: float) -> Answer:
 LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
 
 QUESTION = Question(
-    id="4.4",
     points=4,
     inputs=("z", "target"),
     outputs=("temperature",),
     draw=draw_target,
     reference=find_temperature,
     misconceptions=(
-        Misconception("reciprocal", twin=changed(lambda t: 1 / t)),
-        Misconception(
+        mistake("reciprocal", changed(lambda t: 1 / t)),
+        mistake(
             "only-the-runner-up",
-            twin=lambda z, target: float(gaps_below(z)[0]) / math.log(target / (1 - target)) if target != 0.5 else 1e6,
+            lambda z, target: float(gaps_below(z)[0]) / math.log(target / (1 - target)) if target != 0.5 else 1e6,
         ),
-        Misconception(
-            "all-gaps-alike", twins=tuple(if_all_gaps_were(one) for one in (torch.mean, torch.min, torch.max))
-        ),
-        Misconception("rest-for-target", twin=for_the_rest),
-        Misconception("logarithm-returned", twin=changed(math.log)),
-        Misconception("exponential-returned", twin=changed(lambda t: math.exp(min(t, 700.0)))),
-        Misconception("temperature-negated", twin=changed(lambda t: -t)),
-        Misconception("base-two", twins=(changed(lambda t: t * math.log(2)), changed(lambda t: t / math.log(2)))),
-        Misconception("weight-returned", twin=lambda z, target: target),
-        Misconception("weights-returned", twin=lambda z, target: softmax(z, find_temperature(z, target))),
-        Misconception("interval-returned", twin=changed(lambda t: (t, t))),
-        Misconception("temperature-forgotten", twin=lambda z, target: 1.0),
-        Misconception("range-too-narrow", twins=tuple(within(low, high) for low in LOWEST for high in HIGHEST)),
-        Misconception(
+        mistake("all-gaps-alike", *(if_all_gaps_were(one) for one in (torch.mean, torch.min, torch.max))),
+        mistake("logarithm-returned", changed(math.log)),
+        mistake("temperature-negated", changed(lambda t: -t)),
+        mistake("weight-returned", lambda z, target: target),
+        mistake("weights-returned", lambda z, target: softmax(z, find_temperature(z, target))),
+        mistake("interval-returned", changed(lambda t: (t, t))),
+        mistake("temperature-forgotten", lambda z, target: 1.0),
+        mistake("range-too-narrow", *(within(low, high) for low in LOWEST for high in HIGHEST)),
+        mistake(
             "search-stops-early",
-            twins=(
-                *(halving(1e-3, 1e3, steps) for steps in (10, 20)),
-                *(halving(1e-6, 1e6, steps) for steps in (20, 30)),
-                halving(0.01, 100.0, 10),
-            ),
+            *(halving(1e-3, 1e3, steps) for steps in (10, 20)),
+            *(halving(1e-6, 1e6, steps) for steps in (20, 30)),
+            halving(0.01, 100.0, 10),
         ),
-        Misconception("search-goes-the-wrong-way", twins=tuple(within(end, end) for end in (*LOWEST, *HIGHEST))),
-        Misconception(
-            "overflow",
-            twins=tuple(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6)),
-        ),
+        mistake("search-goes-the-wrong-way", *(within(end, end) for end in (*LOWEST, *HIGHEST))),
+        mistake("overflow", *(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6))),
     ),
 )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import split_heads
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.questions.shared.heads import SPLITS, Split
 
 
@@ -40,7 +40,7 @@ def draw_sheets(draw: Draw) -> list[Case]:
 
 def wrong(slug: str, *splits: Split) -> Misconception:
     """The mistake to split in this way, or in one of these, where H divides d_model."""
-    return Misconception(slug, twins=tuple(map(only_whole, splits)))
+    return mistake(slug, *map(only_whole, splits))
 
 
 def only_whole(split: Split) -> Split:
@@ -82,7 +82,6 @@ def by_assertion(x: Tensor, n_heads: int) -> Tensor:
 
 
 QUESTION = Question(
-    id="5.1",
     points=3,
     inputs=("x", "n_heads"),
     outputs=("heads (B, H, n, d_head)",),
@@ -100,8 +99,8 @@ QUESTION = Question(
         wrong("heads-as-more-examples", lambda x, n_heads: split_heads(x, n_heads).flatten(0, 1)),
         wrong("list-of-heads", lambda x, n_heads: list(x.chunk(n_heads, -1)), lambda x, n_heads: x.chunk(n_heads, -1)),
         wrong("input-returned", lambda x, n_heads: x),
-        Misconception("indivisible-let-through", twin=what_divides),
-        Misconception("indivisible-left-to-torch", twin=by_view),
-        Misconception("assertion-for-an-error", twin=by_assertion),
+        mistake("indivisible-let-through", what_divides),
+        mistake("indivisible-left-to-torch", by_view),
+        mistake("assertion-for-an-error", by_assertion),
     ),
 )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import merge_heads
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.questions.shared.heads import MERGES, Merge
 
 
@@ -37,7 +37,7 @@ def draw_heads(draw: Draw) -> list[Case]:
 
 
 def wrong(slug: str, *merges: Merge) -> Misconception:
-    return Misconception(slug, twins=merges)
+    return mistake(slug, *merges)
 
 
 def joined(*order: int) -> Merge:
@@ -54,7 +54,6 @@ def view_after_transpose(x: Tensor) -> Tensor:
 
 
 QUESTION = Question(
-    id="5.2",
     points=3,
     inputs=("x",),
     outputs=("merged (B, n, d_model)",),

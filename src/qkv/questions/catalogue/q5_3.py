@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import causal_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_length(draw: Draw) -> list[Case]:
@@ -27,35 +27,31 @@ def all_true(n: int) -> Tensor:
 
 
 QUESTION = Question(
-    id="5.3",
     points=2,
     inputs=("n",),
     outputs=("mask (n, n)",),
     draw=draw_length,
     reference=causal_mask,
     misconceptions=(
-        Misconception("mask-inverted", twin=lambda n: ~causal_mask(n)),
-        Misconception("minus-for-not", twin=lambda n: -causal_mask(n)),
-        Misconception("mask-transposed", twin=lambda n: causal_mask(n).mT),
-        Misconception("cannot-see-itself", twin=lambda n: all_true(n).tril(-1)),
-        Misconception("sees-one-ahead", twin=lambda n: all_true(n).tril(1)),
-        Misconception("only-itself", twin=lambda n: torch.eye(n, dtype=torch.bool)),
-        Misconception("everything-visible", twin=all_true),
-        Misconception("nothing-visible", twin=lambda n: ~all_true(n)),
-        Misconception("mask-mirrored", twins=(lambda n: causal_mask(n).flip(0), lambda n: causal_mask(n).flip(1))),
-        Misconception(
-            "additive-mask",
-            twins=(
-                lambda n: torch.full((n, n), -math.inf).triu(1),
-                lambda n: torch.full((n, n), -1e9).triu(1),
-            ),
+        mistake("mask-inverted", lambda n: ~causal_mask(n)),
+        mistake("minus-for-not", lambda n: -causal_mask(n)),
+        mistake("mask-transposed", lambda n: causal_mask(n).mT),
+        mistake("cannot-see-itself", lambda n: all_true(n).tril(-1)),
+        mistake("sees-one-ahead", lambda n: all_true(n).tril(1)),
+        mistake("only-itself", lambda n: torch.eye(n, dtype=torch.bool)),
+        mistake("everything-visible", all_true),
+        mistake("nothing-visible", lambda n: ~all_true(n)),
+        mistake("mask-mirrored", lambda n: causal_mask(n).flip(0), lambda n: causal_mask(n).flip(1)),
+        mistake(
+            "additive-mask", lambda n: torch.full((n, n), -math.inf).triu(1), lambda n: torch.full((n, n), -1e9).triu(1)
         ),
-        Misconception(
+        mistake(
             "numbers-for-truth-values",
-            twins=(lambda n: torch.ones(n, n).tril(), lambda n: torch.ones(n, n, dtype=torch.int64).tril()),
+            lambda n: torch.ones(n, n).tril(),
+            lambda n: torch.ones(n, n, dtype=torch.int64).tril(),
         ),
-        Misconception("extra-axes", twins=(lambda n: causal_mask(n)[None], lambda n: causal_mask(n)[None, None])),
-        Misconception("one-row-only", twin=lambda n: torch.ones(n, dtype=torch.bool)),
-        Misconception("size-off-by-one", twins=(lambda n: causal_mask(n + 1), lambda n: causal_mask(n - 1))),
+        mistake("extra-axes", lambda n: causal_mask(n)[None], lambda n: causal_mask(n)[None, None]),
+        mistake("one-row-only", lambda n: torch.ones(n, dtype=torch.bool)),
+        mistake("size-off-by-one", lambda n: causal_mask(n + 1), lambda n: causal_mask(n - 1)),
     ),
 )

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, causal_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, mixed, out_and_weights
-from qkv.questions.shared.masking import MASKS, Share, draw_mask
+from qkv.questions.shared.masking import MASKS, Share, draw_mask, with_blind_row
 from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
 from qkv.questions.shared.scales import ROOTLESS, SCALES, Scale, by_root
 from qkv.softmax import masked_softmax
@@ -60,12 +60,6 @@ def draw_masked(draw: Draw) -> list[Case]:
         far_below_zero(draw),
         far_above(draw),
     ]
-
-
-def with_blind_row(mask: Tensor) -> Tensor:
-    mask = mask.clone()
-    mask[len(mask) // 2] = False
-    return mask
 
 
 def one_key_each(mask: Tensor) -> Tensor:
@@ -165,7 +159,6 @@ def scaled_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tens
 
 
 QUESTION = Question(
-    id="5.4",
     called="masked_attention",
     points=4,
     inputs=("q", "k", "v", "mask"),
@@ -180,20 +173,19 @@ QUESTION = Question(
         *MASKS,
         *SCALES,
         *PRODUCTS,
-        *(idea for idea in MIXES if idea.knobs),
+        *MIXES,
         *RETURNS,
         Misconception("mask-transposed", knobs={"see": lambda mask, scores: mask.mT if mask.ndim > 1 else mask}),
-        Misconception("scaled-by-d-v", twin=by_root_of_d_v),
-        Misconception("scale-after-softmax", twin=weights_scaled),
-        Misconception("values-used-as-keys", twin=lambda q, k, v, mask: attention(q, v, v, mask)),
-        Misconception("keys-and-values-swapped", twin=lambda q, k, v, mask: attention(q, v, k, mask)),
-        Misconception(
-            "output-of-unmasked-weights",
-            twin=lambda q, k, v, mask: (attention(q, k, v)[0], attention(q, k, v, mask)[1]),
+        mistake("scaled-by-d-v", by_root_of_d_v),
+        mistake("scale-after-softmax", weights_scaled),
+        mistake("values-used-as-keys", lambda q, k, v, mask: attention(q, v, v, mask)),
+        mistake("keys-and-values-swapped", lambda q, k, v, mask: attention(q, v, k, mask)),
+        mistake(
+            "output-of-unmasked-weights", lambda q, k, v, mask: (attention(q, k, v)[0], attention(q, k, v, mask)[1])
         ),
-        Misconception("only-the-values-are-hidden", twin=hidden_values_left_out),
-        Misconception("nan-in-the-weights-of-a-blind-row", twin=nan_in_weights),
-        Misconception("nan-in-the-output-of-a-blind-row", twin=nan_in_output),
-        Misconception("inputs-changed", twins=(mask_in_place, scaled_in_place)),
+        mistake("only-the-values-are-hidden", hidden_values_left_out),
+        mistake("nan-in-the-weights-of-a-blind-row", nan_in_weights),
+        mistake("nan-in-the-output-of-a-blind-row", nan_in_output),
+        mistake("inputs-changed", mask_in_place, scaled_in_place),
     ),
 )

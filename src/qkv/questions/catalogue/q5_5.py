@@ -11,23 +11,16 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, causal_mask, merge_heads, split_heads
-from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make
-from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, mixed, out_and_weights
-from qkv.questions.shared.heads import (
-    MERGES,
-    SPLITS,
-    Merge,
-    Split,
-    features_alternating,
-    features_dealt_out,
-    merge_by_reshape,
-    split_by_reshape,
-)
-from qkv.questions.shared.masking import MASKS, Share, draw_mask
+from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
+from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, given, mixed, out_and_weights
+from qkv.questions.shared.heads import HEADS, Merge, Split
+from qkv.questions.shared.masking import MASKS, Share, draw_mask, with_blind_row
+from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
 from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
-from qkv.questions.shared.scales import SCALES, Scale, by_root
+from qkv.questions.shared.scales import SCALES, Scale, by_root, divided_by
 from qkv.softmax import masked_softmax
 
+LAYER_NAMES = ("w_q", "w_k", "w_v", "w_o")
 Three = tuple[Tensor, Tensor, Tensor]
 Source = Callable[[Tensor, Tensor | None, Tensor | None], Three]  # of query, key, value: what each layer is given
 Project = Callable[[Any, Tensor, Tensor, Tensor], Three]  # of the module and these: queries, keys, values
@@ -57,11 +50,12 @@ def draw_modules(draw: Draw) -> list[Case]:
         }
         if over is not None:
             mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
-            x["mask"] = with_blind_query(mask) if blind else mask
+            x["mask"] = with_blind_row(mask) if blind else mask
             if loud:  # what is hidden from every query has scores far above the others, or far below
                 x["key"] = x["key"] * (1 + 99 * ~mask[:, 0, 0, :, None])
         handed = {name: value for name, value in x.items() if name in given or name == "query"}
-        return Case((make(d, s["H"]), load(draw_layers(draw, d, dtype)), how(draw, handed)), name, {**s, "d_model": d})
+        layers = draw_layers(draw, d, dict.fromkeys(LAYER_NAMES, d), dtype)
+        return Case((make(d, s["H"]), load(layers), how(draw, handed)), name, {**s, "d_model": d})
 
     return [
         case("plain"),
@@ -92,21 +86,6 @@ def how(draw: Draw, handed: dict[str, Tensor]) -> Any:
     follow = next((i for i, name in enumerate(names) if ("query", "key", "value", "mask")[i] != name), len(names))
     by_position = names[: draw.whole(1, follow)]
     return call(*(handed[n] for n in by_position), **{n: handed[n] for n in names if n not in by_position})
-
-
-def with_blind_query(mask: Tensor) -> Tensor:
-    mask = mask.clone()
-    mask[..., mask.shape[-2] // 2, :] = False
-    return mask
-
-
-def draw_layers(draw: Draw, d_model: int, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Draw four layers that keep unit variance."""
-    layers = {}
-    for name in ("w_q", "w_k", "w_v", "w_o"):
-        layers[f"{name}.weight"] = draw.normal(d_model, d_model, dtype=dtype, scale=d_model**-0.5)
-        layers[f"{name}.bias"] = draw.normal(d_model, dtype=dtype, scale=0.5)
-    return layers
 
 
 # ── an answer that goes wrong at some of its steps ────────────────────────────────────────────────
@@ -158,50 +137,16 @@ def module_variant(
     return Variant
 
 
-class NoSuperInit(nn.Module):
-    def __init__(self, d_model: int, n_heads: int) -> None:
-        self.w_q = nn.Linear(d_model, d_model)
-
-
-# ── heads ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def in_splits_and_merges(slug: str) -> Misconception:
-    """The mistake to split so, to merge so, or, where it is the same on both sides, to do both."""
-    ways: list[dict[str, Any]] = [{"split": split} for split in SPLITS.get(slug, ())]
-    ways += [{"merge": merge} for merge in MERGES.get(slug, ())]
-    if slug == "features-dealt-out":
-        ways.append({"split": features_dealt_out, "merge": features_alternating})
-    return Misconception(slug, knob_sets=tuple(ways))
-
-
-HEADS = (
-    *map(in_splits_and_merges, dict.fromkeys([*SPLITS, *MERGES])),
-    Misconception("heads-split-and-merged-by-reshape", knobs={"split": split_by_reshape, "merge": merge_by_reshape}),
-    Misconception("heads-not-merged", twin=module_variant(merge=lambda x: x)),
-)
-
 # ── inputs and layers ─────────────────────────────────────────────────────────────────────────────
 
 
-SOURCES = (
-    Misconception("key-and-value-ignored", knobs={"sources": lambda query, key, value: (query, query, query)}),
-    Misconception(
-        "key-ignored", knobs={"sources": lambda query, key, value: (query, query, query if value is None else value)}
-    ),
-    Misconception("value-ignored", knobs={"sources": lambda query, key, value: as_given(query, key, None)}),
-    Misconception(
-        "value-defaults-to-query",
-        knobs={"sources": lambda query, key, value: as_given(query, key, query if value is None else value)},
-    ),
-)
-
-
-def by_layers(q: str, k: str, v: str) -> Project:
-    """Project by the layers of these names; by none where the name is empty."""
+def by_layers(letters: str) -> Project:
+    """Project query, key and value by the layers of these letters: "kqv" by w_k, w_q and w_v; "-" by none."""
 
     def project(module: Any, *inputs: Tensor) -> Any:
-        return tuple(getattr(module, name)(x) if name else x for name, x in zip((q, k, v), inputs, strict=True))
+        return tuple(
+            x if letter == "-" else getattr(module, f"w_{letter}")(x) for x, letter in zip(inputs, letters, strict=True)
+        )
 
     return project
 
@@ -216,33 +161,26 @@ def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
 
 
 through = by_knob("project")
+taken = by_knob("sources")
+finished = by_knob("finish")
 
 LAYERS = (
-    through(
-        "projections-swapped",
-        by_layers("w_k", "w_q", "w_v"),
-        by_layers("w_q", "w_v", "w_k"),
-        by_layers("w_v", "w_k", "w_q"),
-    ),
-    through(
-        "not-projected",
-        by_layers("", "", ""),
-        by_layers("w_q", "w_k", ""),
-        by_layers("w_q", "", "w_v"),
-        by_layers("", "w_k", "w_v"),
-    ),
-    through(
-        "one-layer-for-two",
-        by_layers("w_q", "w_q", "w_v"),
-        by_layers("w_k", "w_k", "w_v"),
-        by_layers("w_q", "w_v", "w_v"),
-    ),
+    through("projections-swapped", *map(by_layers, ("kqv", "qvk", "vkq"))),
+    through("not-projected", *map(by_layers, ("---", "qk-", "q-v", "-kv"))),
+    through("one-layer-for-two", *map(by_layers, ("qqv", "kkv", "qvv"))),
     through("keys-and-values-swapped", keys_for_values),
     through("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
     through("bias-forgotten", by_products(lambda x, layer: x @ layer.weight.mT)),
-    Misconception("output-not-projected", knobs={"finish": lambda module, merged, query: merged}),
-    Misconception("input-added", knobs={"finish": lambda module, merged, query: module.w_o(merged) + query}),
-    Misconception("no-super-init", twin=NoSuperInit),
+    finished("output-not-projected", lambda module, merged, query: merged),
+    finished("input-added", lambda module, merged, query: module.w_o(merged) + query),
+    NO_SUPER_INIT,
+)
+
+SOURCES = (
+    taken("key-and-value-ignored", lambda query, key, value: (query, query, query)),
+    taken("key-ignored", lambda query, key, value: (query, query, query if value is None else value)),
+    taken("value-ignored", lambda query, key, value: as_given(query, key, None)),
+    taken("value-defaults-to-query", lambda query, key, value: as_given(query, key, query if value is None else value)),
 )
 
 # ── attention in each head ────────────────────────────────────────────────────────────────────────
@@ -261,11 +199,10 @@ OTHERWISE_HERE = (
 ATTENTION = tuple(
     replace(idea, alone=idea.slug not in OFTEN)
     for idea in (*SCALES, *PRODUCTS, *MASKS, *MIXES, *RETURNS)
-    if idea.slug not in OTHERWISE_HERE and idea.twin is None
+    if idea.slug not in OTHERWISE_HERE
 )
 
 QUESTION = Question(
-    id="5.5",
     points=6,
     inputs=("query", "key", "value", "mask"),
     outputs=("out (B, n_q, d_model)", "weights (B, H, n_q, n_k)"),
@@ -277,15 +214,14 @@ QUESTION = Question(
     quotes={"d_k": lambda seen: seen["d_head"], "first_row_sum": first_row_sum},
     misconceptions=(
         *HEADS,
+        mistake("heads-not-merged", module_variant(merge=lambda x: x)),
         *LAYERS,
-        Misconception("scaled-by-model-width", knobs={"scale": lambda s, q, k: math.sqrt(q.shape[-1] * q.shape[1])}),
-        Misconception("scaled-by-number-of-heads", knobs={"scale": lambda s, q, k: math.sqrt(q.shape[1])}),
+        divided_by("scaled-by-model-width", lambda scores, q, k: math.sqrt(q.shape[-1] * q.shape[1])),
+        divided_by("scaled-by-number-of-heads", lambda scores, q, k: math.sqrt(q.shape[1])),
         *ATTENTION,
         Misconception("causal-though-not-asked", knobs={"default": lambda scores: causal_mask(*scores.shape[-2:])}),
         *SOURCES,
-        Misconception(
-            "weights-averaged-over-heads", knobs={"give": lambda out, weights, scores: (out, weights.mean(1))}
-        ),
-        Misconception("weights-of-one-head", knobs={"give": lambda out, weights, scores: (out, weights[:, 0])}),
+        given("weights-averaged-over-heads", lambda out, weights, scores: (out, weights.mean(1))),
+        given("weights-of-one-head", lambda out, weights, scores: (out, weights[:, 0])),
     ),
 )

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from qkv.catching import catches_mixed_axes
 from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import Implementation, draw_implementations, ideas_of_tests, which
+from qkv.questions.shared.implementations import draw_implementations, ideas_of_tests, implementations, which
 
 WIDTH, MOST = 12, 128  # features of a token, and tokens in a batch
 Result = tuple[Tensor, Tensor]
@@ -174,11 +174,7 @@ def maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
     return of_seed
 
 
-EVERY = [
-    Implementation(name, maker(forward, wrong), wrong)
-    for kind, wrong in ((RIGHT, False), (WRONG, True))
-    for name, forward in kind.items()
-]
+EVERY = implementations(RIGHT, WRONG, maker)
 
 
 def draw_modules(draw: Draw) -> list[Case]:
@@ -186,7 +182,6 @@ def draw_modules(draw: Draw) -> list[Case]:
 
 
 QUESTION = Question(
-    id="5.6",
     points=3,
     inputs=("module",),
     outputs=("verdict",),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.positions import sinusoidal_encoding
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.frequencies import (
     FAR,
     OTHER_BASE,
@@ -91,7 +91,6 @@ timed = by_knob("times")
 changed = by_knob("after")
 
 QUESTION = Question(
-    id="6.1",
     points=4,
     inputs=("n", "d_model"),
     outputs=("encoding (n, d_model)",),
@@ -107,19 +106,17 @@ QUESTION = Question(
         ),
         laid("only-sines", lambda sines, cosines: alternating(sines, sines)),
         laid("turned-backwards", lambda sines, cosines: alternating(-sines, cosines)),
-        Misconception(
+        mistake(
             "frequencies-by-index",
-            twins=(
-                by_columns(lambda j: j),
-                by_columns(lambda j: 2 * j),
-                by_columns(lambda j: 2 * ((j + 1) // 2)),
-            ),
+            by_columns(lambda j: j),
+            by_columns(lambda j: 2 * j),
+            by_columns(lambda j: 2 * ((j + 1) // 2)),
         ),
         *SPEEDS,
         UNDIVIDED,
         OTHER_BASE,
         Misconception("speeds-grow", twin=growing_in_float32, knob_sets=({"speeds": growing},)),
-        Misconception("frequency-outside-the-sine", twin=frequency_outside),
+        mistake("frequency-outside-the-sine", frequency_outside),
         timed("positions-from-one", lambda n: counted(n) + 1),
         timed("positions-as-fractions", lambda n: counted(n) / n, lambda n: counted(n) / max(n - 1, 1)),
         changed("transposed", lambda table: table.mT),
@@ -131,20 +128,14 @@ QUESTION = Question(
             lambda table: table / math.sqrt(table.shape[-1]),
             lambda table: table / table.norm(dim=-1, keepdim=True),
         ),
-        Misconception(
+        mistake(
             "angles-returned",
-            twins=(
-                by_angles(lambda angles: angles),
-                by_angles(lambda angles: alternating(angles, angles.cos())),
-                by_angles(lambda angles: alternating(angles.sin(), angles)),
-            ),
+            by_angles(lambda angles: angles),
+            by_angles(lambda angles: alternating(angles, angles.cos())),
+            by_angles(lambda angles: alternating(angles.sin(), angles)),
         ),
-        Misconception(
-            "pairs-left-apart", twin=by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1))
-        ),
-        Misconception(
-            "sines-and-cosines-stacked", twin=by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()]))
-        ),
-        Misconception("one-position-too-many", twin=lambda n, d_model: sinusoidal_encoding(n + 1, d_model)),
+        mistake("pairs-left-apart", by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1))),
+        mistake("sines-and-cosines-stacked", by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()]))),
+        mistake("one-position-too-many", lambda n, d_model: sinusoidal_encoding(n + 1, d_model)),
     ),
 )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.positions import shift_matrix, sinusoidal_encoding
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.questions.shared.frequencies import (
     FAR,
     GROWING,
@@ -82,17 +82,11 @@ def by_rows(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
     return variant
 
 
-def from_the_first(k: int, d_model: int) -> Tensor:
-    codes = sinusoidal_encoding(k + 1, d_model)
-    return torch.outer(codes[k], codes[0]) * 2 / d_model
-
-
 blocks_of = by_knob("block")
 placed = by_knob("place")
 stepping = by_knob("steps")
 
 QUESTION = Question(
-    id="6.2",
     points=4,
     inputs=("k", "d_model"),
     outputs=("matrix (d_model, d_model)",),
@@ -126,18 +120,15 @@ QUESTION = Question(
         *SPEEDS,
         GROWING,
         OTHER_BASE,
-        Misconception("frequency-of-its-own-row", twins=(by_rows(lambda j: j), by_rows(lambda j: 2 * j))),
+        mistake("frequency-of-its-own-row", by_rows(lambda j: j), by_rows(lambda j: 2 * j)),
         stepping("one-step-only", lambda k, d: 1),
         stepping("k-off-by-one", lambda k, d: k + 1, lambda k, d: k - 1),
         stepping("step-as-a-fraction", lambda k, d: k / d),
-        Misconception("from-position-0-only", twin=from_the_first),
-        Misconception(
+        mistake(
             "codes-for-a-matrix",
-            twins=(
-                lambda k, d_model: sinusoidal_encoding(d_model, d_model),
-                lambda k, d_model: sinusoidal_encoding(d_model + k, d_model)[k:],
-            ),
+            lambda k, d_model: sinusoidal_encoding(d_model, d_model),
+            lambda k, d_model: sinusoidal_encoding(d_model + k, d_model)[k:],
         ),
-        Misconception("nothing-moves", twin=lambda k, d_model: torch.eye(d_model)),
+        mistake("nothing-moves", lambda k, d_model: torch.eye(d_model)),
     ),
 )

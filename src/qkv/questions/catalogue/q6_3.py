@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.positions import apply_rope
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
 from qkv.questions.shared.frequencies import (
     FAR,
     GROWING,
@@ -173,23 +173,18 @@ def turned_along(axis: int) -> Callable[..., Tensor]:
     return variant
 
 
-def first_pair_turned(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    return side_by_side(apply_rope(x, positions, base)[..., :2], x[..., 2:])
-
-
 def at_position_0(seen: Seen) -> str:
     """Say that the first row should not turn, where that is so."""
     positions = seen.case.script[0].args[1]
     return "" if int(positions[0]) else "The first token stands at position 0, where nothing should turn. "
 
 
-def mistaken(knob: str, slug: str, *ways: Callable[..., Any]) -> Misconception:
-    """The mistake to turn this knob in this way, or in one of these."""
-    return Misconception(slug, knob_sets=tuple({knob: way} for way in ways))
-
+turning = by_knob("turn")
+joining = by_knob("join")
+placing = by_knob("times")
+widened = by_knob("width", alone=True)
 
 QUESTION = Question(
-    id="6.3",
     points=4,
     inputs=("x", "positions", "base"),
     outputs=("rows (..., n, d)",),
@@ -199,92 +194,59 @@ QUESTION = Question(
     gradients=True,
     quotes={"at_position_0": at_position_0},
     misconceptions=(
-        mistaken("turn", "rotated-the-wrong-way", turned_backwards),
-        Misconception(
+        turning("rotated-the-wrong-way", turned_backwards),
+        mistake(
             "half-split",
-            twins=(
-                rope_variant(split=halves, join=side_by_side),
-                rope_variant(split=halves, join=side_by_side, turn=turned_backwards),
-            ),
+            rope_variant(split=halves, join=side_by_side),
+            rope_variant(split=halves, join=side_by_side, turn=turned_backwards),
         ),
-        mistaken("join", "concatenated", side_by_side),
-        mistaken("split", "halves-then-interleaved", halves),
-        Misconception(
+        joining("concatenated", side_by_side),
+        Misconception("halves-then-interleaved", knobs={"split": halves}),
+        mistake(
             "half-split-angles",
-            twins=(
-                by_columns(lambda d, base: right_speeds(d, base).repeat(2)),
-                by_columns(in_pairs, halves_with_speeds_in_pairs),
-            ),
+            by_columns(lambda d, base: right_speeds(d, base).repeat(2)),
+            by_columns(in_pairs, halves_with_speeds_in_pairs),
         ),
-        mistaken("join", "pair-exchanged", lambda a, b: alternating(b, a)),
-        mistaken("turn", "minus-forgotten", lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
-        mistaken(
-            "turn",
+        joining("pair-exchanged", lambda a, b: alternating(b, a)),
+        turning("minus-forgotten", lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
+        turning(
             "mirrored",
             lambda a, b, cos, sin: (a * cos - b * sin, -a * sin - b * cos),
             lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos),
         ),
-        mistaken(
-            "turn",
+        turning(
             "sin-and-cos-swapped",
             lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin),
             lambda a, b, cos, sin: (a * sin + b * cos, b * sin - a * cos),
         ),
-        mistaken("turn", "updated-too-early", first_written_over, second_written_over),
-        mistaken(
-            "turn",
-            "partner-forgotten",
-            lambda a, b, cos, sin: (a * cos, b * sin),
-            lambda a, b, cos, sin: (a * cos, b * cos),
-        ),
-        mistaken("join", "pairs-left-apart", lambda a, b: torch.stack([a, b], dim=-1)),
+        turning("updated-too-early", first_written_over, second_written_over),
+        turning("partner-forgotten", lambda a, b, cos, sin: (a * cos, b * sin)),
+        joining("pairs-left-apart", lambda a, b: torch.stack([a, b], dim=-1)),
         *SPEEDS,
         UNDIVIDED,
         GROWING,
-        Misconception(
-            "width-of-another-axis",
-            knob_sets=(
-                {"width": lambda x: x.shape[0]},
-                {"width": lambda x: x.shape[1]},
-                {"width": lambda x: x.shape[-2]},
-            ),
-            alone=True,
-        ),
-        Misconception("another-base", twins=tuple(with_default_base(base) for base in OTHER_BASES)),
-        mistaken("chosen", "base-ignored", lambda base: 10000.0),
-        Misconception(
+        widened("width-of-another-axis", lambda x: x.shape[0], lambda x: x.shape[1], lambda x: x.shape[-2]),
+        mistake("another-base", *(with_default_base(base) for base in OTHER_BASES)),
+        Misconception("base-ignored", knobs={"chosen": lambda base: 10000.0}),
+        mistake(
             "frequencies-by-index",
-            twins=(
-                by_columns(lambda d, base: base ** (-torch.arange(d, dtype=torch.float64) / d)),
-                by_columns(lambda d, base: base ** (-2 * torch.arange(d, dtype=torch.float64) / d)),
-            ),
+            by_columns(lambda d, base: base ** (-torch.arange(d, dtype=torch.float64) / d)),
+            by_columns(lambda d, base: base ** (-2 * torch.arange(d, dtype=torch.float64) / d)),
         ),
-        mistaken(
-            "times",
+        placing(
             "positions-ignored",
             lambda positions, x: torch.arange(x.shape[-2]),
             lambda positions, x: torch.arange(x.shape[-2]) + 1,
         ),
-        mistaken(
-            "times",
+        placing(
             "positions-restarted",
             lambda positions, x: positions - positions[0],
             lambda positions, x: positions[0] + torch.arange(x.shape[-2]),
         ),
-        mistaken(
-            "times", "positions-off-by-one", lambda positions, x: positions + 1, lambda positions, x: positions - 1
-        ),
-        mistaken(
-            "times",
-            "one-position-for-all",
-            lambda positions, x: torch.ones(x.shape[-2]),
-            lambda positions, x: positions[:1].expand(x.shape[-2]),
-        ),
-        Misconception("one-batch-shape", twins=(turned_along(0), turned_along(1))),
-        Misconception("added", twins=(added(in_pairs), added(lambda d, base: in_pairs(d, 10000.0)))),
-        Misconception("multiplied-by-a-code", twin=by_columns(in_pairs, lambda x, cos, sin: x * code(cos, sin))),
-        Misconception("nothing-turned", twin=lambda x, positions, base=10000.0: x.clone()),
-        Misconception("first-pair-only", twin=first_pair_turned),
-        Misconception("angles-returned", twin=by_columns(right_speeds, lambda x, cos, sin: (cos, sin))),
+        placing("positions-off-by-one", lambda positions, x: positions + 1, lambda positions, x: positions - 1),
+        mistake("one-batch-shape", turned_along(0), turned_along(1)),
+        mistake("added", added(in_pairs), added(lambda d, base: in_pairs(d, 10000.0))),
+        mistake("nothing-turned", lambda x, positions, base=10000.0: x.clone()),
+        mistake("angles-returned", by_columns(right_speeds, lambda x, cos, sin: (cos, sin))),
     ),
 )

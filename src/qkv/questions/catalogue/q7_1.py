@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from qkv.cache import KVCache
 from qkv.observing import Step
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method, mistake
 
 Join = Callable[[Tensor | None, Tensor], Tensor]  # of what is held and what is new: what is held then
 Give = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # of all keys, all values, and the new ones: what is returned
@@ -98,34 +97,6 @@ def cache_variant(
     return Variant
 
 
-class GrowsInPlace:
-    """Gives its own tensor away, and makes that very tensor longer at the next append."""
-
-    def __init__(self) -> None:
-        self.k: Tensor | None = None
-        self.v: Tensor | None = None
-
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        if self.k is None or self.v is None:
-            self.k, self.v = k.clone(), v.clone()
-        else:
-            self.k.data = torch.cat([self.k, k], dim=-2)
-            self.v.data = torch.cat([self.v, v], dim=-2)
-        return self.k, self.v
-
-    def __len__(self) -> int:
-        return 0 if self.k is None else self.k.shape[-2]
-
-
-class ListOfAppends(list):
-    """A list under another name, whose own length counts appends."""
-
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        super().append((k, v))
-        keys, values = zip(*self, strict=True)
-        return torch.cat(keys, dim=-2), torch.cat(values, dim=-2)
-
-
 class PiecesOnly:
     """Returns what each append brought, as it came."""
 
@@ -146,11 +117,6 @@ def held_there(seen: Seen) -> str:
     return f"{len(steps)} appends brought {sum(step.args[0].shape[-2] for step in steps)} positions"
 
 
-def joined(slug: str, *joins: Join) -> Misconception:
-    """The mistake to keep keys and values in this way."""
-    return Misconception(slug, knob_sets=tuple({"keys": join, "values": join} for join in joins))
-
-
 def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:
     """The mistake to take this for the length, where some keys are held."""
     return Misconception(
@@ -161,10 +127,10 @@ def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misc
     )
 
 
+joined = by_knob("keys", "values")
 given = by_knob("give", alone=True)
 
 QUESTION = Question(
-    id="7.1",
     points=3,
     inputs=("k", "v"),
     outputs=("keys (B, H, n, d)", "values (B, H, n, d)"),
@@ -184,8 +150,8 @@ QUESTION = Question(
                 {"keys": newest_first},
             ),
         ),
-        Misconception("values-forgotten", twin=cache_variant(values=newest_only)),
-        Misconception("keys-forgotten", twin=cache_variant(keys=newest_only)),
+        mistake("values-forgotten", cache_variant(values=newest_only)),
+        mistake("keys-forgotten", cache_variant(keys=newest_only)),
         joined("joined-along-another-axis", joined_along(0), joined_along(1), joined_along(3)),
         joined("a-fixed-capacity", at_most(32), at_most(128), at_most(512), at_most(1024)),
         given("hands-out-the-new-only", lambda k, v, new_k, new_v: (new_k, new_v)),
@@ -196,28 +162,22 @@ QUESTION = Question(
         given("stacked", lambda k, v, new_k, new_v: torch.stack([k, v])),
         given("heads-and-positions-swapped", lambda k, v, new_k, new_v: (k.transpose(1, 2), v.transpose(1, 2))),
         given("nothing-returned-from-append", lambda k, v, new_k, new_v: None),
-        Misconception("nothing-returned-from-len", twin=cache_variant(count=lambda cache: None)),
-        Misconception("pieces-not-joined", twin=PiecesOnly),
-        Misconception("counts-appends", twin=ListOfAppends, knob_sets=({"count": lambda cache: cache.appends},)),
-        counted("length-twice-too-large", lambda k: 2 * k.shape[-2]),
+        mistake("nothing-returned-from-len", cache_variant(count=lambda cache: None)),
+        mistake("pieces-not-joined", PiecesOnly),
+        Misconception("counts-appends", knobs={"count": lambda cache: cache.appends}),
         counted(
             "length-of-another-axis",
             lambda k: k.shape[0],
             lambda k: k.shape[1],
             lambda k: k.shape[-1],
-            lambda k: math.prod(k.shape[:-1]),
-            lambda k: k.numel(),
         ),
         counted("last-index-for-length", lambda k: k.shape[-2] - 1),
         counted("length-one-too-large", lambda k: k.shape[-2] + 1, empty=1),
-        Misconception(
+        mistake(
             "length-of-an-empty-cache",
-            twins=(
-                cache_variant(count=lambda cache: cache.k.shape[-2]),
-                cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
-            ),
+            cache_variant(count=lambda cache: cache.k.shape[-2]),
+            cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
         ),
         Misconception("shared-by-all-caches", knobs={"shared": True}),
-        Misconception("earlier-results-change", twin=GrowsInPlace),
     ),
 )

@@ -12,8 +12,8 @@ from torch import Tensor
 from qkv.attention import attention
 from qkv.cache import decode_step
 from qkv.observing import Step
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method
-from qkv.questions.shared.attending import over_keys, shared_out
+from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
+from qkv.questions.shared.attending import SHARES, over_keys
 from qkv.questions.shared.scales import EXACT
 
 Three = tuple[Tensor, Tensor, Tensor]
@@ -106,12 +106,6 @@ def append_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return cache.append(k, v)
 
 
-def append_again_later(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    keys, values = cache.append(k, v)
-    cache.append(k, v)
-    return keys, values
-
-
 def attended(x_t: Tensor, matrices: Three, cache: Any, change: Callable[[Tensor, Tensor, Tensor], Three]) -> Tensor:
     """Take a step in which attention gets something else than the query, all keys and all values."""
     q, k, v = projected(x_t.unsqueeze(1), *matrices)
@@ -124,30 +118,24 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
     return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
 
 
-def scaled_in_the_cache(q: Tensor, keys: Tensor, values: Tensor) -> Three:
-    keys /= math.sqrt(keys.shape[-1])
-    return q * math.sqrt(q.shape[-1]), keys, values
-
-
 def squeezed(out: Tensor, weights: Tensor) -> Tensor:
     """Squeeze every axis of size 1, and put one back where a batch is left."""
     out = out.squeeze()
     return out if out.ndim < 2 else out[:, None]
 
 
-def input_added(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
-    return decode_step(x_t, w_q, w_k, w_v, cache) + x_t
-
-
 def projecting(slug: str, *ways: Callable[[Tensor, Tensor, Tensor, Tensor], Three]) -> Misconception:
-    return Misconception(slug, twins=tuple(step_variant(project=way) for way in ways))
+    return mistake(slug, *(step_variant(project=way) for way in ways))
 
 
 scaling = by_knob("scale")
+SHARED = (
+    *("softmax-over-queries", "softmax-over-first-axis", "no-softmax", "not-normalised", "sigmoid"),
+    *("softmax-twice", "scores-negated"),
+)
 giving = by_knob("give", alone=True)
 
 QUESTION = Question(
-    id="7.2",
     points=4,
     inputs=("x_t", "w_q", "w_k", "w_v", "cache"),
     outputs=("out (B, 1, d_v)",),
@@ -157,11 +145,11 @@ QUESTION = Question(
     gradients=True,
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
-        Misconception("appended-twice", knob_sets=({"store": append_twice}, {"store": append_again_later})),
+        Misconception("appended-twice", knobs={"store": append_twice}),
         Misconception("sees-itself-only", knobs={"see": lambda keys, values, k, v: (k, v)}),
-        Misconception(
+        mistake(
             "cannot-see-itself",
-            twin=lambda x_t, w_q, w_k, w_v, cache: attended(
+            lambda x_t, w_q, w_k, w_v, cache: attended(
                 x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (q, keys[..., :-1, :], values[..., :-1, :])
             ),
         ),
@@ -185,36 +173,19 @@ QUESTION = Question(
         projecting("matrices-transposed", lambda x, w_q, w_k, w_v: (x @ w_q.mT, x @ w_k.mT, x @ w_v.mT)),
         projecting("head-axis-forgotten", lambda x, *matrices: projected(x[:, 0], *matrices)),
         projecting("head-axis-in-front", lambda x, *matrices: projected(x.transpose(0, 1), *matrices)),
-        Misconception("inputs-cached", twin=inputs_cached),
-        Misconception(
-            "projected-again",
-            twin=lambda x_t, w_q, w_k, w_v, cache: attended(
-                x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (q, keys @ w_k, values @ w_v)
-            ),
-        ),
+        mistake("inputs-cached", inputs_cached),
         scaling("no-scale", lambda x, q, keys, values: 1.0),
         scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),
         scaling("scale-multiplied", lambda x, q, keys, values: q.shape[-1] ** -0.5),
         scaling("scaled-by-d-model", lambda x, q, keys, values: x.shape[-1] ** 0.5),
         scaling("scaled-by-d-v", lambda x, q, keys, values: values.shape[-1] ** 0.5),
         scaling("scaled-by-number-of-keys", lambda x, q, keys, values: keys.shape[-2] ** 0.5),
-        shared_out("softmax-over-queries", lambda scores: scores.softmax(dim=-2)),
-        shared_out("softmax-over-first-axis", lambda scores: scores.softmax(dim=0)),
-        shared_out("no-softmax", lambda scores: scores),
-        shared_out("not-normalised", torch.exp),
-        shared_out("sigmoid", torch.sigmoid),
-        shared_out("softmax-twice", lambda scores: over_keys(over_keys(scores))),
-        shared_out("scores-negated", lambda scores: over_keys(-scores)),
+        *(idea for idea in SHARES if idea.slug in SHARED),
         Misconception("keys-used-as-values", knobs={"mix": lambda weights, keys, values: weights @ keys}),
         giving("head-axis-left", lambda out, weights: out),
-        giving("token-axis-lost", lambda out, weights: out.squeeze(1).squeeze(1), squeezed),
+        giving("token-axis-lost", lambda out, weights: out.squeeze(1).squeeze(1)),
         giving("too-many-axes-squeezed", lambda out, weights: out.squeeze()),
         giving("weights-returned-too", lambda out, weights: (out.squeeze(1), weights)),
         giving("weights-returned", lambda out, weights: weights.squeeze(1)),
-        Misconception("input-added", twin=input_added),
-        Misconception(
-            "cache-written-into",
-            twin=lambda x_t, w_q, w_k, w_v, cache: attended(x_t, (w_q, w_k, w_v), cache, scaled_in_the_cache),
-        ),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from qkv.cache import kv_cache_bytes
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 
 
 def draw_bytes(draw: Draw) -> list[Case]:
@@ -64,11 +64,10 @@ def with_default_bytes(default: int) -> Callable[..., int]:
 
 
 def reckoned(slug: str, *answers: Callable[..., Any]) -> Misconception:
-    return Misconception(slug, twins=answers)
+    return mistake(slug, *answers)
 
 
 QUESTION = Question(
-    id="7.3",
     points=2,
     inputs=("layers", "kv_heads", "d_head", "tokens"),
     outputs=("bytes",),
@@ -76,11 +75,7 @@ QUESTION = Question(
     reference=kv_cache_bytes,
     misconceptions=(
         reckoned("factor-two-forgotten", without(6), without(5, 6)),
-        reckoned(
-            "bytes-for-keys-and-values",
-            without(5),
-            bytes_by(lambda *sizes: math.prod(sizes) * sizes[-1]),
-        ),
+        reckoned("bytes-for-keys-and-values", without(5), bytes_by(lambda *sizes: math.prod(sizes) * sizes[-1])),
         reckoned("bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:5]))),
         reckoned("batch-and-bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:4]))),
         reckoned("factor-two-twice", times(lambda *sizes: 2)),
@@ -112,14 +107,6 @@ QUESTION = Question(
             "heads-as-a-divisor",
             bytes_by(
                 lambda layers, heads, features, *rest: kv_cache_bytes(layers, heads, max(features // heads, 1), *rest)
-            ),
-        ),
-        reckoned(
-            "newest-token-not-counted",
-            bytes_by(
-                lambda layers, heads, features, tokens, *rest: kv_cache_bytes(
-                    layers, heads, features, tokens - 1, *rest
-                )
             ),
         ),
         reckoned("another-default", with_default_bytes(1), with_default_bytes(4)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from itertools import takewhile
 
 from qkv.cache import reusable_prefix
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 Ids = list[int]
 Counted = Callable[[Ids, Ids], int]
@@ -69,12 +70,6 @@ def while_true(flags: Iterable[bool]) -> int:
     return len(list(takewhile(bool, flags)))
 
 
-def longest_true(cached: Ids, prompt: Ids) -> int:
-    """The longest stretch that agrees place by place."""
-    flags = agreements(cached, prompt)
-    return max((while_true(flags[i:]) for i in range(len(flags))), default=0)
-
-
 def longest_run(cached: Ids, prompt: Ids) -> int:
     starts = [(i, j) for i in range(len(cached)) for j in range(len(prompt))]
     return max((reusable_prefix(cached[i:], prompt[j:]) for i, j in starts), default=0)
@@ -113,10 +108,6 @@ def longer(cached: Ids, prompt: Ids) -> int:
     return max(len(cached), len(prompt))
 
 
-def shorter(cached: Ids, prompt: Ids) -> int:
-    return min(len(cached), len(prompt))
-
-
 def of_cached(cached: Ids, prompt: Ids) -> int:
     return len(cached)
 
@@ -125,67 +116,55 @@ def of_prompt(cached: Ids, prompt: Ids) -> int:
     return len(prompt)
 
 
-def is_the_same(cached: Ids, prompt: Ids) -> int:
-    return while_true(a is b for a, b in zip(cached, prompt, strict=False))
-
-
-def counted(slug: str, *answers: Callable[..., int | None]) -> Misconception:
-    return Misconception(slug, twins=answers)
-
-
 QUESTION = Question(
-    id="7.4",
     points=2,
     inputs=("cached", "prompt"),
     outputs=("length",),
     draw=draw_prompts,
     reference=reusable_prefix,
     misconceptions=(
-        counted("counted-after-a-mismatch", lambda cached, prompt: sum(agreements(cached, prompt))),
-        counted(
+        mistake("counted-after-a-mismatch", lambda cached, prompt: sum(agreements(cached, prompt))),
+        mistake(
             "counted-anywhere",
             lambda cached, prompt: len(set(cached) & set(prompt)),
             lambda cached, prompt: sum(token in cached for token in prompt),
             lambda cached, prompt: sum(token in prompt for token in cached),
             lambda cached, prompt: while_true(token in cached for token in prompt),
         ),
-        counted("longest-run", longest_run, longest_true),
-        counted("suffix-for-prefix", lambda cached, prompt: reusable_prefix(cached[::-1], prompt[::-1])),
-        counted(
+        mistake("longest-run", longest_run),
+        mistake("suffix-for-prefix", lambda cached, prompt: reusable_prefix(cached[::-1], prompt[::-1])),
+        mistake(
             "one-too-many",
             lambda cached, prompt: reusable_prefix(cached, prompt) + 1,
             lambda cached, prompt: min(reusable_prefix(cached, prompt) + 1, len(cached), len(prompt)),
         ),
-        counted(
+        mistake(
             "one-too-few",
             lambda cached, prompt: reusable_prefix(cached, prompt) - 1,
             lambda cached, prompt: max(reusable_prefix(cached, prompt) - 1, 0),
         ),
-        counted(
+        mistake(
             "last-token-always-run",
             lambda cached, prompt: min(reusable_prefix(cached, prompt), max(len(prompt) - 1, 0)),
         ),
-        counted("whole-blocks-only", lambda cached, prompt: reusable_prefix(cached, prompt) // 16 * 16),
-        counted(
+        mistake("whole-blocks-only", lambda cached, prompt: reusable_prefix(cached, prompt) // 16 * 16),
+        mistake(
             "all-or-nothing",
             lambda cached, prompt: len(cached) if prompt[: len(cached)] == cached else 0,
             lambda cached, prompt: len(prompt) if cached[: len(prompt)] == prompt else 0,
             lambda cached, prompt: len(prompt) if cached == prompt else 0,
         ),
-        counted("no-comparison", shorter, of_cached),
-        counted("rest-counted", lambda cached, prompt: len(prompt) - reusable_prefix(cached, prompt)),
-        Misconception("tokens-returned", twin=lambda cached, prompt: prompt[: reusable_prefix(cached, prompt)]),
-        counted(
+        mistake("no-comparison", lambda cached, prompt: min(len(cached), len(prompt)), of_cached),
+        mistake("rest-counted", lambda cached, prompt: len(prompt) - reusable_prefix(cached, prompt)),
+        mistake("tokens-returned", lambda cached, prompt: prompt[: reusable_prefix(cached, prompt)]),
+        mistake(
             "nothing-without-a-mismatch",
             first_mismatch_or(lambda cached, prompt: None),
             first_mismatch_or(lambda cached, prompt: 0),
             first_mismatch_or(lambda cached, prompt: -1),
         ),
-        counted("longer-for-shorter", *map(first_mismatch_or, (longer, of_cached, of_prompt))),
-        counted("one-list-ends", *map(over, (longer, of_cached, of_prompt)), while_equal),
-        counted(
-            "comparison-inverted", lambda cached, prompt: while_true(not same for same in agreements(cached, prompt))
-        ),
-        counted("is-for-equals", is_the_same),
+        mistake("longer-for-shorter", *map(first_mismatch_or, (longer, of_cached, of_prompt))),
+        mistake("one-list-ends", *map(over, (longer, of_cached, of_prompt)), while_equal),
+        mistake("is-for-equals", lambda cached, prompt: while_true(map(operator.is_, cached, prompt))),
     ),
 )

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.catching import catches_stale_cache
 from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import Implementation, draw_implementations, ideas_of_tests, which
+from qkv.questions.shared.implementations import draw_implementations, ideas_of_tests, implementations, which
 
 VOCAB, MOST, WIDTH = 5, 32, 8
 Rows = tuple[Tensor, Tensor]  # keys and values, a row for each token
@@ -62,7 +62,7 @@ def read_one(id: Any) -> int:
 
 
 class Decoder:
-    """Right: it keeps the keys and values of each layer. Each mistake is a class that changes one method."""
+    """Right: it keeps the keys and values of each layer. Each mistake changes one method."""
 
     layers = 1
 
@@ -111,6 +111,11 @@ class Decoder:
         return self.rows[i]
 
 
+def changed(**methods: Callable[..., Any]) -> type[Decoder]:
+    """Give a decoder with these methods in place of its own."""
+    return type("Decoder", (Decoder,), methods)
+
+
 # ── right ones ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -128,60 +133,37 @@ class Reserved(Decoder):
         return self.rows[i][0][:n], self.rows[i][1][:n]
 
 
-class Recomputes(Decoder):
-    def logits(self, id: int) -> Tensor:
-        return self.full(self.ids)[-1]
+def newest_first(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    keys, values = decoder.rows[i]
+    decoder.rows[i] = torch.cat([k[None], keys]), torch.cat([v[None], values])
+    return decoder.rows[i]
 
 
-class Newest(Decoder):
-    """The newest row first."""
-
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        keys, values = self.rows[i]
-        self.rows[i] = torch.cat([k[None], keys]), torch.cat([v[None], values])
-        return self.rows[i]
+def by_way_of_double(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    keys, values = Decoder.keep(decoder, i, k, v)
+    return keys.double().float(), (values.double() * 3).float() / 3
 
 
-class Double(Decoder):
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        keys, values = super().keep(i, k, v)
-        return keys.double().float(), (values.double() * 3).float() / 3
-
+RIGHT: dict[str, type[Decoder]] = {
+    "a cache that grows": Decoder,
+    "room for all tokens from the start": Reserved,
+    "no cache, all is computed again": changed(logits=lambda decoder, id: decoder.full(decoder.ids)[-1]),
+    "the newest token first": changed(keep=newest_first),
+    "rounds otherwise": changed(keep=by_way_of_double),
+}
 
 # ── wrong ones ────────────────────────────────────────────────────────────────────────────────────
 
 
-class OnlyLast(Decoder):
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        return k[None], v[None]
+def without_itself(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    before = decoder.rows[i]
+    after = Decoder.keep(decoder, i, k, v)
+    return before if len(before[0]) else after
 
 
-class WithoutItself(Decoder):
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        before = self.rows[i]
-        after = super().keep(i, k, v)
-        return before if len(before[0]) else after
-
-
-class WithoutFirst(Decoder):
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        keys, values = super().keep(i, k, v)
-        return (keys[1:], values[1:]) if len(keys) > 1 else (keys, values)
-
-
-class ByPosition0(Decoder):
-    def position(self) -> int:
-        return 0
-
-
-class FromOne(Decoder):
-    def position(self) -> int:
-        return min(len(self.ids), MOST - 1)
-
-
-class KeysWithoutPositions(Decoder):
-    def keyed(self, x: Tensor) -> Tensor:
-        return x - self.weights.positions[self.position()]
+def without_first(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    keys, values = Decoder.keep(decoder, i, k, v)
+    return (keys[1:], values[1:]) if len(keys) > 1 else (keys, values)
 
 
 class OneCache(Decoder):
@@ -201,45 +183,33 @@ class ByID(Decoder):
         return tuple(torch.stack(rows) for rows in zip(*self.known[i].values(), strict=True))  # type: ignore[return-value]
 
 
-class Window(Decoder):
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        keys, values = super().keep(i, k, v)
-        return keys[-self.weights.late :], values[-self.weights.late :]
+def latest(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    keys, values = Decoder.keep(decoder, i, k, v)
+    return keys[-decoder.weights.late :], values[-decoder.weights.late :]
 
 
-class Full(Decoder):
-    def keep(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        return super().keep(i, k, v) if len(self.ids) <= self.weights.late else self.rows[i]
+def until_full(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    return Decoder.keep(decoder, i, k, v) if len(decoder.ids) <= decoder.weights.late else decoder.rows[i]
 
 
-class LastPosition(Decoder):
-    def position(self) -> int:
-        return min(len(self.ids), self.weights.late) - 1
-
-
-RIGHT: dict[str, type[Decoder]] = {
-    "a cache that grows": Decoder,
-    "room for all tokens from the start": Reserved,
-    "no cache, all is computed again": Recomputes,
-    "the newest token first": Newest,
-    "rounds otherwise": Double,
-}
 WRONG: dict[str, type[Decoder]] = {
-    "keeps the last token alone": OnlyLast,
-    "leaves the new token out": WithoutItself,
-    "drops the first token": WithoutFirst,
-    "starts at position 0 at every step": ByPosition0,
-    "counts positions from 1": FromOne,
-    "computes keys without positions": KeysWithoutPositions,
+    "keeps the last token alone": changed(keep=lambda decoder, i, k, v: (k[None], v[None])),
+    "leaves the new token out": changed(keep=without_itself),
+    "drops the first token": changed(keep=without_first),
+    "starts at position 0 at every step": changed(position=lambda decoder: 0),
+    "counts positions from 1": changed(position=lambda decoder: min(len(decoder.ids), MOST - 1)),
+    "computes keys without positions": changed(
+        keyed=lambda decoder, x: x - decoder.weights.positions[decoder.position()]
+    ),
     "has one cache for two layers": OneCache,
     "keeps one row for each id": ByID,
-    "keeps the latest tokens alone": Window,
-    "stops keeping when it is full": Full,
-    "stops counting positions": LastPosition,
+    "keeps the latest tokens alone": changed(keep=latest),
+    "stops keeping when it is full": changed(keep=until_full),
+    "stops counting positions": changed(position=lambda decoder: min(len(decoder.ids), decoder.weights.late) - 1),
 }
 
 
-def maker(kind: type[Decoder]) -> Callable[[int], Any]:
+def maker(kind: type[Decoder], wrong: bool) -> Callable[[int], Any]:
     """Make what makes decoders, all with the weights that this seed gives."""
 
     def of_seed(seed: int) -> Callable[[], Decoder]:
@@ -254,11 +224,7 @@ def maker(kind: type[Decoder]) -> Callable[[int], Any]:
     return of_seed
 
 
-EVERY = [
-    Implementation(name, maker(kind), wrong)
-    for kinds, wrong in ((RIGHT, False), (WRONG, True))
-    for name, kind in kinds.items()
-]
+EVERY = implementations(RIGHT, WRONG, maker)
 
 
 def draw_decoders(draw: Draw) -> list[Case]:
@@ -266,7 +232,6 @@ def draw_decoders(draw: Draw) -> list[Case]:
 
 
 QUESTION = Question(
-    id="7.6",
     points=3,
     inputs=("make_decoder",),
     outputs=("verdict",),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.transformer import layer_norm
 
 Measure = Callable[[Tensor], Tensor]  # of x: its mean, or another centre, to be subtracted
@@ -85,15 +85,14 @@ def eps_fixed(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 0.0) -> Tensor
     return layer_norm(x, gain, bias)
 
 
-def divided_first(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return (x / deviation(x, x - mean(x), eps) - mean(x)) * gain + bias
+def without_centring(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return x / deviation(x, x - mean(x), eps) * gain + bias
 
 
 spreads = by_knob("spread")
 shifts = by_knob("shift")
 
 QUESTION = Question(
-    id="8.1",
     points=3,
     inputs=("x", "gain", "bias"),
     outputs=("normed (..., d)",),
@@ -106,39 +105,27 @@ QUESTION = Question(
             "sample-variance",
             lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1) + eps).sqrt(),
         ),
-        spreads(
-            "eps-outside-the-root",
-            lambda x, centred, eps: mean(centred.square()).sqrt() + eps,
-        ),
+        spreads("eps-outside-the-root", lambda x, centred, eps: mean(centred.square()).sqrt() + eps),
         spreads(
             "eps-outside-and-sample-variance",
             lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1)).sqrt() + eps,
         ),
         spreads("variance-for-standard-deviation", lambda x, centred, eps: mean(centred.square()) + eps),
-        spreads("eps-squared", lambda x, centred, eps: (mean(centred.square()) + eps**2).sqrt()),
         spreads("eps-as-a-floor", lambda x, centred, eps: mean(centred.square()).clamp(min=eps).sqrt()),
         spreads("not-divided", lambda x, centred, eps: torch.ones_like(mean(x))),
         spreads("divided-by-the-length", lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) + eps).sqrt()),
         spreads("spread-around-zero", lambda x, centred, eps: deviation(x, x, eps)),
-        Misconception(
-            "mean-not-subtracted", twin=lambda x, gain, bias, eps=1e-5: norm_without_mean(x, gain, bias, eps)
-        ),
+        mistake("mean-not-subtracted", without_centring),
         Misconception("root-mean-square", knobs={"measure": lambda x: torch.zeros_like(mean(x))}),
-        Misconception("divided-before-centring", twin=divided_first),
-        Misconception("norm-over-tokens", twin=over(-2)),
-        Misconception("norm-over-a-whole-text", twins=(over(-2, -1), over_everything)),
-        Misconception("norm-over-the-first-axis", twin=over(0)),
-        Misconception("axis-counted-from-the-front", twin=over(1)),
-        Misconception("eps-ignored", twin=eps_fixed),
+        mistake("norm-over-tokens", over(-2)),
+        mistake("norm-over-a-whole-text", over(-2, -1), over_everything),
+        mistake("norm-over-the-first-axis", over(0)),
+        mistake("axis-counted-from-the-front", over(1)),
+        mistake("eps-ignored", eps_fixed),
         shifts("gain-forgotten", lambda normed, gain, bias: normed + bias),
         shifts("bias-forgotten", lambda normed, gain, bias: normed * gain),
         shifts("gain-and-bias-forgotten", lambda normed, gain, bias: normed),
         shifts("gain-and-bias-swapped", lambda normed, gain, bias: normed * bias + gain),
         shifts("bias-before-gain", lambda normed, gain, bias: (normed + bias) * gain),
-        shifts("gain-plus-one", lambda normed, gain, bias: normed * (1 + gain) + bias),
     ),
 )
-
-
-def norm_without_mean(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
-    return x / deviation(x, x - mean(x), eps) * gain + bias

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call, mistake
 from qkv.transformer import pre_norm_block
 
 Part = Callable[[Tensor], Tensor]
@@ -87,10 +87,6 @@ def from_the_input(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_for
     return x + feed_forward(norm_2(x + attend(norm_1(x))))
 
 
-def side_by_side(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
-    return x + attend(norm_1(x)) + feed_forward(norm_2(x))
-
-
 def one_residual(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
     return x + feed_forward(norm_2(attend(norm_1(x))))
 
@@ -100,28 +96,7 @@ def input_added_again(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_
     return x + middle + feed_forward(norm_2(middle))
 
 
-def norms_swapped(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
-    return pre_norm_block(x, norm_2, attend, norm_1, feed_forward)
-
-
-def first_norm_twice(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
-    return pre_norm_block(x, norm_1, attend, norm_1, feed_forward)
-
-
-def second_norm_twice(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
-    return pre_norm_block(x, norm_2, attend, norm_2, feed_forward)
-
-
-def feed_forward_first(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
-    return pre_norm_block(x, norm_2, feed_forward, norm_1, attend)
-
-
-def works_swapped(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
-    return pre_norm_block(x, norm_1, feed_forward, norm_2, attend)
-
-
 QUESTION = Question(
-    id="8.2",
     points=3,
     inputs=("x", "norm_1", "attend", "norm_2", "feed_forward"),
     outputs=("out (..., n, d_model)",),
@@ -138,12 +113,26 @@ QUESTION = Question(
         joined("normed-input-added", lambda x, norm, work: norm(x) + work(norm(x))),
         joined("work-left-out", lambda x, norm, work: x),
         joined("only-the-norm-added", lambda x, norm, work: x + norm(x)),
-        Misconception("second-half-from-the-input", twin=from_the_input),
-        Misconception("halves-side-by-side", twin=side_by_side),
-        Misconception("one-residual-around-all", twin=one_residual),
-        Misconception("input-added-again", twin=input_added_again),
-        Misconception("norms-swapped", twin=norms_swapped),
-        Misconception("one-norm-twice", twins=(first_norm_twice, second_norm_twice)),
-        Misconception("feed-forward-first", twins=(feed_forward_first, works_swapped)),
+        mistake("second-half-from-the-input", from_the_input),
+        mistake(
+            "halves-side-by-side",
+            lambda x, norm_1, attend, norm_2, feed_forward: x + attend(norm_1(x)) + feed_forward(norm_2(x)),
+        ),
+        mistake("one-residual-around-all", one_residual),
+        mistake("input-added-again", input_added_again),
+        mistake(
+            "norms-swapped",
+            lambda x, norm_1, attend, norm_2, feed_forward: pre_norm_block(x, norm_2, attend, norm_1, feed_forward),
+        ),
+        mistake(
+            "one-norm-twice",
+            lambda x, norm_1, attend, norm_2, feed_forward: pre_norm_block(x, norm_1, attend, norm_1, feed_forward),
+            lambda x, norm_1, attend, norm_2, feed_forward: pre_norm_block(x, norm_2, attend, norm_2, feed_forward),
+        ),
+        mistake(
+            "feed-forward-first",
+            lambda x, norm_1, attend, norm_2, feed_forward: pre_norm_block(x, norm_2, feed_forward, norm_1, attend),
+            lambda x, norm_1, attend, norm_2, feed_forward: pre_norm_block(x, norm_1, feed_forward, norm_2, attend),
+        ),
     ),
 )

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.transformer import next_token_loss
 
 Pairs = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # of logits and ids: guesses and their targets
@@ -65,10 +65,6 @@ def end_to_end(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     return logits.flatten(0, 1)[:-1], ids.flatten()[1:]
 
 
-def two_ahead(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    return (logits[:, :-2], ids[:, 2:]) if ids.shape[1] > 2 else shifted(logits, ids)
-
-
 def softmax_along(axis: int) -> Surprise:
     return lambda guesses, targets: -picked(guesses.log_softmax(axis), targets)
 
@@ -87,7 +83,6 @@ measured = by_knob("measure")
 averaged = by_knob("average")
 
 QUESTION = Question(
-    id="8.3",
     points=3,
     inputs=("logits", "ids"),
     outputs=("loss",),
@@ -100,7 +95,6 @@ QUESTION = Question(
         paired("shifted-the-wrong-way", lambda logits, ids: (logits[:, 1:], ids[:, :-1])),
         paired("last-position-kept", lambda logits, ids: (logits, ids.roll(-1, 1))),
         paired("first-position-kept", lambda logits, ids: (logits, ids.roll(1, 1))),
-        paired("shifted-twice", two_ahead),
         paired("not-shifted-and-cut", lambda logits, ids: (logits[:, :-1], ids[:, :-1])),
         paired("first-token-left-out", lambda logits, ids: (logits[:, 1:], ids[:, 1:])),
         paired("examples-run-together", end_to_end),
@@ -119,9 +113,6 @@ QUESTION = Question(
         averaged("not-averaged", lambda losses: losses),
         averaged("one-loss-an-example", lambda losses: losses.mean(-1)),
         averaged("perplexity", lambda losses: losses.mean().exp()),
-        Misconception(
-            "divided-by-all-positions",
-            twin=lambda logits, ids: surprise(*shifted(logits, ids)).sum() / ids.numel(),
-        ),
+        mistake("divided-by-all-positions", lambda logits, ids: surprise(*shifted(logits, ids)).sum() / ids.numel()),
     ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.transformer import transformer_parameters
 
 Count = Callable[[int, int], int]  # of d_model and d_hidden: a part's numbers
@@ -89,7 +89,6 @@ def untied_by_default(vocab: int, d: int, layers: int, hidden: int, tied: bool =
 
 
 QUESTION = Question(
-    id="8.4",
     points=3,
     inputs=("vocab", "d_model", "layers", "d_hidden"),
     outputs=("parameters",),
@@ -120,11 +119,11 @@ QUESTION = Question(
             lambda vocab, d, tied: vocab * d if tied else 2 * vocab * d + vocab,
         ),
         counted("embedding-forgotten", "tables", lambda vocab, d, tied: 0 if tied else vocab * d),
-        Misconception("untied-by-default", twin=untied_by_default),
-        Misconception("all-biases-forgotten", twin=without_biases),
-        Misconception("one-layer-only", twin=one_layer),
-        Misconception("embedding-in-each-layer", twin=all_times_layers),
-        Misconception("final-norm-in-each-layer", twin=final_norm_in_each_layer),
-        Misconception("hidden-width-assumed", twin=hidden_four_times_as_wide),
+        mistake("untied-by-default", untied_by_default),
+        mistake("all-biases-forgotten", without_biases),
+        mistake("one-layer-only", one_layer),
+        mistake("embedding-in-each-layer", all_times_layers),
+        mistake("final-norm-in-each-layer", final_norm_in_each_layer),
+        mistake("hidden-width-assumed", hidden_four_times_as_wide),
     ),
 )

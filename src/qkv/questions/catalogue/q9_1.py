@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.inside import induction_score
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 
 Find = Callable[[list[int], int], list[int]]  # of the ids and a position: the positions looked at from there
 
@@ -85,7 +85,6 @@ def behind_each_position(weights: Tensor, ids: Tensor) -> Tensor:
 
 
 QUESTION = Question(
-    id="9.1",
     points=3,
     inputs=("weights", "ids"),
     outputs=("score",),
@@ -119,8 +118,8 @@ QUESTION = Question(
             knobs={"counts": lambda ids, i: bool(earlier(ids, i)) and earlier(ids, i)[-1] + 1 < i},
         ),
         Misconception("second-occurrence-only", knobs={"counts": lambda ids, i: len(earlier(ids, i)) == 1}),
-        Misconception("nothing-to-average", twins=(without_a_guard, divided_by_zero)),
-        Misconception("itself-for-earlier", twin=behind_each_position),
-        Misconception("ids-never-found", twin=lambda weights, ids: weights.new_zeros(())),
+        mistake("nothing-to-average", without_a_guard, divided_by_zero),
+        mistake("itself-for-earlier", behind_each_position),
+        mistake("ids-never-found", lambda weights, ids: weights.new_zeros(())),
     ),
 )

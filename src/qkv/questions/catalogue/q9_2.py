@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.inside import head_contribution
-from qkv.questions.engine import Case, Draw, Misconception, Question, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 
 Bands = Callable[[Tensor, int], Tensor]  # of W_O and the number of heads: each head's part, (H, d_head, d_model)
 
@@ -60,7 +60,6 @@ def scaled_by_heads(added: Tensor) -> Tensor:
 
 
 QUESTION = Question(
-    id="9.2",
     points=3,
     inputs=("weights", "v", "w_o"),
     outputs=("added (H, n, d_model)",),
@@ -73,12 +72,10 @@ QUESTION = Question(
         Misconception("tokens-in-front", knobs={"give": lambda added: added.transpose(0, 1)}, alone=True),
         Misconception("divided-by-the-heads", knobs={"give": scaled_by_heads}),
         Misconception("summed-up-to-each-head", knobs={"give": lambda added: added.cumsum(0)}),
-        Misconception(
+        mistake(
             "matrix-not-cut",
-            twins=(
-                lambda weights, v, w_o: weights @ v @ w_o,
-                lambda weights, v, w_o: torch.stack([weights[h] @ v[h] @ w_o for h in range(len(v))]),
-            ),
+            lambda weights, v, w_o: weights @ v @ w_o,
+            lambda weights, v, w_o: torch.stack([weights[h] @ v[h] @ w_o for h in range(len(v))]),
         ),
         cuts("bands-overlap", lambda w_o, n: torch.stack([w_o[h : h + len(w_o) // n] for h in range(n)])),
         cuts("rows-dealt-out", lambda w_o, n: w_o.unflatten(0, (-1, n)).transpose(0, 1)),
@@ -91,6 +88,6 @@ QUESTION = Question(
         Misconception("weights-transposed-in-the-mix", knobs={"mix": lambda weights, v: weights.mT @ v}),
         Misconception("weights-of-the-first-head", knobs={"mix": lambda weights, v: weights[0] @ v}),
         Misconception("values-of-the-first-head", knobs={"mix": lambda weights, v: weights @ v[0]}),
-        Misconception("not-projected", twin=lambda weights, v, w_o: weights @ v, alone=True),
+        mistake("not-projected", lambda weights, v, w_o: weights @ v, alone=True),
     ),
 )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.inside import patch_activation
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call
+from qkv.questions.engine import Case, Draw, Provided, Question, call, mistake
 
 Run = Callable[..., Any]
 
@@ -115,16 +115,8 @@ def only_written(state: Tensor, other: Tensor, position: int) -> None:
     state[position] = other[position]
 
 
-def ids_patched(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
-    return run(row_from(corrupt, clean, position))[0]
-
-
 def of_a_run(text: str) -> Callable[..., Any]:
     return lambda run, clean, corrupt, layer, position: run(clean if text == "clean" else corrupt)[0]
-
-
-def own_row(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
-    return patch_activation(run, corrupt, clean, layer, position)
 
 
 def states_too(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
@@ -132,56 +124,34 @@ def states_too(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: i
     return run(corrupt, lambda at, state: row_from(state, row, position) if at == layer else state)
 
 
-def swapped(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
-    return patch_activation(run, clean, corrupt, position, layer)
-
-
-def whole(state: Tensor, other: Tensor, position: int) -> Tensor:
-    return other
-
-
-def added(state: Tensor, other: Tensor, position: int) -> Tensor:
-    return row_from(state, state + other, position)
-
-
-def zeros(state: Tensor, other: Tensor, position: int) -> Tensor:
-    return row_from(state, torch.zeros_like(state), position)
-
-
-def up_to(state: Tensor, other: Tensor, position: int) -> Tensor:
-    return torch.cat([other[: position + 1], state[position + 1 :]])
-
-
-def one_row_alone(state: Tensor, other: Tensor, position: int) -> Tensor:
-    return other[position]
-
-
 QUESTION = Question(
-    id="9.3",
     points=3,
     inputs=("run", "clean", "corrupt", "layer", "position"),
     outputs=("logits (n, vocab)",),
     draw=draw_patches,
     reference=patch_activation,
     misconceptions=(
-        Misconception("texts-swapped", twin=own_row),
-        Misconception("clean-run", twins=(of_a_run("clean"), edited(here, whole))),
-        Misconception("nothing-patched", twin=of_a_run("corrupt")),
-        Misconception("rows-up-to-the-position", twin=edited(here, up_to)),
-        Misconception("row-added", twin=edited(here, added)),
-        Misconception("row-of-zeros", twin=edited(here, zeros)),
-        Misconception("one-row-alone", twin=edited(here, one_row_alone)),
-        Misconception(
-            "every-layer-patched",
-            twins=(edited(lambda at, layer: True, row_from), row_in_every_layer),
+        mistake("texts-swapped", lambda run, clean, corrupt, *where: patch_activation(run, corrupt, clean, *where)),
+        mistake("clean-run", of_a_run("clean"), edited(here, lambda state, other, position: other)),
+        mistake("nothing-patched", of_a_run("corrupt")),
+        mistake(
+            "rows-up-to-the-position",
+            edited(here, lambda state, other, position: torch.cat([other[: position + 1], state[position + 1 :]])),
         ),
-        Misconception("layer-before", twin=edited(lambda at, layer: at == layer - 1, row_from)),
-        Misconception("layer-behind", twin=edited(lambda at, layer: at == layer + 1, row_from)),
-        Misconception("layer-and-position-swapped", twin=swapped),
-        Misconception("ids-patched", twin=ids_patched),
-        Misconception("other-states-not-returned", twin=other_layers_forgotten),
-        Misconception("written-into-the-state", twin=edited(here, written_into)),
-        Misconception("edit-returns-nothing", twin=edited(here, only_written)),
-        Misconception("states-returned-too", twin=states_too),
+        mistake("row-added", edited(here, lambda state, other, position: row_from(state, state + other, position))),
+        mistake("row-of-zeros", edited(here, lambda state, other, position: row_from(state, 0 * state, position))),
+        mistake("one-row-alone", edited(here, lambda state, other, position: other[position])),
+        mistake("every-layer-patched", edited(lambda at, layer: True, row_from), row_in_every_layer),
+        mistake("layer-before", edited(lambda at, layer: at == layer - 1, row_from)),
+        mistake("layer-behind", edited(lambda at, layer: at == layer + 1, row_from)),
+        mistake(
+            "layer-and-position-swapped",
+            lambda run, a, b, layer, position: patch_activation(run, a, b, position, layer),
+        ),
+        mistake("ids-patched", lambda run, clean, corrupt, layer, position: run(row_from(corrupt, clean, position))[0]),
+        mistake("other-states-not-returned", other_layers_forgotten),
+        mistake("written-into-the-state", edited(here, written_into)),
+        mistake("edit-returns-nothing", edited(here, only_written)),
+        mistake("states-returned-too", states_too),
     ),
 )

@@ -3,7 +3,7 @@
 from qkv.hidden import Hidden, behind
 from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method
 from qkv.questions.engine.draw import Draw
-from qkv.questions.engine.question import Layer, Misconception, Question, Seen, by_knob
+from qkv.questions.engine.question import Layer, Misconception, Question, Seen, by_knob, mistake
 
 __all__ = [
     "Carried",
@@ -25,4 +25,5 @@ __all__ = [
     "load",
     "make",
     "method",
+    "mistake",
 ]

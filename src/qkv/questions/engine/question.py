@@ -11,9 +11,9 @@
         return [*draw.situations(case), case("n_k = 1", n_k=1)]       # plain, a batch, float64, … and edge cases
 
     QUESTION = Question(
-        id="2.4", points=2, inputs=("weights", "v"), outputs=("out (..., n_q, d_v)",),
+        points=2, inputs=("weights", "v"), outputs=("out (..., n_q, d_v)",),
         draw=draw_sum, reference=weighted_sum, gradients=True,
-        misconceptions=(Misconception("summed-over-queries", twin=lambda weights, v: …),),
+        misconceptions=(mistake("summed-over-queries", lambda weights, v: …),),
     )
 
 A twin is the wrong idea as code. An answer that gives what a twin gives, in every case, has that idea. Twins of
@@ -25,8 +25,8 @@ the cause, never the answer. `{n_k}` stands for a size of the case; `{first_row}
 `quotes={"first_row": …}` says of a `Seen`. Ideas of `shared/` have their words there; a question may give its own.
 
 **Ideas that occur together.** Write one factory, `variant(**knobs)`, that returns an answer with the knobs so turned,
-and give misconceptions `knobs={"axis": -2}` in place of a twin: then pairs of them are recognised too. `by_knob` is
-a short way to write many of them.
+and give misconceptions `knobs={"axis": -2}` in place of a twin: then pairs of them are recognised too. `mistake` is a
+short way to write a misconception with twins, and `by_knob` one with knobs.
 
 **An exception that is asked for.** `Case(call(z, 0.0), "temperature 0", raises="ValueError")`.
 
@@ -113,16 +113,23 @@ class Misconception:
             yield replace(self, twin=None, knobs=knobs, twins=(), knob_sets=())
 
 
-def by_knob(knob: str, alone: bool = False) -> Callable[..., Misconception]:
+def mistake(slug: str, *answers: Callable[..., Any], alone: bool = False) -> Misconception:
+    """The misconception of all who answer like this, or like one of these."""
+    return Misconception(slug, twins=answers, alone=alone)
+
+
+def by_knob(*knobs: str, alone: bool = False) -> Callable[..., Misconception]:
     """Give a short way to write misconceptions that differ in one knob: its name, then each way to turn it.
 
     shared = by_knob("share")
     shared("softmax-over-queries", lambda scores: scores.softmax(-2))
     shared("no-softmax", lambda scores: scores, lambda scores: scores.clamp(min=0))
+
+    Of several knobs, all are turned in the same way.
     """
 
     def idea(slug: str, *ways: Any, alone: bool = alone) -> Misconception:
-        return Misconception(slug, knob_sets=tuple({knob: way} for way in ways), alone=alone)
+        return Misconception(slug, knob_sets=tuple(dict.fromkeys(knobs, way) for way in ways), alone=alone)
 
     return idea
 
@@ -132,7 +139,7 @@ class Question:
     """One graded question.
 
     Attributes:
-        id, points: as the curriculum has them
+        points: as the curriculum has them
         inputs: what each argument of the call is called, by position
         outputs: each output's name and shape, "weights (..., n_q, n_k)"
         draw: gives fresh cases, from plain to special
@@ -147,11 +154,11 @@ class Question:
         row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
         quotes: functions of `Seen`, by the names that stand in braces in the words of an idea
         called: what the answer is called, where the reference has another name
+        id: "3.1", from the names of its files
         title: for cards and bars, from the text file
         about: from there too, a sentence for every message about the type of what came back
     """
 
-    id: str
     points: int
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -167,6 +174,7 @@ class Question:
     row_sums: dict[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""
+    id: str = ""
     title: str = ""
     about: str = ""
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, scaled_scores
-from qkv.questions.engine import Misconception, Seen, by_knob
+from qkv.questions.engine import Seen, by_knob, mistake
 from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
 from qkv.questions.shared.scales import SCALES, Scale, by_root
 
@@ -85,15 +85,21 @@ SHARES = (
 
 # ── how values are mixed ──────────────────────────────────────────────────────────────────────────
 
+mixed_by = by_knob("mix")
+
 MIXES = (
-    Misconception("weights-times-values-one-by-one", knobs={"mix": lambda weights, q, k, v: weights * v}, alone=True),
-    Misconception("values-on-the-left", knobs={"mix": lambda weights, q, k, v: v @ weights}, alone=True),
-    Misconception("keys-used-as-values", knobs={"mix": lambda weights, q, k, v: weights @ k}),
-    Misconception("queries-used-as-values", knobs={"mix": lambda weights, q, k, v: weights @ q}),
-    Misconception("values-used-as-keys", twin=lambda q, k, v: attention(q, v, v)),
-    Misconception("keys-and-values-swapped", twin=lambda q, k, v: attention(q, v, k)),
-    Misconception("weights-transposed-in-the-mix", knobs={"mix": lambda weights, q, k, v: weights.mT @ v}),
-    Misconception("scores-mixed", twin=lambda q, k, v: (scaled_scores(q, k) @ v, attention(q, k, v)[1])),
+    mixed_by("weights-times-values-one-by-one", lambda weights, q, k, v: weights * v, alone=True),
+    mixed_by("values-on-the-left", lambda weights, q, k, v: v @ weights, alone=True),
+    mixed_by("keys-used-as-values", lambda weights, q, k, v: weights @ k),
+    mixed_by("queries-used-as-values", lambda weights, q, k, v: weights @ q),
+    mixed_by("weights-transposed-in-the-mix", lambda weights, q, k, v: weights.mT @ v),
+)
+
+# Of attention as a whole; one with a mask needs its own.
+INPUTS = (
+    mistake("values-used-as-keys", lambda q, k, v: attention(q, v, v)),
+    mistake("keys-and-values-swapped", lambda q, k, v: attention(q, v, k)),
+    mistake("scores-mixed", lambda q, k, v: (scaled_scores(q, k) @ v, attention(q, k, v)[1])),
 )
 
 # ── what is scaled, besides the scores ────────────────────────────────────────────────────────────
@@ -109,32 +115,30 @@ def output_scaled(weights: Tensor, q: Tensor, v: Tensor) -> tuple[Tensor, Tensor
 
 
 ELSEWHERE_SCALED = (
-    Misconception(
-        "scaled-by-d-v", twin=lambda q, k, v: attention_variant(scale=lambda *_: math.sqrt(v.shape[-1]))(q, k, v)
-    ),
-    Misconception("scale-after-softmax", twin=lambda q, k, v: weights_scaled(over_keys(q_with_k(q, k)), q, v)),
-    Misconception("scaled-twice", twin=lambda q, k, v: weights_scaled(attention(q, k, v)[1], q, v)),
-    Misconception(
+    mistake("scaled-by-d-v", lambda q, k, v: attention_variant(scale=lambda *_: math.sqrt(v.shape[-1]))(q, k, v)),
+    mistake("scale-after-softmax", lambda q, k, v: weights_scaled(over_keys(q_with_k(q, k)), q, v)),
+    mistake("scaled-twice", lambda q, k, v: weights_scaled(attention(q, k, v)[1], q, v)),
+    mistake(
         "output-scaled",
-        twins=(
-            lambda q, k, v: output_scaled(over_keys(q_with_k(q, k)), q, v),
-            lambda q, k, v: output_scaled(attention(q, k, v)[1], q, v),
-        ),
+        lambda q, k, v: output_scaled(over_keys(q_with_k(q, k)), q, v),
+        lambda q, k, v: output_scaled(attention(q, k, v)[1], q, v),
     ),
 )
 
 # ── what is returned ──────────────────────────────────────────────────────────────────────────────
 
+given = by_knob("give")
+
 RETURNS = (
-    Misconception("output-and-weights-swapped", knobs={"give": lambda out, weights, scores: (weights, out)}),
-    Misconception("scores-returned", knobs={"give": lambda out, weights, scores: (out, scores)}),
-    Misconception("weights-transposed", knobs={"give": lambda out, weights, scores: (out, weights.mT)}),
-    Misconception("weights-not-returned", knobs={"give": lambda out, weights, scores: out}),
-    Misconception("output-not-returned", knobs={"give": lambda out, weights, scores: weights}),
-    Misconception("output-returned-twice", knobs={"give": lambda out, weights, scores: (out, out)}),
+    given("output-and-weights-swapped", lambda out, weights, scores: (weights, out)),
+    given("scores-returned", lambda out, weights, scores: (out, scores)),
+    given("weights-transposed", lambda out, weights, scores: (out, weights.mT)),
+    given("weights-not-returned", lambda out, weights, scores: out),
+    given("output-not-returned", lambda out, weights, scores: weights),
+    given("output-returned-twice", lambda out, weights, scores: (out, out)),
 )
 
-ATTENTION = (*SHARES, *SCALES, *ELSEWHERE_SCALED, *PRODUCTS, *MIXES, *RETURNS)
+ATTENTION = (*SHARES, *SCALES, *ELSEWHERE_SCALED, *PRODUCTS, *MIXES, *INPUTS, *RETURNS)
 
 
 def first_row_sum(seen: Seen) -> str:

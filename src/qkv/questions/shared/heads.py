@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from qkv.attention import merge_heads, split_heads
+from qkv.questions.engine import Misconception
 
 Split = Callable[[Tensor, int], Any]  # of x (B, n, d_model) and the number of heads: (B, H, n, d_head)
 Merge = Callable[[Tensor], Tensor]  # of (B, H, n, d_head): (B, n, d_model)
@@ -59,3 +60,18 @@ MERGES: dict[str, tuple[Merge, ...]] = {
     ),
     "heads-averaged": (lambda x: merge_heads(x.mean(1, keepdim=True).expand_as(x)),),
 }
+
+
+def at_either_end(slug: str) -> Misconception:
+    """The mistake of a module that splits so, or merges so, or, where both ends can go wrong alike, does both."""
+    ways: list[dict[str, Any]] = [{"split": split} for split in SPLITS.get(slug, ())]
+    ways += [{"merge": merge} for merge in MERGES.get(slug, ())]
+    if slug == "features-dealt-out":
+        ways.append({"split": features_dealt_out, "merge": features_alternating})
+    return Misconception(slug, knob_sets=tuple(ways))
+
+
+HEADS = (
+    *map(at_either_end, dict.fromkeys([*SPLITS, *MERGES])),
+    Misconception("heads-split-and-merged-by-reshape", knobs={"split": split_by_reshape, "merge": merge_by_reshape}),
+)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from qkv.questions.engine import Case, Draw, Hidden, Misconception, Seen, behind, call
+from qkv.questions.engine import Case, Draw, Hidden, Misconception, Seen, behind, call, mistake
 
 Test = Callable[[Any], Any]
 
@@ -32,6 +32,14 @@ class Implementation:
     def slug(self) -> str:
         words = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
         return f"lets-pass-{words}" if self.wrong else "right-one-accused"
+
+
+def implementations(
+    right: Mapping[str, Any], wrong: Mapping[str, Any], make: Callable[[Any, bool], Callable[[int], Any]]
+) -> list[Implementation]:
+    """List them by their names; `make` is given one, and whether it is wrong, and gives what makes it of a seed."""
+    kinds = ((right, False), (wrong, True))
+    return [Implementation(name, make(one, bad), bad) for kind, bad in kinds for name, one in kind.items()]
 
 
 def draw_implementations(
@@ -63,12 +71,12 @@ def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconcep
     right = [one for one in implementations if not one.wrong]
     wrong = [one for one in implementations if one.wrong]
     return (
-        Misconception("own-result-wrong", twins=tuple(only_passing(one.name) for one in wrong), alone=True),
-        *(Misconception(one.slug, twin=wrong_about(one.name)) for one in wrong),
-        Misconception("right-one-accused", twins=tuple(wrong_about(one.name) for one in right)),
-        Misconception("always-true", twin=lambda handed: True, alone=True),
-        Misconception("always-false", twin=lambda handed: False, alone=True),
-        Misconception("right-and-wrong-swapped", twin=lambda handed: not truth[behind(handed).name], alone=True),
+        mistake("own-result-wrong", *(only_passing(one.name) for one in wrong), alone=True),
+        *(mistake(one.slug, wrong_about(one.name)) for one in wrong),
+        mistake("right-one-accused", *(wrong_about(one.name) for one in right)),
+        mistake("always-true", lambda handed: True, alone=True),
+        mistake("always-false", lambda handed: False, alone=True),
+        mistake("right-and-wrong-swapped", lambda handed: not truth[behind(handed).name], alone=True),
     )
 
 

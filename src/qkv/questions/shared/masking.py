@@ -29,6 +29,13 @@ def draw_mask(draw: Draw, leading: tuple[int, ...], n_q: int, n_k: int, over: st
     return order < draw.whole(fewest, max(fewest, 2 * n_k // 3))
 
 
+def with_blind_row(mask: Tensor) -> Tensor:
+    """Hide every key from one query, in each table of the mask."""
+    mask = mask.clone()
+    mask[..., mask.shape[-2] // 2, :] = False
+    return mask
+
+
 def filled(scores: Tensor, mask: Tensor, hidden: float = -math.inf) -> Tensor:
     return scores.masked_fill(~mask, hidden)
 

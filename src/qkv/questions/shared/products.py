@@ -36,3 +36,8 @@ PRODUCTS = (
         alone=True,
     ),
 )
+
+# Not a product, but what is done to one too early.
+ALREADY_WEIGHTS = by_knob("after")(
+    "softmax-already-applied", lambda scores: scores.softmax(-1), lambda scores: scores.softmax(-2)
+)
