@@ -61,8 +61,8 @@ def offset_scores(height: int, width: int, reach: int = 1, sharpness: float = 10
 def convolution_as_attention(image: Tensor, kernel: Tensor) -> Tensor:
     """Compute a convolution with one head for each offset, each looking at one neighbour.
 
-    Position scores alone decide where a head looks; its values times its band of W_O are the
-    kernel's matrix at that offset.
+    The scores depend on positions alone, so each head looks at the pixel at its offset. What it takes there,
+    the C channels, is multiplied by the kernel's matrix at that offset: the head's rows of W_O.
 
     Shapes:
         image (C, H, W)   kernel (C_out, C, size, size), size odd

@@ -135,7 +135,7 @@ def heatmap(
 ) -> None:
     """Draw attention weights: queries down, keys across, each weight written in its cell.
 
-    weights (n_q, n_k), between 0 and 1; queries and keys are labels, the positions where they are left out.
+    weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are written.
     Raises:
         ValueError: a weight below 0 or above 1, or a number of labels that does not fit.
     """

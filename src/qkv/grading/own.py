@@ -57,7 +57,8 @@ class Said:
 def grade(notebook: Path, timeout: float) -> Result:
     """Grade a notebook in a fresh Python, and show its feedback here.
 
-    A cell or an answer that ends the process, or that cannot be interrupted, is left out of the next try.
+    A cell or an answer may end the process, or run without end. Then a new process starts, which leaves that cell
+    or answer out.
 
     Raises:
         UnreadableError: the file is no notebook, has no check of this course, or took longer than `timeout` seconds.

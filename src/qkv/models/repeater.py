@@ -21,7 +21,7 @@ PERIODS = (6, 16)  # the shortest and the longest run of symbols before they com
 
 
 def repeater_shape(n_layers: int = 2) -> TransformerShape:
-    """Say how large a repeater is: 32 features, 2 heads a layer, no feed-forward network."""
+    """Give the shape of a repeater: 32 features, 2 heads a layer, no feed-forward network."""
     return TransformerShape(vocab_size=N_SYMBOLS, d_model=32, n_layers=n_layers, n_heads=2, d_hidden=0, n_max=N)
 
 

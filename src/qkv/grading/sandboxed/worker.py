@@ -158,7 +158,10 @@ def start_session(channel: int, memory: int, scratch: str) -> int:
 
 
 def fork_into(flags: int) -> int:
-    """Fork into new namespaces: one call, where `unshare` would need a second process in between."""
+    """Fork a child that starts in new namespaces; give its pid, and 0 in the child, as `os.fork` does.
+
+    `unshare` would need two forks: after it, only a child of the caller is in the new process namespace.
+    """
     pid = int(python.syscall(SYS_CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0))
     if pid == 0:
         ctypes.pythonapi.PyOS_AfterFork_Child()
@@ -396,7 +399,7 @@ class Session:
             return {"error": "KeyboardInterrupt"}
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run the answer to a question on cases."""
+        """Run the learner's answer to a question on cases, twice, and give what was observed."""
         found = {"kind": "callable"}
         with self.notebook.answer(asked["question"], asked["name"]) as answer, refusing_the_reference():
             if answer is None or answer is Ellipsis:

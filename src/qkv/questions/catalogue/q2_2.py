@@ -36,7 +36,7 @@ def draw_pairs(draw: Draw) -> list[Case]:
 
 
 def scores_variant(product: Product = q_with_k, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:
-    """Give an answer that compares in another way, or goes on with the scores."""
+    """Give an answer that compares in another way, or changes the scores afterwards."""
 
     def variant(q: Tensor, k: Tensor) -> Tensor:
         return after(product(q, k), q, k)

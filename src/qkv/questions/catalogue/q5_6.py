@@ -159,7 +159,7 @@ WRONG: dict[str, Forward] = {
 
 
 def maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
-    """Make what makes a module of a seed."""
+    """Give a function that draws a layer from a seed, and gives the module that runs it in this way."""
 
     def of_seed(seed: int) -> Callable[[Tensor], Result]:
         layer = layer_of(seed, wrong)

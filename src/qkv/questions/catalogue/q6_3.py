@@ -164,7 +164,7 @@ def with_default_base(default: float) -> Callable[..., Tensor]:
 
 
 def turned_along(axis: int) -> Callable[..., Tensor]:
-    """Give an answer that takes another axis for that of the tokens, where there is one."""
+    """Give an answer that turns rows along this axis as if tokens lay there, where x has so many axes."""
 
     def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         tokens = axis if x.ndim > axis + 1 else -2

@@ -112,7 +112,7 @@ class PiecesOnly:
 
 
 def held_there(seen: Seen) -> str:
-    """Say how many positions had been appended in all."""
+    """Say how many appends there were, and how many positions they brought."""
     steps = [step for step in seen.case.script if step.method == "append"]
     return f"{len(steps)} appends brought {sum(step.args[0].shape[-2] for step in steps)} positions"
 

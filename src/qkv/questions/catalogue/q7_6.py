@@ -210,7 +210,7 @@ WRONG: dict[str, type[Decoder]] = {
 
 
 def maker(kind: type[Decoder], wrong: bool) -> Callable[[int], Any]:
-    """Make what makes decoders, all with the weights that this seed gives."""
+    """Give a function that draws weights from a seed, and gives what makes decoders of this kind with them."""
 
     def of_seed(seed: int) -> Callable[[], Decoder]:
         weights = weights_of(seed, kind.layers)

@@ -16,7 +16,7 @@ Join = Callable[[Tensor, Part, Part], Tensor]  # of x, a norm and the work behin
 
 
 def norm_part(gain: Tensor, bias: Tensor) -> Callable[[Tensor], Tensor]:
-    """Make a layer norm. Made of its source in a worker, it needs torch alone."""
+    """Make a layer norm. A worker runs this source by itself, so it uses nothing but torch."""
 
     def norm(x: Tensor) -> Tensor:
         centred = x - x.mean(-1, keepdim=True)

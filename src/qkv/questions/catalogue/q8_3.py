@@ -61,7 +61,7 @@ def loss_variant(
 
 
 def end_to_end(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Lay the examples end to end first, and shift then."""
+    """Lay the examples end to end, and only then shift, so that they run into each other."""
     return logits.flatten(0, 1)[:-1], ids.flatten()[1:]
 
 

@@ -15,7 +15,7 @@ Run = Callable[..., Any]
 
 
 def small_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..., Any]:
-    """Make a run of a small causal model. Made of its source in a worker, it needs torch alone."""
+    """Make a run of a small causal model. A worker runs this source by itself, so it uses nothing but torch."""
 
     def run(ids: Tensor, edit: Any = None) -> Any:
         state, states = table[ids], []

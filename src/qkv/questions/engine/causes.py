@@ -174,7 +174,7 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
 
 
 def cause_of_a_product(text: str) -> Cause:
-    """Read from the shapes of two factors that do not fit whether they would the other way round, or transposed."""
+    """Look at the shapes of two factors that do not fit: would they fit in the other order, or transposed?"""
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
     rows, inner, others, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
     if columns == rows:

@@ -119,13 +119,13 @@ def mistake(slug: str, *answers: Callable[..., Any], alone: bool = False) -> Mis
 
 
 def by_knob(*knobs: str, alone: bool = False) -> Callable[..., Misconception]:
-    """Give a short way to write misconceptions that differ in one knob: its name, then each way to turn it.
+    """Give a function that writes misconceptions which turn this knob: it takes a name, then each way to turn it.
 
     shared = by_knob("share")
     shared("softmax-over-queries", lambda scores: scores.softmax(-2))
     shared("no-softmax", lambda scores: scores, lambda scores: scores.clamp(min=0))
 
-    Of several knobs, all are turned in the same way.
+    With several knobs, each way turns all of them: `by_knob("keys", "values")`.
     """
 
     def idea(slug: str, *ways: Any, alone: bool = alone) -> Misconception:

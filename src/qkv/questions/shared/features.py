@@ -14,7 +14,7 @@ Features = Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]  # of a featur
 
 
 def elu_map() -> Callable[[Tensor], Tensor]:
-    """Make elu(x) + 1. Made of its source in a worker, it needs torch alone, as the next one does."""
+    """Make elu(x) + 1. A worker runs this source by itself, so it uses nothing but torch; so does the next one."""
 
     def features(x: Tensor) -> Tensor:
         return torch.where(x > 0, x + 1, x.clamp(max=0).exp())

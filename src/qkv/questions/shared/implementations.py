@@ -57,7 +57,10 @@ def draw_implementations(
 
 
 def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
-    """Give the mistakes that a learner's test can have. Each twin looks up what it was handed, and does not call it."""
+    """Give the mistakes that a learner's test can have.
+
+    A twin knows the name of the implementation that it was handed, and answers by that alone.
+    """
     truth = {one.name: one.wrong for one in implementations}
 
     def wrong_about(name: str) -> Test:
