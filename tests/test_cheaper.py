@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import pytest
@@ -289,6 +290,13 @@ def test_directions_are_at_right_angles_and_as_long_as_normal_ones():
     assert_near(unit @ unit.mT, torch.eye(D_K, dtype=torch.float64))
     assert abs(w.square().sum(-1).mean() - D_K) < 0.3
     assert w.shape == (4000, D_K)
+
+
+def test_each_variant_is_short_enough_to_read():
+    functions = [value for value in vars(cheaper).values() if inspect.isfunction(value)]
+    lengths = {f.__name__: len(inspect.getsource(f).splitlines()) for f in functions if f.__module__ == "qkv.cheaper"}
+    assert len(lengths) > 20
+    assert {name: length for name, length in lengths.items() if length > 30} == {}
 
 
 # ── costs ─────────────────────────────────────────────────────────────────────────────────────────

@@ -47,6 +47,18 @@ def test_training_leaves_the_global_random_state_alone():
     assert torch.equal(before, torch.random.get_rng_state())
 
 
+def test_training_computes_on_one_thread_and_gives_the_others_back():
+    seen = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        train_repeater(steps=1, after_step=lambda step, model: seen.append(torch.get_num_threads()))
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1, 1]
+
+
 def test_loaded_models_are_not_trained_further():
     tagger = load_tagger()
     assert not tagger.training

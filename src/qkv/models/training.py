@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,18 @@ def sentences(part: str, n: int, seed: int) -> list[Sentence]:
     return [draw_from(part, random) for _ in range(n)]
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread: tensors as small as these are not faster on two, and far slower on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@one_thread()
 def descend(
     model: nn.Module,
     loss: Callable[[], Tensor],
@@ -53,7 +66,7 @@ def descend(
     """Take steps downhill: AdamW, its learning rate warmed up and then let down to nothing.
 
     after_step(n) is called after n steps, and once before the first. With `progress`, a bar of
-    that name shows the loss.
+    that name shows the steps.
     """
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, learning_rate, steps)
