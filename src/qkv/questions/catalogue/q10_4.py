@@ -81,6 +81,10 @@ def larger(largest: Tensor, scores: Tensor) -> Tensor:
     return torch.maximum(largest, scores.amax(-1, keepdim=True))
 
 
+def largest_here(largest: Tensor, scores: Tensor) -> Tensor:
+    return scores.amax(-1, keepdim=True)
+
+
 def shrunk(before: Tensor, now: Tensor) -> Tensor:
     return (before - now).exp()
 
@@ -193,11 +197,13 @@ QUESTION = Question(
         mistake("blocks-of-queries", blocks_of_queries),
         Misconception("sum-not-rescaled", knobs={"shrink_total": kept}),
         Misconception("output-not-rescaled", knobs={"shrink_mixed": kept}),
-        mistake("nothing-rescaled", block_variant(shrink_total=kept, shrink_mixed=kept)),
-        mistake("rescaled-the-wrong-way", block_variant(shrink_total=turned, shrink_mixed=turned)),
-        Misconception(
-            "largest-of-this-block", knobs={"largest_of": lambda largest, scores: scores.amax(-1, keepdim=True)}
+        mistake(
+            "nothing-rescaled",
+            block_variant(shrink_total=kept, shrink_mixed=kept),
+            block_variant(largest_of=largest_here, shrink_total=kept, shrink_mixed=kept),
         ),
+        mistake("rescaled-the-wrong-way", block_variant(shrink_total=turned, shrink_mixed=turned)),
+        Misconception("largest-of-this-block", knobs={"largest_of": largest_here}),
         Misconception(
             "one-maximum-for-all-rows", knobs={"largest_of": lambda before, s: torch.maximum(before, s.amax())}
         ),

@@ -261,6 +261,6 @@ const trainingMarks = (i) => [
   CURVES.map(([kind, points]) => curve({ points, kind })),
   words({ x: 1, y: up(0.72), anchor: "start", content: `loss / ${LARGEST}` }),
   words({ x: 94, y: up(0.7), anchor: "end", kind: "qkv-scope-induction", content: "induction" }),
-  words({ x: 94, y: up(0.19), anchor: "end", content: "previous token" }),
+  words({ x: 68, y: up(0.63), anchor: "end", content: "previous token" }),
   gripMark({ x: across(i), y: up(INDUCTION[i]), kind: "qkv-scope-induction" }),
 ];
