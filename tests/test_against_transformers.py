@@ -8,17 +8,8 @@ from typing import NamedTuple
 import pytest
 import torch
 import torch.nn.functional as F
+import transformers  # its classes are loaded where they are first named: that takes seconds
 from torch import Tensor, nn
-from transformers import (
-    DynamicCache,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedModel,
-    Starcoder2Config,
-    Starcoder2ForCausalLM,
-)
 
 from qkv import transformer
 from qkv.attention import attention, causal_mask, grouped_query_attention, merge_heads, padding_mask, split_heads
@@ -37,7 +28,7 @@ def without_gradients():
         yield
 
 
-def random_weights(model: PreTrainedModel) -> PreTrainedModel:
+def random_weights(model: transformers.PreTrainedModel) -> transformers.PreTrainedModel:
     """Weights that make scores of about unit variance: the small ones of a fresh model would hide mistakes."""
     generator = torch.Generator().manual_seed(0)
     for name, p in model.named_parameters():
@@ -79,8 +70,8 @@ def calls_of(module: nn.Module, run) -> list[Call]:
 # ── GPT-2: all heads have keys of their own, and biases ───────────────────────────────────────────
 
 
-def gpt2() -> GPT2LMHeadModel:
-    config = GPT2Config(
+def gpt2() -> transformers.GPT2LMHeadModel:
+    config = transformers.GPT2Config(
         vocab_size=VOCAB,
         n_positions=32,
         n_embd=24,
@@ -90,7 +81,7 @@ def gpt2() -> GPT2LMHeadModel:
         bos_token_id=None,
         eos_token_id=None,
     )
-    return random_weights(GPT2LMHeadModel(config))
+    return random_weights(transformers.GPT2LMHeadModel(config))
 
 
 def gpt2_attention(module: nn.Module, x: Tensor, mask: Tensor, cache: KVCache | None = None):
@@ -123,7 +114,7 @@ def test_gpt2_hides_padding_as_we_do():
 
 
 def test_gpt2_decodes_with_a_cache_as_we_do():
-    model, ids, theirs, ours = gpt2(), some_ids(3, N), DynamicCache(), KVCache()
+    model, ids, theirs, ours = gpt2(), some_ids(3, N), transformers.DynamicCache(), KVCache()
     module = model.transformer.h[1].attn
     for start, stop in [(0, 4), (4, 5), (5, 8), (8, 9)]:
         piece = ids[:, start:stop]
@@ -134,7 +125,7 @@ def test_gpt2_decodes_with_a_cache_as_we_do():
     assert_near(ours.read()[1], theirs.layers[1].values)
 
 
-def our_gpt2(theirs: GPT2LMHeadModel) -> transformer.Decoder:
+def our_gpt2(theirs: transformers.GPT2LMHeadModel) -> transformer.Decoder:
     """Our decoder with the weights of theirs. Their matrices are (in, out), those of nn.Linear (out, in)."""
     shape = transformer.TransformerShape(
         VOCAB,
@@ -190,8 +181,8 @@ def test_gpt2_writes_what_our_decoder_writes():
 # ── Llama: rotary positions in halves, grouped queries ────────────────────────────────────────────
 
 
-def llama() -> LlamaForCausalLM:
-    config = LlamaConfig(
+def llama() -> transformers.LlamaForCausalLM:
+    config = transformers.LlamaConfig(
         vocab_size=VOCAB,
         hidden_size=24,
         intermediate_size=40,
@@ -202,7 +193,7 @@ def llama() -> LlamaForCausalLM:
         max_position_embeddings=64,
         attn_implementation="eager",
     )
-    return random_weights(LlamaForCausalLM(config))
+    return random_weights(transformers.LlamaForCausalLM(config))
 
 
 def llama_attention(module: nn.Module, x: Tensor, cache: KVCache, rope=apply_rope_half_split) -> Tensor:
@@ -232,7 +223,7 @@ def test_llama_in_the_interleaved_layout_is_the_same_with_its_rows_reordered():
 
 
 def test_llama_decodes_with_a_cache_as_we_do():
-    model, ids, theirs, ours = llama(), some_ids(3, N), DynamicCache(), KVCache()
+    model, ids, theirs, ours = llama(), some_ids(3, N), transformers.DynamicCache(), KVCache()
     module = model.model.layers[1].self_attn
     for start, stop in [(0, 4), (4, 5), (5, 8), (8, 9)]:
         piece = ids[:, start:stop]
@@ -245,8 +236,8 @@ def test_llama_decodes_with_a_cache_as_we_do():
 # ── Starcoder 2: the block of our decoder, whole ──────────────────────────────────────────────────
 
 
-def starcoder2(window: int | None) -> Starcoder2ForCausalLM:
-    config = Starcoder2Config(
+def starcoder2(window: int | None) -> transformers.Starcoder2ForCausalLM:
+    config = transformers.Starcoder2Config(
         vocab_size=VOCAB,
         hidden_size=24,
         intermediate_size=40,
@@ -262,7 +253,7 @@ def starcoder2(window: int | None) -> Starcoder2ForCausalLM:
         eos_token_id=None,
         pad_token_id=0,
     )
-    model = random_weights(Starcoder2ForCausalLM(config))
+    model = random_weights(transformers.Starcoder2ForCausalLM(config))
     for layer in model.model.layers:
         for projection in ("q_proj", "k_proj", "v_proj", "o_proj"):
             getattr(layer.self_attn, projection).bias.zero_()  # ours has none
@@ -275,7 +266,7 @@ def rows_to_interleaved(weight: Tensor, n_heads: int) -> Tensor:
     return halves.transpose(1, 2).flatten(0, 2)
 
 
-def our_decoder(theirs: Starcoder2ForCausalLM, window: int | None) -> Decoder:
+def our_decoder(theirs: transformers.Starcoder2ForCausalLM, window: int | None) -> Decoder:
     """Our decoder with the weights of theirs."""
     shape = DecoderShape(VOCAB, 24, n_layers=3, n_heads=6, n_kv_heads=2, d_hidden=40, window=window)
     ours = Decoder(shape).double()
