@@ -146,6 +146,8 @@ BROKEN = {
     ],
     "the_core_is_short": [
         also("summary", "A short sentence is good. " * 441),
+        also("references", "| word " * 2200),
+        also("imports", "\n\nx = 1" * 125),
         lambda cells: [also(name, "x = 1\n" * 90)(cells) for name in ("measured", "imports", "lab")],
         also("lab", "ScalingLab()\n" * 42),
     ],
