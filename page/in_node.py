@@ -45,10 +45,13 @@ class Interpreter:
             raise RuntimeError("Python does not start in node")
         return process
 
-    def ask(self, cells: list[str]) -> dict[str, Any]:
-        """What the last of these cells prints once those that it needs have run; or that it takes too long."""
+    def ask(self, cells: list[str], **check: str) -> dict[str, Any]:
+        """What the last of these cells prints once those that it needs have run; or that it takes too long.
+
+        With a `question` and the `name` of an answer: the verdict on it.
+        """
         process = self.process or self.start()
-        process.stdin.write(json.dumps({"cells": cells}) + "\n")
+        process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")
         process.stdin.flush()
         end = used(process) + SECONDS
         while used(process) < end:

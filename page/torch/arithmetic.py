@@ -18,6 +18,7 @@ from .gradients import recorded
 from .numbers import (
     BIG,
     RAISED,
+    cos_of,
     exp_of,
     floor_quotient,
     is_number,
@@ -31,10 +32,12 @@ from .numbers import (
     quotient,
     round_of,
     sigmoid_of,
+    sin_of,
     smaller,
     sqrt_of,
+    squared,
 )
-from .shapes import common_shape
+from .shapes import broadcast, common_shape
 from .tensors import Tensor, as_it_was, as_tensor_of, made, method, numbers_as, result_type, stretched, summed_to
 
 Number = Callable[..., float]
@@ -49,8 +52,8 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "exp2": (lambda x: power(2.0, x), lambda g, x, y: g * y * math.log(2)),
     "sqrt": (sqrt_of, lambda g, x, y: g / (2 * y)),
     "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, x, y: g * -0.5 * y * y * y),
-    "sin": (or_nan(math.sin), lambda g, x, y: g * x.cos()),
-    "cos": (or_nan(math.cos), lambda g, x, y: -g * x.sin()),
+    "sin": (sin_of, lambda g, x, y: g * x.cos()),
+    "cos": (cos_of, lambda g, x, y: -g * x.sin()),
     "tan": (or_nan(math.tan), lambda g, x, y: g * (1 + y * y)),
     "atan": (math.atan, lambda g, x, y: g / (1 + x * x)),
     "acos": (or_nan(math.acos), lambda g, x, y: -g / (1 - x * x).sqrt()),
@@ -80,7 +83,7 @@ def room(dt: dtype, shape: Any) -> Tensor:
 
 def has_kernel(name: str, n: int, dt: dtype) -> bool:
     """Whether the page has a loop of this name, and it is worth calling."""
-    return bool(kernels.JS) and n > BIG and dt in (float32, float64) and kernels.JS.has(name)
+    return n > BIG and bool(kernels.JS) and (dt is float32 or dt is float64) and kernels.JS.has(name)
 
 
 def of_one(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
@@ -107,9 +110,13 @@ def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | 
         a, first = tensor(a), True
     if not (first or is_number(a)) or not (second or is_number(b)):
         return NotImplemented
-    dt = result_type(a, b)
-    if name == "div" and dt.kind < FLOATING:
-        dt = State.default
+    x = a if first else b
+    if x.dtype.kind == FLOATING and (not (first and second) or a.dtype is b.dtype):
+        dt = x.dtype
+    else:
+        dt = result_type(a, b)
+        if name == "div" and dt.kind < FLOATING:
+            dt = State.default
     out = of_tensors(name, a, b, f, dt, kind or dt) if first and second else with_number(name, a, b, f, dt, kind or dt)
     if vjp is None or out.dtype.kind < FLOATING or not ((first and a.requires_grad) or (second and b.requires_grad)):
         return out
@@ -127,7 +134,7 @@ def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | 
 
 def of_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
     """A function of two tensors, worked out in `dt`, given in `kind`."""
-    shape = a.shape if a.shape == b.shape else common_shape(a.shape, b.shape)
+    shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
     if dt is kind and has_kernel(name, math.prod(shape), dt):
         x, y = stretched(a.detach().to(dt), shape), stretched(b.detach().to(dt), shape)
         out = room(dt, shape)
@@ -198,11 +205,12 @@ def div(a: Any, b: Any, rounding_mode: Any = None) -> Tensor:
 def pow(a: Any, b: Any) -> Tensor:
     if is_number(b) and b < 0 and result_type(a, b).kind == WHOLE:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    squares = type(b) in (int, float) and b == 2
     return of_two(
-        "pow",
+        "square" if squares else "pow",
         a,
         b,
-        power,
+        squared if squares else power,
         lambda g, a, b, y: (
             g * b * a ** (b - 1) if isinstance(a, Tensor) else None,
             g * y * (a.log() if isinstance(a, Tensor) else log_of(a))
@@ -379,10 +387,11 @@ def isfinite(x: Tensor) -> Tensor:
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
     shape = common_shape(a.shape, b.shape)
     x, y = stretched(a, shape)._numbers(), stretched(b, shape)._numbers()
+    size = builtins.abs
     return made(
         [
             v == w
-            or (builtins.abs(v - w) <= atol + rtol * builtins.abs(w) and builtins.abs(w) != inf)
+            or (size(v - w) <= atol + rtol * size(w) and size(w) != inf)
             or (equal_nan and v != v and w != w)
             for v, w in zip(x, y, strict=False)
         ],
@@ -395,12 +404,14 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
-    return builtins.all(isclose(a, b, rtol, atol, equal_nan)._numbers())
+    same = a.shape == b.shape and a._numbers() == b._numbers()  # quick, and often so
+    return same or builtins.all(isclose(a, b, rtol, atol, equal_nan)._numbers())
 
 
 @method
 def equal(a: Any, b: Any) -> bool:
-    return tuple(a.shape) == tuple(b.shape) and list(a._numbers()) == list(b._numbers())
+    x, y = a._numbers(), b._numbers()
+    return a.shape == b.shape and (x == y if type(x) is type(y) else list(x) == list(y))
 
 
 @method

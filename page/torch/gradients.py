@@ -29,8 +29,11 @@ def node_of(t: Any) -> Any:
 
 def recorded(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any:
     """Note that `out` was made of `parents`; `back` leads a gradient of `out` to one for each."""
-    if State.grad and any(p.requires_grad for p in parents):
-        out._node, out.requires_grad = Node([node_of(p) for p in parents], back), True
+    if State.grad:
+        for p in parents:
+            if p.requires_grad:
+                out._node, out.requires_grad = Node([node_of(p) for p in parents], back), True
+                break
     return out
 
 

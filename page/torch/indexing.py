@@ -177,6 +177,8 @@ def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
 
 @method
 def __getitem__(x: Tensor, key: Any) -> Tensor:
+    if type(key) is int and x.shape:
+        return select(x, 0, key)
     found = selection(x, key)
     if not found.picks:
         return viewed(x, found.shape, found.strides, found.offset, lambda t: selection(t, key).view())
@@ -236,7 +238,14 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
 
 @method
 def select(x: Tensor, d: Any, i: Any) -> Tensor:
-    return x[tuple([ALL] * axis_of(d, x.ndim) + [i])]
+    if type(i) is not int or not x.shape:
+        return x[tuple([ALL] * axis_of(d, x.ndim) + [i])]
+    d = axis_of(d, len(x.shape))
+    shape, strides = list(x.shape), list(x._strides)
+    size, stride = shape.pop(d), strides.pop(d)
+    if not -size <= i < size:
+        raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
+    return viewed(x, shape, strides, x._offset + i % size * stride, lambda t: select(t, d, i))
 
 
 @method

@@ -12,7 +12,7 @@ from typing import Any
 
 from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
 
-BIG = 1000  # numbers from which a loop is worth handing to the page's kernels
+BIG = 250  # numbers from which a loop is worth handing to the page's kernels
 RAISED = "ZeroDivisionError"  # all that torch says of it
 
 
@@ -89,11 +89,26 @@ def quotient(a: Any, b: Any) -> Any:
         return nan if a == 0 or a != a else math.copysign(inf, a) * math.copysign(1, b)
 
 
+def or_nan(f: Callable[[float], float]) -> Callable[[float], float]:
+    """The function, with nan where it is undefined."""
+
+    def g(x: Any) -> Any:
+        try:
+            return f(x)
+        except (ValueError, OverflowError):
+            return nan
+
+    return g
+
+
+sin_of, cos_of = or_nan(math.sin), or_nan(math.cos)
 # Python's own functions, which raise where these have a value.
 RAISING: dict[Any, Callable[..., Any]] = {
     exp_of: math.exp,
     log_of: math.log,
     sqrt_of: math.sqrt,
+    sin_of: math.sin,
+    cos_of: math.cos,
     quotient: operator.truediv,
 }
 
@@ -108,6 +123,10 @@ def mapped(f: Any, *numbers: Any) -> list[Any]:
     return list(map(f, *numbers))
 
 
+def squared(a: Any, two: Any) -> Any:
+    return a * a
+
+
 def power(a: Any, b: Any) -> Any:
     try:
         r = a**b
@@ -116,18 +135,6 @@ def power(a: Any, b: Any) -> Any:
         return inf
     except OverflowError:
         return inf
-
-
-def or_nan(f: Callable[[float], float]) -> Callable[[float], float]:
-    """The function, with nan where it is undefined."""
-
-    def g(x: Any) -> Any:
-        try:
-            return f(x)
-        except (ValueError, OverflowError):
-            return nan
-
-    return g
 
 
 def sigmoid_of(x: float) -> Any:

@@ -36,6 +36,10 @@ dot_of_rows = getattr(math, "sumprod", sum_of_products)  # Python 3.12 has it, a
 
 def check_product(a: Any, b: Any) -> None:
     """Refuse what torch refuses, in its words."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is b.dtype and a.dtype is not bool_:
+        (*_, k), (*rest, n) = a.shape or (0,), b.shape or (1,)
+        if a.shape and b.shape and k == (rest[-1] if rest else n):
+            return
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         bad = b if isinstance(a, Tensor) else a
         raise TypeError(f"matmul(): argument 'other' must be Tensor, not {type(bad).__name__}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import kernels
@@ -102,9 +103,12 @@ class Tensor:
     def _numbers(self) -> Any:
         """Its numbers in order, as a sequence."""
         if self.is_contiguous():
-            return self._data[self._offset : self._offset + self.numel()]
+            start = self._offset
+            return self._data[start : start + prod(self.shape)]
+        if kernels.JS and prod(self.shape) > BIG and self.dtype.code in "fd":
+            return self._buffer()
         s = self._data
-        return [s[o] for o in self._places()]
+        return [s[o] for o in offsets_of(self.shape, self._strides, self._offset)]
 
     def _buffer(self) -> Any:
         """Give the numbers in order; the array may be the tensor's own memory, so nobody may write into it."""
@@ -311,8 +315,11 @@ class Formed:
 
 def made(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
     """A contiguous tensor of these values."""
-    ready = isinstance(values, array) and dt not in (float16, bfloat16)
-    return blank(dt, values if ready else packed(values, dt), 0, shape, row_major(shape))
+    if type(values) is not array or dt is float16 or dt is bfloat16:
+        values = packed(values, dt)
+    if type(shape) is not Size:
+        shape = Size(shape)
+    return blank(dt, values, 0, shape, strides_of(shape))
 
 
 def viewed(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = None) -> Tensor:

@@ -12,7 +12,13 @@ from torch import Tensor
 
 from qkv.catching import catches_wrong_scale
 from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import draw_implementations, ideas_of_tests, implementations, which
+from qkv.questions.shared.implementations import (
+    draw_implementations,
+    ideas_of_tests,
+    implementations,
+    known_of,
+    which,
+)
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # of q, k and v
@@ -133,6 +139,7 @@ QUESTION = Question(
     outputs=("verdict",),
     draw=draw_attentions,
     reference=catches_wrong_scale,
+    judged_by=known_of(EVERY),
     of_implementations=True,
     quotes={"which": which},
     misconceptions=ideas_of_tests(EVERY),

@@ -231,6 +231,7 @@ QUESTION = Question(
     outputs=("id",),
     draw=draw_logits,
     reference=sample_token,
+    judged_by=sampler(),
     variant=sampler,
     differs=told_apart,
     misconceptions=(

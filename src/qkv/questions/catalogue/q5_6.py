@@ -13,7 +13,13 @@ from torch import Tensor
 
 from qkv.catching import catches_mixed_axes
 from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import draw_implementations, ideas_of_tests, implementations, which
+from qkv.questions.shared.implementations import (
+    draw_implementations,
+    ideas_of_tests,
+    implementations,
+    known_of,
+    which,
+)
 
 WIDTH, MOST = 12, 128  # features of a token, and tokens in a batch
 Result = tuple[Tensor, Tensor]
@@ -187,6 +193,7 @@ QUESTION = Question(
     outputs=("verdict",),
     draw=draw_modules,
     reference=catches_mixed_axes,
+    judged_by=known_of(EVERY),
     of_implementations=True,
     quotes={"which": which},
     misconceptions=ideas_of_tests(EVERY),

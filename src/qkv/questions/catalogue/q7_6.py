@@ -11,7 +11,13 @@ from torch import Tensor
 
 from qkv.catching import catches_stale_cache
 from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import draw_implementations, ideas_of_tests, implementations, which
+from qkv.questions.shared.implementations import (
+    draw_implementations,
+    ideas_of_tests,
+    implementations,
+    known_of,
+    which,
+)
 
 VOCAB, MOST, WIDTH = 5, 32, 8
 Rows = tuple[Tensor, Tensor]  # keys and values, a row for each token
@@ -237,6 +243,7 @@ QUESTION = Question(
     outputs=("verdict",),
     draw=draw_decoders,
     reference=catches_stale_cache,
+    judged_by=known_of(EVERY),
     of_implementations=True,
     quotes={"which": which},
     misconceptions=ideas_of_tests(EVERY),

@@ -91,7 +91,7 @@ _known: WeakKeyDictionary[Case, Observation] = WeakKeyDictionary()
 
 def _of_the_reference(question: Question, case: Case) -> Observation:
     if case not in _known:
-        _known[case] = observe_once(question.reference, case, question.gradients)
+        _known[case] = observe_once(question.judged_by or question.reference, case, question.gradients)
     return _known[case]
 
 

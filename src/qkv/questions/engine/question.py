@@ -144,6 +144,7 @@ class Question:
         outputs: each output's name and shape, "weights (..., n_q, n_k)"
         draw: gives fresh cases, from plain to special
         reference: the right answer
+        judged_by: what gives the same as the reference, where that takes long: answers are compared with it
         misconceptions: the wrong ideas that are known
         variant: gives an answer that has some ideas wrong (see the top of this file)
         gradients: whether gradients must flow to every floating-point input
@@ -166,6 +167,7 @@ class Question:
     reference: Callable[..., Any]
     misconceptions: tuple[Misconception, ...]
     variant: Callable[..., Callable[..., Any]] | None = None
+    judged_by: Callable[..., Any] | None = None
     gradients: bool = False
     gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None

@@ -56,16 +56,22 @@ def draw_implementations(
     ]
 
 
+def known_of(implementations: Sequence[Implementation]) -> Test:
+    """Give a test that is right about each: it looks up what it was handed, and does not call it."""
+    truth = {one.name: one.wrong for one in implementations}
+    return lambda handed: truth[behind(handed).name]
+
+
 def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
     """Give the mistakes that a learner's test can have.
 
     A twin knows the name of the implementation that it was handed, and answers by that alone.
     """
-    truth = {one.name: one.wrong for one in implementations}
+    known = known_of(implementations)
 
     def wrong_about(name: str) -> Test:
         """A test that is wrong about this implementation alone."""
-        return lambda handed: truth[behind(handed).name] != (behind(handed).name == name)
+        return lambda handed: known(handed) != (behind(handed).name == name)
 
     def only_passing(name: str) -> Test:
         """A test whose own result is what this implementation gives."""
@@ -79,7 +85,7 @@ def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconcep
         mistake("right-one-accused", *(wrong_about(one.name) for one in right)),
         mistake("always-true", lambda handed: True, alone=True),
         mistake("always-false", lambda handed: False, alone=True),
-        mistake("right-and-wrong-swapped", lambda handed: not truth[behind(handed).name], alone=True),
+        mistake("right-and-wrong-swapped", lambda handed: not known(handed), alone=True),
     )
 
 
