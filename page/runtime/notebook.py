@@ -11,6 +11,7 @@ import io
 import json
 import linecache
 import traceback
+from itertools import pairwise
 from typing import Any
 
 import absent
@@ -31,7 +32,7 @@ def answer(asked: str) -> str:
     wanted = json.loads(asked)
     if "question" in wanted:
         names, _, problems = run_all(wanted["cells"])
-        return json.dumps(checked(wanted["question"], names.get(wanted["name"]), problems[-1]))
+        return json.dumps(checked(wanted["question"], wanted["name"], names, problems[-1]))
     return json.dumps(printed_by(wanted["cells"]))
 
 
@@ -72,11 +73,21 @@ def ran(source: str, file: str, names: dict[str, Any]) -> str:
     return ""
 
 
-def checked(question_id: str, given: Any, problem: str) -> dict[str, Any]:
-    """The verdict on an answer, as `check` gives it, with its card as HTML."""
-    question = find(question_id)
-    if problem and given is None:
-        message = "Your cell raised an error before it could be checked: " + problem.strip().splitlines()[-1]
+def unchecked(name: str, problem: str) -> str:
+    """Why there is nothing of this name to check, in words."""
+    if not problem:
+        return f"Nothing in your cell is called `{name}`. Which name stands after `def` or `class`?"
+    lines = [line.strip() for line in problem.strip().splitlines()]
+    code = [line for before, line in pairwise(lines) if before.startswith("File ")]
+    at = f" It came from the line `{code[-1]}`." if code else ""
+    return f"Your cell raised an error before it could be checked: {lines[-1]}.{at}"
+
+
+def checked(question_id: str, name: str, names: dict[str, Any], problem: str) -> dict[str, Any]:
+    """The verdict on the answer of this name, as `check` gives it, with its card as HTML."""
+    question, given = find(question_id), names.get(name)
+    if given is None and (problem or name not in names):
+        message = unchecked(name, problem)
         card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
     verdict, printed = checking._verdict(question, given)

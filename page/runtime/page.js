@@ -117,10 +117,28 @@ async function run(cell) {
   show(cell, await ask(cell, { cells: [...before(cell), editors.get(key).text] }));
 }
 
+/** After what a button asked for: scroll to what came of it, unless the reader has left the button meanwhile. */
+async function andShow(button, asked, selector) {
+  await asked;
+  const shown = button.closest(".qkv-live").querySelector(selector);
+  const { top, height } = shown.getBoundingClientRect();
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const place = button.getBoundingClientRect();
+  if (place.bottom > 0 && place.top < innerHeight && top + height > innerHeight)
+    shown.scrollIntoView({ block: height < innerHeight ? "end" : "start", behavior: still ? "instant" : "smooth" });
+}
+
 function show(cell, { printed = "", problem }) {
   const shown = cell.querySelector(".qkv-printed");
   shown.hidden = false;
-  shown.textContent = printed + problem || "It printed nothing.";
+  shown.textContent = printed + problem || `It printed nothing.${whyNothing(cell)}`;
+}
+
+/** A cell to try an answer in is silent while that answer is still to be written. */
+function whyNothing(cell) {
+  const answered = editors.get(cell.querySelector(".qkv-editor")?.dataset.key.replace("try ", ""));
+  const stub = answered?.area.closest(".qkv-answer") && answered.text === answered.area.defaultValue;
+  return stub ? " The answer above it is still to be written." : "";
 }
 
 // ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
@@ -238,11 +256,11 @@ function clear(button) {
 
 // ── the page ───────────────────────────────────────────────────────────────────────────────────────
 const actions = {
-  run: (button) => run(button.closest(".qkv-live")),
-  runCell: (button) => runCell(own(button)),
+  run: (button) => andShow(button, run(button.closest(".qkv-live")), ".qkv-printed"),
+  runCell: (button) => andShow(button, runCell(own(button)), ".qkv-printed"),
   edit: (button) => edit(own(button)),
   reset: (button) => restore(own(button)),
-  check: (button) => check(button.closest(".qkv-check").dataset.question),
+  check: (button) => andShow(button, check(button.closest(".qkv-check").dataset.question), ".qkv-verdict"),
   stop: () => python.end("Stopped."),
   download,
   clear,

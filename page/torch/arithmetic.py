@@ -390,9 +390,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any
     size = builtins.abs
     return made(
         [
-            v == w
-            or (size(v - w) <= atol + rtol * size(w) and size(w) != inf)
-            or (equal_nan and v != v and w != w)
+            v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
             for v, w in zip(x, y, strict=False)
         ],
         shape,

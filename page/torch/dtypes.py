@@ -61,6 +61,8 @@ C_NAMES = {
 
 def wider(a: dtype, b: dtype) -> dtype:
     """The kind that holds both, as torch promotes them."""
+    if a is b:
+        return a
     if {a, b} == {float16, bfloat16}:
         return float32
     if {a, b} == {uint8, int8}:

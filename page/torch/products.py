@@ -11,6 +11,7 @@ from . import kernels
 from .arithmetic import has_kernel, room
 from .dtypes import C_NAMES, TYPE_NAMES, bool_
 from .gradients import recorded
+from .numbers import BIG
 from .shapes import axis_of, common_shape, product
 from .tensors import Tensor, made, method, stretched, summed_to, viewed
 from .views import diagonal
@@ -93,6 +94,12 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 def plain_product(a: Tensor, b: Tensor) -> Tensor:
     """The same, where nothing is recorded."""
+    if (
+        (len(a.shape) == 1 or len(b.shape) == 1)
+        and len(a.shape) + len(b.shape) <= 3
+        and max(a.numel(), b.numel()) <= BIG
+    ):
+        return made(product_with_vector(a, b), (*a.shape[:-1], *b.shape[1:]), a.dtype)
     row, column = len(a.shape) == 1, len(b.shape) == 1
     A = viewed(a, (1, *a.shape), (len(a), *a._strides), a._offset) if row else a
     B = viewed(b, (*b.shape, 1), (*b._strides, 1), b._offset) if column else b
@@ -101,6 +108,16 @@ def plain_product(a: Tensor, b: Tensor) -> Tensor:
         return out
     *lead, m, n = out.shape
     return made(out._data, [*lead, *([] if row else [m]), *([] if column else [n])], out.dtype)
+
+
+def product_with_vector(a: Tensor, b: Tensor) -> list[float]:
+    """The numbers of a product of a vector with a vector or a small matrix, on either side."""
+    x, y = a._numbers(), b._numbers()
+    if len(b.shape) == 2:
+        n = b.shape[1]
+        return [dot_of_rows(x, y[j::n]) for j in range(n)]
+    k = len(y)
+    return [dot_of_rows(x[i * k : (i + 1) * k], y) for i in range(product(a.shape[:-1]))]
 
 
 def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:

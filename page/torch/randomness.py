@@ -277,7 +277,7 @@ def drawn_once(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[i
     places = []
     for i, row in enumerate(rows):
         score = packed([quotient(v, waits[i * n + j]) for j, v in enumerate(row)], kind)
-        places += sorted(range(n), key=lambda j: -score[j])[:count]
+        places += [score.index(max(score))] if count == 1 else sorted(range(n), key=lambda j: -score[j])[:count]
     return places
 
 

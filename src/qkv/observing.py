@@ -14,6 +14,7 @@ import contextlib
 import io
 import linecache
 import logging
+import math
 import os
 import random
 import sys
@@ -39,6 +40,7 @@ MAX_ITEMS = 64  # members of a list or tuple that are looked at
 MAX_PARAMETERS = 1_000  # of an object whose layers are looked at
 MAX_DEPTH = 4
 MAX_NUMBERS = 2_000_000  # entries of a tensor
+MAX_AGAIN = 300  # calls with the same arguments in the second run: so many tell whether they depend on what came before
 DTYPES = (
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
     *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
@@ -259,14 +261,14 @@ def trace(answer: Any, cases: Sequence[Case], gradients: bool = False) -> tuple[
     """
     with undisturbed(), quiet():
         first = [_Run(answer, False).trace(case) for case in cases]
-        again = [_Run(answer, gradients and case.gradients).trace(case) for case in reversed(cases)]
+        again = [_Run(answer, gradients and case.gradients, MAX_AGAIN).trace(case) for case in reversed(cases)]
     return first, again[::-1]
 
 
 def digest(cases: Sequence[Case], first: Sequence[Trace], again: Sequence[Trace]) -> list[Observation]:
     """Say what two runs show of an answer."""
     return [
-        _merge(_observation(case, one), _observation(case, other))
+        _merge(case, _observation(case, one), _observation(case, other))
         for case, one, other in zip(cases, first, again, strict=True)
     ]
 
@@ -357,13 +359,14 @@ def _became(seeded: Seeded, left: tuple[int, Tensor]) -> str:
     return "unused" if torch.equal(state, torch.Generator().manual_seed(seed).get_state()) else "moved"
 
 
-def _merge(first: Observation, again: Observation) -> Observation:
+def _merge(case: Case, first: Observation, again: Observation) -> Observation:
     """Keep the first run's values, and what the second adds."""
     if first.raised is None and again.raised is not None:
         return replace(first, gradient_raised=again.raised)
     if first.raised is not None and again.raised is None:
         return replace(first, unstable=(len(first.results),))
-    unstable = tuple(i for i, (a, b) in enumerate(zip(first.results, again.results, strict=False)) if not _alike(a, b))
+    results = zip(case.script, first.results, again.results, strict=False)
+    unstable = tuple(i for i, (step, a, b) in enumerate(results) if not _alike(_as_often(step, a), b))
     return replace(
         first,
         unstable=unstable,
@@ -371,6 +374,11 @@ def _merge(first: Observation, again: Observation) -> Observation:
         gradient_raised=again.gradient_raised,
         seconds=max(first.seconds, again.seconds),
     )
+
+
+def _as_often(step: Step, result: Any) -> Any:
+    """Cut what many calls gave in the first run to as many as the second makes."""
+    return result[:MAX_AGAIN] if step.times > MAX_AGAIN and isinstance(result, Tensor) else result
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -407,9 +415,10 @@ class _Handed:
 class _Run:
     """One answer on one case, from handing over to looking at what came back."""
 
-    def __init__(self, answer: Any, gradients: bool) -> None:
+    def __init__(self, answer: Any, gradients: bool, most_calls: float = math.inf) -> None:
         self.subject = answer
         self.gradients = gradients
+        self.most_calls = most_calls  # with the same arguments
         self.handed: list[_Handed] = []
         self.shared: dict[int, Any] = {}
         self.generators: list[torch.Generator] = []
@@ -474,7 +483,8 @@ class _Run:
             return record(len(target))
         function = target if step.method is None else getattr(target, step.method)
         if step.times > 1:
-            return _gathered([record(function(*args, **kwargs)) for _ in range(step.times)])
+            times = int(min(step.times, self.most_calls))
+            return _gathered([record(function(*args, **kwargs)) for _ in range(times)])
         came_back = function(*args, **kwargs)
         result = record(came_back)
         self.kept.append((i, came_back))

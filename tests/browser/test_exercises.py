@@ -132,13 +132,27 @@ def test_answers_have_their_verdicts_and_their_points(page: Page):
     found = checked(page, "3.1", "def scaled_scores(q, k)\n    return q")
     assert found["status"] == "error"
     assert "SyntaxError" in found["message"]
+    assert "`def scaled_scores(q, k)`" in found["message"], "the line that it came from"
     card = page.locator(".qkv-check[data-question='3.1'] .qkv-verdict")
     expect(card).to_have_attribute("data-status", "error")
     assert card.locator(".qkv-card").count() == 1
+    found = checked(page, "3.1", RIGHT.replace("scaled_scores", "scores"))
+    assert (found["status"], found["points"]) == ("error", 0)
+    assert "Nothing in your cell is called `scaled_scores`" in found["message"]
     expect(page.locator(".qkv-points")).to_contain_text("0 of 15 points")
     found = checked(page, "3.1", RIGHT)
     assert (found["status"], found["points"], found["misconception"]) == ("passed", 3, None), found
     expect(page.locator(".qkv-points")).to_contain_text("3 of 15 points; 1 of 5 answers")
+
+
+def test_the_card_comes_into_view_below_a_button_at_the_bottom_of_the_screen(page: Page):
+    page.evaluate(SET, ["3.1", BY_D_K])
+    place = page.locator(".qkv-check[data-question='3.1']")
+    button = place.get_by_role("button", name="Check")
+    button.evaluate("button => button.scrollIntoView({ block: 'end', behavior: 'instant' })")
+    button.click()
+    expect(place.locator(".qkv-card")).to_contain_text("not yet", timeout=PATIENCE)
+    expect(place.locator(".qkv-card")).to_be_in_viewport(ratio=1)
 
 
 def test_an_answer_that_was_changed_has_no_points_until_it_is_checked(page: Page):
@@ -158,6 +172,13 @@ def test_a_cell_to_try_in_prints(page: Page):
     cell = page.locator(".qkv-cell-try").first
     cell.get_by_role("button", name="Run").click()
     expect(cell.locator(".qkv-printed")).to_have_text("tensor([[ 2.,  1., -1.]])\n", timeout=PATIENCE)
+
+
+def test_a_cell_to_try_in_says_why_it_is_silent(page: Page):
+    cell = page.locator(".qkv-cell-try").nth(1)
+    cell.get_by_role("button", name="Run").click()
+    silence = "It printed nothing. The answer above it is still to be written."
+    expect(cell.locator(".qkv-printed")).to_have_text(silence, timeout=PATIENCE)
 
 
 def test_a_loop_without_an_end_is_stopped_and_the_text_stays(page: Page):
