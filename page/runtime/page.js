@@ -137,7 +137,8 @@ function show(cell, { printed = "", problem }) {
 /** A cell to try an answer in is silent while that answer is still to be written. */
 function whyNothing(cell) {
   const answered = editors.get(cell.querySelector(".qkv-editor")?.dataset.key.replace("try ", ""));
-  const stub = answered?.area.closest(".qkv-answer") && answered.text === answered.area.defaultValue;
+  const stub =
+    answered?.area.closest(".qkv-answer") && answered.text.trimEnd() === answered.area.defaultValue.trimEnd();
   return stub ? " The answer above it is still to be written." : "";
 }
 
