@@ -274,7 +274,7 @@ def drawn_once(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[i
     """Without: the largest probabilities, each divided by an exponential number."""
     n = len(rows[0])
     waits = packed(g.exponential(n * len(rows)), kind)
-    places = []
+    places: list[int] = []
     for i, row in enumerate(rows):
         score = packed([quotient(v, waits[i * n + j]) for j, v in enumerate(row)], kind)
         places += [score.index(max(score))] if count == 1 else sorted(range(n), key=lambda j: -score[j])[:count]
