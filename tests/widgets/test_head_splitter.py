@@ -155,16 +155,8 @@ def test_a_head_s_rows_are_named_by_the_words_that_they_hold(open_page: Callable
     page = opened(open_page(), STATE)
     first_heads = {}
     for lane in ("transpose", "reshape both ways"):
-        entries = (
-            page.get_by_role("group", name=f"heads, {lane}")
-            .locator(".qkv-entries")
-            .first.locator(".qkv-entry:not(:has(b:empty))")
-        )
-        seen = entries.evaluate_all(
-            "es => es.map((e) => [e.getBoundingClientRect(), e.innerText]).map(([r, t]) => [r.y, r.x, t])"
-        )
-        left = min(x for _, x, _ in seen)
-        first_heads[lane] = [text for _, x, text in sorted(seen) if x == left]
+        names = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-held").first.inner_text()
+        first_heads[lane] = [row.split("\t")[0] for row in names.split("\n")]
     assert first_heads == {
         "transpose": ["中和", "有", "一個", "永和路"],
         "reshape both ways": ["中和", "中和", "有", "有"],
@@ -186,14 +178,38 @@ def test_heads_before_the_batch_mix_the_two_examples(open_page: Callable[..., Pa
 @pytest.mark.parametrize("lane", ["transpose", "reshape both ways"])
 def test_a_press_on_an_entry_nudges_the_token_that_it_comes_from(open_page: Callable[..., Page], lane: str):
     page = opened(open_page(width=390), STATE)
-    entries = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-entry")
+    sheets = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-sheet")
     for token, feature in [(1, 0), (2, 7), (6, 3)]:
-        entry = entries.nth(8 * token + feature)
-        assert [entry.get_attribute(f"data-{part}") for part in ("token", "feature")] == [str(token), str(feature)]
-        entry.click()
+        box = sheets.nth(token // 4).bounding_box()
+        assert box
+        head, column = divmod(feature, 4)
+        row = token % 4
+        if lane != "transpose":
+            # Each head has four features of four rows: one half of the sheet's 32 numbers, read row by row.
+            head, number = divmod(8 * row + feature, 16)
+            row, column = divmod(number, 4)
+        across = (4.15 * head + column + 0.5) / 9.05
+        page.mouse.click(box["x"] + box["width"] * across, box["y"] + box["height"] * (row + 0.5) / 4)
         frame(page)
         assert page.evaluate("it.model.get('nudged')") == token
-    expect(page.locator(".qkv-nudged")).to_have_count(16)  # eight features on either way
+    assert page.locator(".qkv-nudged:not([d=''])").count() == 2  # on either way
+
+
+def test_a_name_stands_where_its_head_begins(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE | {"n_heads": 4, "wrong": "heads first"})
+    far = page.evaluate("""() => [...document.querySelectorAll('.qkv-entries')].flatMap((sheet) => {
+      const { left, width } = sheet.getBoundingClientRect();
+      const text = sheet.querySelector('.qkv-held').firstChild.parentElement;
+      const node = [...text.childNodes].find((part) => part.nodeType === 3 && part.data);
+      const range = document.createRange();
+      return [...node.data.matchAll(/[^\\t\\n]+/g)].map(({ index }, i) => {
+        range.setStart(node, index);
+        range.setEnd(node, index + 1);
+        return Math.abs(range.getBoundingClientRect().left - 3 - left - (width * 2.15 * (i % 4)) / 9.05);
+      });
+    })""")
+    assert len(far) == 64
+    assert max(far) < 1
 
 
 @pytest.mark.parametrize(
@@ -230,8 +246,8 @@ def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):
 
 def test_entries_are_large_enough_to_be_pressed(open_page: Callable[..., Page]):
     page = opened(open_page(width=390), STATE)
-    boxes = page.locator(".qkv-entry").evaluate_all("es => es.map((e) => [e.offsetWidth, e.offsetHeight])")
-    assert min(width for width, _ in boxes) >= 16
+    boxes = page.locator(".qkv-sheet").evaluate_all("es => es.map((e) => [e.clientWidth / 9.05, e.clientHeight / 4])")
+    assert round(min(width for width, _ in boxes)) >= 16
     assert min(height for _, height in boxes) >= 24
 
 

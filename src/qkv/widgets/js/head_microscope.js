@@ -61,22 +61,24 @@ export default widget("HeadMicroscope", {
             onChange: (mode) => set({ modes: state.modes.map((now, head) => (head === state.head ? mode : now)) }),
           })}
           ${numbers(seen)}
-          ${slider({
-            label: "position",
-            value: seen.at + 1,
-            min: 1,
-            max: seen.n,
-            text: `${seen.at + 1} of ${seen.n}: ${symbol(seen.ids[seen.at])}`,
-            onInput: (value) => set({ position: value - 1 }),
-          })}
-          <label class="qkv-control qkv-scope-typed"><span class="qkv-label">the text: A to Z, 1 to 6</span>
-            <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
-              .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
+          <div class="qkv-scope-place">
+            ${slider({
+              label: "position",
+              value: seen.at + 1,
+              min: 1,
+              max: seen.n,
+              text: `${seen.at + 1} of ${seen.n}: ${symbol(seen.ids[seen.at])}`,
+              onInput: (value) => set({ position: value - 1 }),
+            })}
+            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">the text: A to Z, 1 to 6</span>
+              <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
+                .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
+          </div>
         </div>
         ${training(state, set)}
       </div>
-      <p class="qkv-note">Press a symbol, or a row of a map (queries down, keys across). The other text is ${moved(seen.ids).map(symbol).join("")}.
-        The curves are means over 64 random texts.</p>
+      <p class="qkv-note">Press a symbol or a row of a map (queries down). The other text: ${moved(seen.ids).map(symbol).join("")}. Curves:
+        means over 64 texts.</p>
       ${tables(() => [table(seen)])}`;
   },
 });

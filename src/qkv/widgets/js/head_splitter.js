@@ -1,5 +1,19 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, nearestOf, num, powersOfTwo, stepSlider, tables, toggle, widget } from "./base.js";
+import {
+  choices,
+  dragged,
+  html,
+  nearestOf,
+  nothing,
+  num,
+  powersOfTwo,
+  remember,
+  stepSlider,
+  svg,
+  tables,
+  toggle,
+  widget,
+} from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -39,7 +53,7 @@ export default widget("HeadSplitter", {
     <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(set)}>
       <p class="qkv-label">Press a word: it changes a little. Drag a line between heads: the split moves.</p>
       ${["right", state.wrong].map((route) => found(state, route))}
-      ${tokens(state, set, id)} ${heads(state, "right", set)} ${heads(state, state.wrong, set)}
+      ${tokens(state, set, id)} ${heads(state, "right", set, id)} ${heads(state, state.wrong, set, id)}
       <p class="qkv-label">after attention in every head: which outputs change with ${NAMES[state.nudged]}?</p>
       ${names((row) => html`<span>${NAMES[row]}</span>`)} ${merged(state, "right")} ${merged(state, state.wrong)}
     </div>
@@ -125,9 +139,9 @@ function found(state, route) {
 }
 
 /** What the heads hold on one way, under the heads' names. */
-const heads = (state, route, set) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
+const heads = (state, route, set, id) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
   ${ruler(state, set)}
-  ${range(BATCH).map((b) => html`<div class="qkv-entries">${inHeads(through(route, state).entries, b, state)}</div>`)}
+  ${range(BATCH).map((b) => sheet(drawn(through(route, state).entries, b, state.n_heads), b, state, `${id}-hatch`))}
 </div>`;
 
 /** The heads' names; the lines between them are grabbed. */
@@ -168,24 +182,61 @@ const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-la
   )}
 </div>`;
 
-/** The entries that heads of example b hold, in the order of the sheet, so that each keeps its element and glides. */
-function inHeads(entries, b, state) {
+/* ---- a sheet: what the heads hold of one example. A path for each token, for hundreds of elements would take too long in a
+ * step; one text for all names, whose tabs are as wide as a head. */
+
+const UNIT = 100; // an entry, in the sheet's own measure; the style stretches it
+const INSIDE = 96; // and what is coloured of it
+const SHEET = `0 0 ${UNIT * ACROSS} ${UNIT * TOKENS}`;
+const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1.1 }; // for a name in a head, in widths of a Chinese sign
+
+/** The paths of the tokens that come to example b, always as many boxes in the same order, so that they glide; which rows
+ * of which heads begin with which token. */
+const drawn = remember((entries, b, n_heads) => {
   const here = entries.filter((entry) => entry.b === b).sort((one, other) => one.from - other.from);
-  return here.map(({ h, row, column, from }) => {
-    const x = startOf(h, state.n_heads) + column;
-    const seat = `transform: translate(${100 * x}%, ${100 * row}%); z-index: ${column === 0 ? 1 : 0}`; // a name runs on
-    return html`<span class="qkv-seat" style=${seat}>${entry(from, column, state)}</span>`;
-  });
+  const tokens = [...new Set(here.map(({ from }) => Math.floor(from / FEATURES)))];
+  const places = (token) =>
+    here
+      .filter(({ from }) => Math.floor(from / FEATURES) === token)
+      .map(({ h, row, column }) => [Math.round(UNIT * (startOf(h, n_heads) + column)), UNIT * row]);
+  const first = (row, h) => here.find((entry) => entry.h === h && entry.row === row && entry.column === 0).from;
+  const name = (row, h) => cut(NAMES[Math.floor(first(row, h) / FEATURES)], ROOM[n_heads]);
+  return {
+    tokens: tokens.map((token) => ({ token, places: places(token) })),
+    names: range(TOKENS)
+      .map((row) =>
+        range(n_heads)
+          .map((h) => name(row, h))
+          .join("\t"),
+      )
+      .join("\n"),
+  };
+}, 80);
+
+/** As much of a name as there is room for. */
+function cut(name, room) {
+  const width = (letters) => letters.reduce((sum, letter) => sum + (letter > "z" ? 1 : 0.62), 0);
+  const letters = [...name];
+  while (width(letters) > room) letters.pop();
+  return letters.join("");
 }
 
-/** An entry of the input, shaded by its token; those of the second example are hatched. The first that a head's row holds
- * of a token names it, as far as there is room. */
-function entry(from, column, { nudged, n_heads }) {
-  const [row, feature] = [Math.floor(from / FEATURES), from % FEATURES];
-  const kind = `qkv-token-${row % TOKENS} ${exampleOf(row) ? "qkv-second" : ""} ${row === nudged ? "qkv-nudged" : ""}`;
-  // Every entry keeps an element for a name: to make and to drop them would take long in a step of the slider.
-  const word = column > 0 ? "" : n_heads === FEATURES ? [...NAMES[row]][0] : NAMES[row];
-  return html`<span class="qkv-entry ${kind}" data-token=${row} data-feature=${feature}><b>${word}</b></span>`;
+const boxes = (places) => places.map(([x, y]) => `M${x} ${y}h${INSIDE}v${INSIDE}h-${INSIDE}z`).join("");
+const lines = (places) => places.map(([x, y]) => `M${x} ${y + 4}h${INSIDE}m0 ${INSIDE - 8}h-${INSIDE}`).join("");
+
+/** Tokens are shaded; those of the second example are hatched, and lines mark the one that is nudged. */
+function sheet({ tokens, names }, b, { nudged, n_heads }, hatch) {
+  const second = tokens.filter(({ token }) => exampleOf(token)).flatMap(({ places }) => places);
+  const marked = tokens.find(({ token }) => token === nudged);
+  return html`<div class="qkv-entries" style="--qkv-head: ${startOf(1, n_heads) / ACROSS}">
+    <svg class="qkv-sheet" viewBox=${SHEET} preserveAspectRatio="none" aria-hidden="true">
+      ${b ? nothing : svg`<pattern id=${hatch} width="28" height="28" patternUnits="userSpaceOnUse"><path class="qkv-hatch" d="M0 28L28 0" /></pattern>`}
+      ${tokens.map(({ token, places }) => svg`<path class="qkv-token qkv-token-${token % TOKENS}" data-token=${token} d=${boxes(places)} />`)}
+      <path class="qkv-second" fill="url(#${hatch})" d=${boxes(second)} />
+      <path class="qkv-nudged" d=${marked ? lines(marked.places) : ""} />
+    </svg>
+    <p class="qkv-held">${names}</p>
+  </div>`;
 }
 
 function numbers(state) {

@@ -48,15 +48,17 @@ var tt=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
           ${Ct({label:"head (layer.head)",name:`${s}-scope-head`,value:e.head,options:Z.map(o=>({value:o,label:w(o)})),onChange:o=>t({head:o})})}
           ${Ct({label:`what head ${w(e.head)} hands on`,name:`${s}-scope-mode`,value:e.modes[e.head],options:Os.map(o=>({value:o,label:o})),onChange:o=>t({modes:e.modes.map((a,r)=>r===e.head?o:a)})})}
           ${ws(n)}
-          ${le({label:"position",value:n.at+1,min:1,max:n.n,text:`${n.at+1} of ${n.n}: ${P(n.ids[n.at])}`,onInput:o=>t({position:o-1})})}
-          <label class="qkv-control qkv-scope-typed"><span class="qkv-label">the text: A to Z, 1 to 6</span>
-            <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
-              .value=${X(e.symbols)} @input=${({target:o})=>t({symbols:o.value,position:-1})}></label>
+          <div class="qkv-scope-place">
+            ${le({label:"position",value:n.at+1,min:1,max:n.n,text:`${n.at+1} of ${n.n}: ${P(n.ids[n.at])}`,onInput:o=>t({position:o-1})})}
+            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">the text: A to Z, 1 to 6</span>
+              <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
+                .value=${X(e.symbols)} @input=${({target:o})=>t({symbols:o.value,position:-1})}></label>
+          </div>
         </div>
         ${Us(e,t)}
       </div>
-      <p class="qkv-note">Press a symbol, or a row of a map (queries down, keys across). The other text is ${Nt(n.ids).map(P).join("")}.
-        The curves are means over 64 random texts.</p>
+      <p class="qkv-note">Press a symbol or a row of a map (queries down). The other text: ${Nt(n.ids).map(P).join("")}. Curves:
+        means over 64 texts.</p>
       ${pe(()=>[Ts(n)])}`}});function Gs(e,t){let s=v,n=async()=>{if(!(e.earlier||e.step===s)&&(s=e.step,s!==v))try{let o=await Je();t({earlier:o,failed:!1})}catch{t({failed:!0})}};return n(),n}var P=e=>M[e],w=e=>`${1+Math.floor(e/2)}.${1+e%2}`,g=e=>K(e,{places:2}),vs=_(e=>{let t=Ot(e);return t.length<2?Ot("AB"):t}),Qe=_((e,t,s)=>{let{logits:n,...o}=Pe(e,t,s,s.includes("mean")?Te(e):{}),a=t.length,r=Z.map(c=>{let i=c%2*a*a;return o[`${Math.floor(c/2)}.attention.weights`].subarray(i,i+a*a)});return{logits:n,maps:r,scores:r.map(c=>Le(c,t)),loss:Ne(n,t)}},8),Ue=Z.map(()=>"on");function Xe(e){let t=vs(e.symbols),s=t.length,n=e.position<0||e.position>=s?s-1:e.position,o=e.modes.every(f=>f==="on")?Ue:e.modes,a=qe(e)?e.step:v,r=we(a,e.earlier),c=Qe(r,t,o),i=Lt(c.logits,n),l=[...i.keys()].sort((f,A)=>i[A]-i[f]).slice(0,Ls),h=c.maps[e.head].subarray(n*s,(n+1)*s),$=Qe(r,t,Ue).loss;return{...c,ids:t,n:s,at:n,row:h,chances:i,best:l,modes:o,head:e.head,intact:$,missing:Ps(e)}}var qe=({step:e,earlier:t})=>e===v||t!==null;function Ps(e){return qe(e)?"":e.failed?`Step ${e.step} did not load. Try another step.`:`Step ${e.step} is being loaded.`}var We=({ids:e,at:t,best:s,chances:n,missing:o})=>o||`After ${P(e[t])} comes ${s.map(a=>`${P(a)} (${g(n[a])})`).join(", ")}.`,Rs=({head:e,ids:t,row:s})=>{let n=s.indexOf(Math.max(...s));return`Head ${w(e)} looks most at position ${n+1}, ${P(t[n])}, weight ${g(s[n])}.`},ys=({loss:e})=>Number.isNaN(e)?"Nothing repeats.":`Surprise where the text repeats: ${g(e)} nats.`,Ks=({ids:e,at:t,row:s},n)=>p`<div class="qkv-scope-text" role="group" aria-label="the text: choose a position">
   ${e.map((o,a)=>p`<button type="button" class=${a===t?"qkv-scope-symbol qkv-scope-asks":"qkv-scope-symbol"} aria-pressed=${a===t}
       style="--qkv-p: ${Math.round(1e3*s[a])/1e3}" @click=${()=>n({position:a})}>${P(o)}</button>`)}
