@@ -138,7 +138,7 @@ def test_the_weights_of_earlier_steps_are_loaded_when_one_is_asked_for(visit: Vi
     said = says.inner_text()
     assert not any(EARLIER in url for url in asked)
     slider.press("Home")
-    expect(slider).to_have_attribute("aria-valuetext", "0 of 1500")
+    expect(slider).to_have_attribute("aria-valuetext", "0 of 1,500")
     expect(says).to_contain_text("After Q comes 3 (0.08)")
     slider.press("ArrowRight")
     expect(says).to_contain_text("After Q comes U (0.06)")

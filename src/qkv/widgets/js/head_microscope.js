@@ -70,7 +70,7 @@ export default widget("HeadMicroscope", {
               text: `${seen.at + 1} of ${seen.n}: ${symbol(seen.ids[seen.at])}`,
               onInput: (value) => set({ position: value - 1 }),
             })}
-            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">the text: A to Z, 1 to 6</span>
+            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">text: A to Z, 1 to 6</span>
               <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
                 .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
           </div>
@@ -250,7 +250,7 @@ function training({ step }, set) {
       label: "training step",
       value: step,
       values: STEPS,
-      text: `${step} of ${LAST}`,
+      text: `${num(step)} of ${num(LAST)}`,
       onInput: (step) => set({ step }),
     })}
   </div>`;
@@ -258,7 +258,7 @@ function training({ step }, set) {
 
 const trainingMarks = (i) => [
   yAxis({ scale: up, ticks: [0, 0.5, 1], named: [0, 1] }),
-  xAxis({ scale: (step) => across(STEPS.indexOf(step)), ticks: NAMED, title: "" }),
+  xAxis({ scale: (step) => across(STEPS.indexOf(step)), ticks: NAMED, format: (tick) => num(tick), title: "" }),
   rule({ x1: across(i), x2: across(i), kind: "qkv-here" }),
   CURVES.map(([kind, points]) => curve({ points, kind })),
   words({ x: 1, y: up(0.72), anchor: "start", content: `loss / ${LARGEST}` }),
