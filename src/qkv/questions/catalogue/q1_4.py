@@ -112,11 +112,6 @@ QUESTION = Question(
         changed("transposed", lambda frames: frames.mT),
         changed("put-end-to-end", torch.flatten),
         changed("laid-out-along-the-wrong-axis", lambda frames: frames.mT.reshape(frames.shape)),
-        changed(
-            "tapered",
-            lambda frames: frames * torch.hann_window(frames.shape[-1], dtype=frames.dtype),
-            lambda frames: frames * torch.hamming_window(frames.shape[-1], dtype=frames.dtype),
-        ),
         changed("only-the-first-window", lambda frames: frames[:1]),
         mistake("signal-returned", lambda signal, window, hop: signal),
         mistake(

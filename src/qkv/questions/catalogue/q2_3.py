@@ -93,9 +93,6 @@ QUESTION = Question(
             knobs={"meet": lambda asked, offered: summed_pairs(asked.tanh(), offered.tanh()), "squash": as_it_is},
         ),
         Misconception("tanh-after-v", knobs={"squash": as_it_is, "after": torch.tanh}),
-        Misconception(
-            "v-inside-the-tanh", knobs={"squash": as_it_is, "read": lambda hidden, v: (hidden * v).tanh().sum(-1)}
-        ),
         met("multiplied-for-added", lambda asked, offered: asked.unsqueeze(-2) * offered.unsqueeze(-3)),
         met("only-matching-places", lambda asked, offered: asked + offered),
         met("query-and-key-swapped", lambda asked, offered: asked.unsqueeze(-3) + offered.unsqueeze(-2)),

@@ -89,7 +89,6 @@ QUESTION = Question(
         shared("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),
         shared("weights-have-no-say", lambda weights: torch.full_like(weights, 1 / weights.shape[-1]), torch.ones_like),
         shared("only-the-best-key", best, lambda weights: weights * best(weights)),
-        shared("only-the-diagonal", lambda weights: weights * torch.eye(*weights.shape[-2:], dtype=weights.dtype)),
         shared("masked-though-not-asked", lambda weights: weights.tril()),
         valued("values-transposed", lambda v: v.mT),
         mixed("values-on-the-left", lambda weights, v: v @ weights),

@@ -142,11 +142,6 @@ class BareMatrices(nn.Module):
         return attention(x @ self.w_q, x @ self.w_k, x @ self.w_v)
 
 
-def averaged(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    out, weights = attention(q, k, v)
-    return out.mean(-2), weights
-
-
 def by_weights(layers: Projections, x: Tensor) -> Triple:
     return x @ layers.w_q.weight.mT, x @ layers.w_k.weight.mT, x @ layers.w_v.weight.mT
 
@@ -183,7 +178,6 @@ QUESTION = Question(
         made("layer-weights-transposed", by_weights_as_stored),
         mistake("scaled-by-d-model", ScaledByWidth),
         mistake("input-added", InputAdded),
-        mistake("averaged-over-tokens", head(averaged)),
         mistake("state-kept", Kept),
         mistake("parameters-for-layers", BareMatrices),
         NO_SUPER_INIT,

@@ -196,8 +196,10 @@ AXES = (
 
 WEIGHTS = (
     Misconception("not-normalised", knob_sets=({"below": one}, {"below": one, "shift": nothing})),
-    without_shift("exponential-forgotten", "power", lambda z: z, lambda z: z.clamp(min=0)),
-    wrong("exponential-left-out-after-the-maximum", "power", lambda z: z),
+    Misconception(
+        "exponential-forgotten",
+        knob_sets=({"power": lambda z: z}, *({"power": way, "shift": nothing} for way in (lambda z: z, torch.relu))),
+    ),
     mistake("sigmoid", weights_by(lambda z, dim: z.sigmoid())),
     mistake(
         "log-softmax",

@@ -97,7 +97,6 @@ QUESTION = Question(
     gradient_part=part_that_counts,
     misconceptions=(
         Misconception("entropy-in-bits", knobs={"log": torch.log2}),
-        Misconception("entropy-in-decimal-digits", knobs={"log": torch.log10}),
         Misconception("entropy-negated", knobs={"after": lambda h, p, dim: -h}),
         Misconception("zero-times-log-zero", knobs={"terms": as_they_are}),
         Misconception("nan-row-dropped", knobs={"terms": as_they_are, "after": lambda h, p, dim: h.nan_to_num()}),
@@ -118,7 +117,6 @@ QUESTION = Question(
         ),
         Misconception("perplexity", knobs={"after": lambda h, p, dim: h.exp()}),
         Misconception("normalised", knobs={"after": lambda h, p, dim: h / n_along(p, dim)}),
-        Misconception("distance-from-uniform", knobs={"after": lambda h, p, dim: math.log(p.shape[dim]) - h}),
         mistake(
             "softmax-applied-again",
             lambda p, dim=-1: entropy(p.softmax(dim), dim),

@@ -197,10 +197,7 @@ SHARES = (
 
 GIVEN = (
     given("off-by-one", lambda i, z: i + 1, lambda i, z: i - 1),
-    given("probability-returned", lambda i, z: float(z.softmax(-1)[i])),
-    Misconception(
-        "logit-returned", knob_sets=({"give": lambda i, z: float(z[i])}, {"greedy": lambda z, g: float(z.max())})
-    ),
+    given("score-returned", lambda i, z: float(z[i]), lambda i, z: float(z.softmax(-1)[i])),
     mistake(
         "axis-left-over",
         sampler(give=lambda i, z: torch.tensor([i])),
@@ -212,6 +209,7 @@ GIVEN = (
 )
 
 AT_ZERO = (
+    at_zero("score-returned-at-zero", lambda z, g: float(z.max())),
     at_zero(
         "greedy-ignored-at-zero",
         drawn_by(lambda z: (z / 0).softmax(-1)),

@@ -124,9 +124,7 @@ QUESTION = Question(
         mistake("all-gaps-alike", *(if_all_gaps_were(one) for one in (torch.mean, torch.min, torch.max))),
         mistake("logarithm-returned", changed(math.log)),
         mistake("temperature-negated", changed(lambda t: -t)),
-        mistake("weight-returned", lambda z, target: target),
         mistake("weights-returned", lambda z, target: softmax(z, find_temperature(z, target))),
-        mistake("interval-returned", changed(lambda t: (t, t))),
         mistake("temperature-forgotten", lambda z, target: 1.0),
         mistake("range-too-narrow", *(within(low, high) for low in LOWEST for high in HIGHEST)),
         mistake(

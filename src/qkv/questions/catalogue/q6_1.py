@@ -135,7 +135,6 @@ QUESTION = Question(
             by_angles(lambda angles: alternating(angles.sin(), angles)),
         ),
         mistake("pairs-left-apart", by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1))),
-        mistake("sines-and-cosines-stacked", by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()]))),
         mistake("one-position-too-many", lambda n, d_model: sinusoidal_encoding(n + 1, d_model)),
     ),
 )

@@ -123,7 +123,6 @@ QUESTION = Question(
         mistake("frequency-of-its-own-row", by_rows(lambda j: j), by_rows(lambda j: 2 * j)),
         stepping("one-step-only", lambda k, d: 1),
         stepping("k-off-by-one", lambda k, d: k + 1, lambda k, d: k - 1),
-        stepping("step-as-a-fraction", lambda k, d: k / d),
         mistake(
             "codes-for-a-matrix",
             lambda k, d_model: sinusoidal_encoding(d_model, d_model),

@@ -172,7 +172,6 @@ QUESTION = Question(
         projecting("matrix-on-the-left", lambda x, w_q, w_k, w_v: (w_q @ x, w_k @ x, w_v @ x)),
         projecting("matrices-transposed", lambda x, w_q, w_k, w_v: (x @ w_q.mT, x @ w_k.mT, x @ w_v.mT)),
         projecting("head-axis-forgotten", lambda x, *matrices: projected(x[:, 0], *matrices)),
-        projecting("head-axis-in-front", lambda x, *matrices: projected(x.transpose(0, 1), *matrices)),
         mistake("inputs-cached", inputs_cached),
         scaling("no-scale", lambda x, q, keys, values: 1.0),
         scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),

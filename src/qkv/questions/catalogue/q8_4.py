@@ -72,10 +72,6 @@ def all_times_layers(vocab: int, d: int, layers: int, hidden: int, tied: bool = 
     return layers * transformer_parameters(vocab, d, 1, hidden, tied)
 
 
-def final_norm_in_each_layer(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
-    return transformer_parameters(vocab, d, layers, hidden, tied) + (layers - 1) * 2 * d
-
-
 def without_biases(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
     return transformer_parameters(vocab, d, layers, hidden, tied) - layers * (5 * d + hidden)
 
@@ -123,7 +119,6 @@ QUESTION = Question(
         mistake("all-biases-forgotten", without_biases),
         mistake("one-layer-only", one_layer),
         mistake("embedding-in-each-layer", all_times_layers),
-        mistake("final-norm-in-each-layer", final_norm_in_each_layer),
         mistake("hidden-width-assumed", hidden_four_times_as_wide),
     ),
 )
