@@ -35,7 +35,7 @@ def draw_sequences(draw: Draw) -> list[Case]:
         case("plain", some_lengths(-1)),
         case("the longest first", some_lengths(0)),
         case("float64", some_lengths(1), dtype=torch.float64),
-        silent(draw),
+        rows_like_padding(draw),
         case("all of one length", [same] * 3),
         case("one sequence", [same]),
         case("a sequence of one row", [1, same, 3]),
@@ -45,7 +45,7 @@ def draw_sequences(draw: Draw) -> list[Case]:
     ]
 
 
-def silent(draw: Draw) -> Case:
+def rows_like_padding(draw: Draw) -> Case:
     """Real rows that look like padding: all zeros, zero in part, or of sum 0."""
     d = 2 * draw.whole(4, 5)
     first, second, third = draw.normal(5, d), draw.normal(6, d), torch.zeros(3, d)

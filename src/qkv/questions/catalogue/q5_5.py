@@ -33,8 +33,8 @@ def draw_modules(draw: Draw) -> list[Case]:
         name: str,
         *given: str,
         over: str | None = None,
-        blind: bool = False,
-        loud: bool = False,
+        one_sees_nothing: bool = False,
+        large_where_hidden: bool = False,
         dtype: torch.dtype = torch.float32,
         **fixed: int,
     ) -> Case:
@@ -50,8 +50,8 @@ def draw_modules(draw: Draw) -> list[Case]:
         }
         if over is not None:
             mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
-            x["mask"] = with_blind_row(mask) if blind else mask
-            if loud:  # what is hidden from every query has scores far above the others, or far below
+            x["mask"] = with_blind_row(mask) if one_sees_nothing else mask
+            if large_where_hidden:  # what is hidden from every query has scores far above the others, or far below
                 x["key"] = x["key"] * (1 + 99 * ~mask[:, 0, 0, :, None])
         handed = {name: value for name, value in x.items() if name in given or name == "query"}
         layers = draw_layers(draw, d, dict.fromkeys(LAYER_NAMES, d), dtype)
@@ -66,10 +66,10 @@ def draw_modules(draw: Draw) -> list[Case]:
         case("a value of its own", "value"),
         case("key, value and mask", "key", "value", "mask", over="**qk"),
         case("padding", "key", "mask", over="*11k"),
-        case("padding full of large numbers", "key", "mask", over="*11k", loud=True, dtype=torch.float64),
+        case("padding full of large numbers", "key", "mask", over="*11k", large_where_hidden=True, dtype=torch.float64),
         case("one mask for all", "key", "mask", over="qk"),
         case("one mask for each head", "mask", over="1*qk"),
-        case("a query that sees nothing", "key", "mask", over="*1qk", blind=True),
+        case("a query that sees nothing", "key", "mask", over="*1qk", one_sees_nothing=True),
         case("float64", "key", "mask", dtype=torch.float64, over="qk"),
         case("one head", "mask", H=1, over="qk"),
         case("one feature a head", "key", d_head=1),
