@@ -54,7 +54,7 @@ def _locked(file: int) -> bool:
 
 
 def earlier_seed(out: Path) -> int | None:
-    """The seed of the last run in a folder: a run without a seed of its own goes on with it."""
+    """The seed of the last run in a folder: a run that is given no seed uses it again."""
     with contextlib.suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
         return int(json.loads(_read(out / "run.json"))["seed"])
     return None
@@ -131,7 +131,7 @@ def _as_json(content: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> str:
-    """Read a small regular file that is no link, in a folder that is none.
+    """Read a small regular file. Neither the file nor its folder may be a link.
 
     Raises:
         OSError: there is none such.

@@ -40,7 +40,7 @@ def draw_look_up(draw: Draw) -> list[Case]:
 def look_up_variant(
     index: Index = lambda ids, table: ids, after: After = lambda rows, ids, table: rows
 ) -> Callable[..., Tensor]:
-    """Give an answer that looks up at other places, or goes on with the rows."""
+    """Give an answer that looks up at other places, or changes the rows afterwards."""
 
     def variant(ids: Tensor, table: Tensor) -> Tensor:
         return after(table[index(ids, table)], ids, table)

@@ -36,7 +36,7 @@ def scores_variant(
     product: Product = q_with_k,
     after: Callable[[Tensor], Tensor] = lambda scores: scores,
 ) -> Callable[..., Tensor]:
-    """Give an answer that multiplies, scales, or goes on in another way."""
+    """Give an answer that multiplies, scales, or changes the result afterwards."""
 
     def variant(q: Tensor, k: Tensor) -> Tensor:
         scores = product(q, k)

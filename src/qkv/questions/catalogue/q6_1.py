@@ -51,7 +51,7 @@ def encoding_variant(
     lay: Callable[[Tensor, Tensor], Tensor] = alternating,
     after: Callable[[Tensor], Tensor] = lambda table: table,
 ) -> Callable[..., Tensor]:
-    """Give an answer that has other frequencies, positions or columns, or goes on in another way."""
+    """Give an answer that has other frequencies, positions or columns, or changes the result afterwards."""
 
     def variant(n: int, d_model: int) -> Tensor:
         angles = torch.outer(times(n), speeds(d_model, 10000.0))

@@ -55,7 +55,7 @@ def alibi_variant(
     after: Callable[[Tensor], Any] = lambda bias: bias,
     axis: int = -3,
 ) -> Callable[..., Any]:
-    """Give an answer that has other slopes, distances or signs, or goes on in another way."""
+    """Give an answer that has other slopes, distances or signs, or changes the result afterwards."""
 
     def variant(n_heads: int, n: int) -> Any:
         places = torch.arange(n, dtype=torch.float64)

@@ -77,7 +77,7 @@ def grouped_variant(
     mix: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
     give: Callable[[Tensor, Tensor, int], Any] = lambda out, weights, n_kv_heads: out,
 ) -> Callable[..., Any]:
-    """Give an answer that shares heads, scales, masks or goes on in another way."""
+    """Give an answer that shares heads, scales, masks in another way, or changes the result afterwards."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor) -> Any:
         n_heads, n_kv_heads = q.shape[1], k.shape[1]

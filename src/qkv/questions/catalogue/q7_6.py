@@ -216,7 +216,7 @@ WRONG: dict[str, type[Decoder]] = {
 
 
 def maker(kind: type[Decoder], wrong: bool) -> Callable[[int], Any]:
-    """Give a function that draws weights from a seed, and gives what makes decoders of this kind with them."""
+    """Give a function that draws weights from a seed, and returns a function that makes decoders with them."""
 
     def of_seed(seed: int) -> Callable[[], Decoder]:
         weights = weights_of(seed, kind.layers)

@@ -37,7 +37,7 @@ class Implementation:
 def implementations(
     right: Mapping[str, Any], wrong: Mapping[str, Any], make: Callable[[Any, bool], Callable[[int], Any]]
 ) -> list[Implementation]:
-    """List them by their names; `make` is given one, and whether it is wrong, and gives what makes it of a seed."""
+    """List them by name. `make(one, wrong)` gives a function that builds that implementation from a seed."""
     kinds = ((right, False), (wrong, True))
     return [Implementation(name, make(one, bad), bad) for kind, bad in kinds for name, one in kind.items()]
 
