@@ -334,7 +334,7 @@ const HANDLES = {
 function handles(state, set) {
   const { marks } = state;
   const share = (part) =>
-    html`<span class="qkv-exam-share">${marks ? num(100 * part(marks), { places: 0 }) : "…"}</span>`; // as wide as 100
+    html`<span class=${marks ? "qkv-exam-share" : "qkv-exam-share qkv-unmarked"}>${marks ? num(100 * part(marks), { places: 0 }) : "…"}</span>`; // as wide as 100
   return html`<div class="qkv-handles">
     <div class="qkv-controls">${state.handles.map((name) => HANDLES[name](state, set))}</div>
     <div class="qkv-exam" style="--qkv-right: ${marks?.it ?? 0}">
