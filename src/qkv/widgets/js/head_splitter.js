@@ -231,7 +231,7 @@ function sheet({ tokens, names }, b, { nudged, n_heads }, hatch) {
   return html`<div class="qkv-entries" style="--qkv-head: ${startOf(1, n_heads) / ACROSS}">
     <svg class="qkv-sheet" viewBox=${SHEET} preserveAspectRatio="none" aria-hidden="true">
       ${b ? nothing : svg`<pattern id=${hatch} width="28" height="28" patternUnits="userSpaceOnUse"><path class="qkv-hatch" d="M0 28L28 0" /></pattern>`}
-      ${tokens.map(({ token, places }) => svg`<path class="qkv-token qkv-token-${token % TOKENS}" data-token=${token} d=${boxes(places)} />`)}
+      ${tokens.map(({ token, places }) => svg`<path class="qkv-sheet-token qkv-sheet-token-${token % TOKENS}" data-token=${token} d=${boxes(places)} />`)}
       <path class="qkv-second" fill="url(#${hatch})" d=${boxes(second)} />
       <path class="qkv-nudged" d=${marked ? lines(marked.places) : ""} />
     </svg>

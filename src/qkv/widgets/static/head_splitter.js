@@ -61,7 +61,7 @@ var dt=globalThis,Et=e=>e,K=dt.trustedTypes,Nt=K?K.createPolicy("lit-html",{crea
 `)}},80);function ts(e,t){let s=r=>r.reduce((o,a)=>o+(a>"z"?1:.62),0),n=[...e];for(;s(n)>t;)n.pop();return n.join("")}var oe=e=>e.map(([t,s])=>`M${t} ${s}h${B}v${B}h-${B}z`).join(""),es=e=>e.map(([t,s])=>`M${t} ${s+4}h${B}m0 ${B-8}h-${B}`).join("");function ss({tokens:e,names:t},s,{nudged:n,n_heads:r},o){let a=e.filter(({token:i})=>kt(i)).flatMap(({places:i})=>i),c=e.find(({token:i})=>i===n);return d`<div class="qkv-entries" style="--qkv-head: ${lt(1,r)/G}">
     <svg class="qkv-sheet" viewBox=${Xe} preserveAspectRatio="none" aria-hidden="true">
       ${s?u:F`<pattern id=${o} width="28" height="28" patternUnits="userSpaceOnUse"><path class="qkv-hatch" d="M0 28L28 0" /></pattern>`}
-      ${e.map(({token:i,places:l})=>F`<path class="qkv-token qkv-token-${i%w}" data-token=${i} d=${oe(l)} />`)}
+      ${e.map(({token:i,places:l})=>F`<path class="qkv-sheet-token qkv-sheet-token-${i%w}" data-token=${i} d=${oe(l)} />`)}
       <path class="qkv-second" fill="url(#${o})" d=${oe(a)} />
       <path class="qkv-nudged" d=${c?es(c.places):""} />
     </svg>
