@@ -11,14 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.catching import catches_wrong_scale
-from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import (
-    draw_implementations,
-    ideas_of_tests,
-    implementations,
-    known_of,
-    which,
-)
+from qkv.questions.engine import Question
+from qkv.questions.shared import implementations
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # of q, k and v
@@ -126,21 +120,17 @@ WRONG: dict[str, Attend] = {
     ),
 }
 
-EVERY = implementations(RIGHT, WRONG, lambda attend, wrong: lambda seed: attend)
-
-
-def draw_attentions(draw: Draw) -> list[Case]:
-    return draw_implementations(draw, EVERY)
+EVERY = implementations.listed(RIGHT, WRONG, lambda attend, wrong: lambda seed: attend)
 
 
 QUESTION = Question(
     points=3,
     inputs=("attend",),
     outputs=("verdict",),
-    draw=draw_attentions,
+    draw=lambda draw: implementations.draw_implementations(draw, EVERY),
     reference=catches_wrong_scale,
-    judged_by=known_of(EVERY),
+    judged_by=implementations.known_of(EVERY),
     of_implementations=True,
-    quotes={"which": which},
-    misconceptions=ideas_of_tests(EVERY),
+    quotes={"which": implementations.which},
+    misconceptions=implementations.ideas_of_tests(EVERY),
 )

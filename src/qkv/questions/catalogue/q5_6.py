@@ -12,14 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.catching import catches_mixed_axes
-from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import (
-    draw_implementations,
-    ideas_of_tests,
-    implementations,
-    known_of,
-    which,
-)
+from qkv.questions.engine import Draw, Question
+from qkv.questions.shared import implementations
 
 WIDTH, MOST = 12, 128  # features of a token, and tokens in a batch
 Result = tuple[Tensor, Tensor]
@@ -180,21 +174,17 @@ def maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
     return of_seed
 
 
-EVERY = implementations(RIGHT, WRONG, maker)
-
-
-def draw_modules(draw: Draw) -> list[Case]:
-    return draw_implementations(draw, EVERY)
+EVERY = implementations.listed(RIGHT, WRONG, maker)
 
 
 QUESTION = Question(
     points=3,
     inputs=("module",),
     outputs=("verdict",),
-    draw=draw_modules,
+    draw=lambda draw: implementations.draw_implementations(draw, EVERY),
     reference=catches_mixed_axes,
-    judged_by=known_of(EVERY),
+    judged_by=implementations.known_of(EVERY),
     of_implementations=True,
-    quotes={"which": which},
-    misconceptions=ideas_of_tests(EVERY),
+    quotes={"which": implementations.which},
+    misconceptions=implementations.ideas_of_tests(EVERY),
 )

@@ -10,14 +10,8 @@ import torch
 from torch import Tensor
 
 from qkv.catching import catches_stale_cache
-from qkv.questions.engine import Case, Draw, Question
-from qkv.questions.shared.implementations import (
-    draw_implementations,
-    ideas_of_tests,
-    implementations,
-    known_of,
-    which,
-)
+from qkv.questions.engine import Draw, Question
+from qkv.questions.shared import implementations
 
 VOCAB, MOST, WIDTH = 5, 32, 8
 Rows = tuple[Tensor, Tensor]  # keys and values, a row for each token
@@ -230,21 +224,17 @@ def maker(kind: type[Decoder], wrong: bool) -> Callable[[int], Any]:
     return of_seed
 
 
-EVERY = implementations(RIGHT, WRONG, maker)
-
-
-def draw_decoders(draw: Draw) -> list[Case]:
-    return draw_implementations(draw, EVERY, methods=("full", "step"))
+EVERY = implementations.listed(RIGHT, WRONG, maker)
 
 
 QUESTION = Question(
     points=3,
     inputs=("make_decoder",),
     outputs=("verdict",),
-    draw=draw_decoders,
+    draw=lambda draw: implementations.draw_implementations(draw, EVERY, methods=("full", "step")),
     reference=catches_stale_cache,
-    judged_by=known_of(EVERY),
+    judged_by=implementations.known_of(EVERY),
     of_implementations=True,
-    quotes={"which": which},
-    misconceptions=ideas_of_tests(EVERY),
+    quotes={"which": implementations.which},
+    misconceptions=implementations.ideas_of_tests(EVERY),
 )

@@ -34,7 +34,7 @@ class Implementation:
         return f"lets-pass-{words}" if self.wrong else "right-one-accused"
 
 
-def implementations(
+def listed(
     right: Mapping[str, Any], wrong: Mapping[str, Any], make: Callable[[Any, bool], Callable[[int], Any]]
 ) -> list[Implementation]:
     """List them by name. `make(one, wrong)` gives a function that builds that implementation from a seed."""
