@@ -14,7 +14,6 @@ import contextlib
 import io
 import linecache
 import logging
-import math
 import os
 import random
 import sys
@@ -261,8 +260,16 @@ def trace(answer: Any, cases: Sequence[Case], gradients: bool = False) -> tuple[
     """
     with undisturbed(), quiet():
         first = [_Run(answer, False).trace(case) for case in cases]
-        again = [_Run(answer, gradients and case.gradients, MAX_AGAIN).trace(case) for case in reversed(cases)]
+        again = [_Run(answer, gradients and case.gradients).trace(as_again(case)) for case in reversed(cases)]
     return first, again[::-1]
+
+
+def as_again(case: Case) -> Case:
+    """What the second run does of a case: calls with the same arguments are made at most `MAX_AGAIN` times."""
+    if all(step.times <= MAX_AGAIN for step in case.script):
+        return case
+    steps = tuple(replace(step, times=min(step.times, MAX_AGAIN)) for step in case.script)
+    return replace(case, steps=steps)
 
 
 def digest(cases: Sequence[Case], first: Sequence[Trace], again: Sequence[Trace]) -> list[Observation]:
@@ -415,10 +422,9 @@ class _Handed:
 class _Run:
     """One answer on one case, from handing over to looking at what came back."""
 
-    def __init__(self, answer: Any, gradients: bool, most_calls: float = math.inf) -> None:
+    def __init__(self, answer: Any, gradients: bool) -> None:
         self.subject = answer
         self.gradients = gradients
-        self.most_calls = most_calls  # with the same arguments
         self.handed: list[_Handed] = []
         self.shared: dict[int, Any] = {}
         self.generators: list[torch.Generator] = []
@@ -483,8 +489,7 @@ class _Run:
             return record(len(target))
         function = target if step.method is None else getattr(target, step.method)
         if step.times > 1:
-            times = int(min(step.times, self.most_calls))
-            return _gathered([record(function(*args, **kwargs)) for _ in range(times)])
+            return _gathered([record(function(*args, **kwargs)) for _ in range(step.times)])
         came_back = function(*args, **kwargs)
         result = record(came_back)
         self.kept.append((i, came_back))

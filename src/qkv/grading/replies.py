@@ -88,7 +88,10 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool) -> Observed:
     return Observed(
         "traced",
         first=[_trace(reply, one, case, False) for one, case in same_length(items(first, "list"), cases)],
-        again=[_trace(reply, one, case, gradients) for one, case in same_length(items(again, "list"), cases)],
+        again=[
+            _trace(reply, one, observing.as_again(case), gradients)
+            for one, case in same_length(items(again, "list"), cases)
+        ],
     )
 
 
