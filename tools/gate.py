@@ -2,7 +2,7 @@
 
 python tools/gate.py             what must be green before anything lands
 python tools/gate.py --sweeps    the long sweeps too
-python tools/gate.py lint unit   only these steps
+python tools/gate.py static unit  only these steps
 """
 
 from __future__ import annotations
@@ -24,17 +24,13 @@ A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
 
 # One line a step: its name, what it holds, its commands. The site is built before the tests that open it.
 STEPS: list[tuple[str, str, list[list[str]]]] = [
-    ("lint", "ruff and biome", [
+    ("static", "lint, format and types; arrows one way; notebooks normal, widgets bundled, exercises released", [
+        [*PYTHON, "-m", "mypy", "--no-error-summary"],  # first, for it takes longest
         [*PYTHON, "-m", "ruff", "check", "--quiet", "."],
         [*PYTHON, "-m", "ruff", "format", "--quiet", "--check", "."],
         ["node_modules/.bin/biome", "ci", "--log-level=warn", "."],
-    ]),
-    ("types", "mypy and tsc, and arrows between modules one way", [
         ["node_modules/.bin/tsc", "--project", "."],
-        [*PYTHON, "-m", "mypy", "--no-error-summary"],
         [*PYTHON, "-c", "import sys; from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"],
-    ]),
-    ("sync", "notebooks normal, widgets bundled, exercises released", [
         [*PYTHON, "tools/notebooks.py", "check"],
         ["node", "tools/bundle.mjs", "--check"],
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],

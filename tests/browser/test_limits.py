@@ -21,6 +21,7 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
     yield from python_page(browser, site, f"exercises/{SAMPLE}.html")
 
 
+@pytest.mark.slow
 def test_a_worker_that_has_grown_is_renewed(page: Page):
     started: list[Worker] = []
     page.on("worker", lambda worker: started.append(worker))

@@ -24,6 +24,9 @@ RUN_AXE = """async () => (await axe.run({ exclude: [".katex"] }, {
   resultTypes: ["violations"],
 })).violations.map(({ id, help, nodes }) => [id, help, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))])"""
 
+# What a page, a style or a script asks for by itself, elsewhere.
+REQUEST = re.compile(r"""(?:\bsrc|<link[^>]*\bhref|url|@import|import)\s*[=(]?\s*["'(]?\s*((?:https?:)?//[^"')\s>]+)""")
+
 
 def violations_of(page: Page) -> list[list[str]]:
     """What axe-core finds against WCAG 2.2 AA and good practice, with everything on the page open."""
@@ -48,8 +51,7 @@ def test_the_site_was_built():
     assert CHAPTERS, "no chapter on the site"
 
 
-# Every chapter and a deeper page on a phone in the dark, the book's pages on a desk in the light, a few both ways; the
-# rest is a sweep.
+# One of each kind on a phone in the dark or on a desk in the light, two both ways; the rest is a sweep.
 LOOKS = [
     pytest.param(
         path,
@@ -60,8 +62,8 @@ LOOKS = [
     )
     for path in CONTENT
     for screen, scheme, gated in (
-        ("phone", "dark", path.startswith(("chapters/deeper/03_", *A_FEW))),
-        ("desk", "light", path.startswith(A_FEW)),
+        ("phone", "dark", path.startswith(("book/index", "chapters/03_", "chapters/deeper/03_", "exercises/03_"))),
+        ("desk", "light", path.startswith(("book/index", "book/map", "chapters/03_", "solutions/03_"))),
         ("phone", "light", False),
         ("desk", "dark", False),
     )
@@ -82,6 +84,19 @@ def test_page_opens_clean(visit: Callable[..., Page], path: str, screen: dict[st
     assert not re.search(r"\\(frac|sqrt|text|mathbb)|\$\$", text), "mathematics was left unrendered"
     violations = violations_of(page)
     assert not violations, json.dumps(violations, indent=1, ensure_ascii=False)
+
+
+def test_nothing_of_the_site_asks_another_host_for_anything():
+    files = [path for path in SITE.rglob("*") if path.suffix in {".html", ".css", ".js"}]
+    asked = {(path.name, found) for path in files for found in REQUEST.findall(path.read_text(encoding="utf-8"))}
+    assert {(name, url) for name, url in asked if "www.w3.org" not in url} == set()
+
+
+def test_the_pattern_for_requests_finds_them():
+    assert REQUEST.findall('<script src="https://cdn.example/x.js">') == ["https://cdn.example/x.js"]
+    assert REQUEST.findall("<link rel='stylesheet' href='//fonts.example/y.css'>") == ["//fonts.example/y.css"]
+    assert REQUEST.findall("src:url(https://fonts.example/z.woff2)") == ["https://fonts.example/z.woff2"]
+    assert REQUEST.findall('<a href="https://arxiv.org/abs/1706.03762">') == []
 
 
 @pytest.mark.parametrize("path", sorted({*pages()} - {*CONTENT, "index.html"}))  # the index leads on to the book's

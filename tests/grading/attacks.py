@@ -405,6 +405,11 @@ for name in (
     "the reference, somewhere on disk",
     "frames on every descriptor, in an answer",
     "an answer without end that swallows interrupts",
+    "forged traces",
+    "no timer",
+    "tracing and audit hooks",
+    "an output flood",
+    "an answer that hoards",
 ):
     ATTACKS[name] = replace(ATTACKS[name], slow=True)
 
@@ -554,7 +559,7 @@ MORE_HARM = {
     "has text without end": "x = 'x'\nwhile True:\n    x += x",
 }
 for i, (name, code) in enumerate(MORE_HARM.items()):
-    ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 10 != 1)
+    ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 10 != 9)
 ATTACKS["a cell that breaks the imports of those after it"] = Attack(
     first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT
 )
@@ -648,4 +653,4 @@ for name, body in LOOKS.items():
     ATTACKS[f"a test that looks {name}"] = Attack(answers=answers, deserves=BUT_THE_TEST)
 for i, (name, body) in enumerate(HARMS.items()):
     answers = all_but_the_test(body, "return len(str(attend)) % 3 == 0")
-    ATTACKS[f"a test that {name}"] = Attack(answers=answers, deserves=BUT_THE_TEST, slow=i % 9 != 0)
+    ATTACKS[f"a test that {name}"] = Attack(answers=answers, deserves=BUT_THE_TEST, slow=i % 9 != 2)

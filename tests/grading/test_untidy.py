@@ -18,7 +18,7 @@ REPORTS = (
     "import json\nfrom qkv import checking\n"
     "print(json.dumps({question: report.points for question, report in checking._reports.items()}))"
 )
-SAMPLE = ("timeit with options",)  # a fresh Python for each: the rest is in the sweep
+SAMPLE = ("a magic under if",)  # a fresh Python for each: the rest is in the sweep
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,10 @@ def seeds(n: int) -> list[int]:
     return [int.from_bytes(os.urandom(4), "big") for _ in range(n)]
 
 
-@by_question
+@pytest.mark.parametrize(
+    "question",
+    [pytest.param(one, id=one.id, marks=() if i % 6 == 0 else pytest.mark.slow) for i, one in enumerate(EVERY)],
+)
 def test_what_is_mutated_is_the_reference(question: Question):
     answer, _ = made(question)[0].compile()
     cases = question.fresh_cases()
