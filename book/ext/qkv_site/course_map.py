@@ -128,7 +128,7 @@ def progress_row(app: Sphinx, page: str, name: str) -> str:
 def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
     """A deeper page with its time: it counts for nothing that can be ticked."""
     title = link(app, page, deeper, app.env.titles[deeper].astext())
-    return f"{title}, about {app.env.metadata[deeper]['qkv_minutes']} minutes"
+    return f"{title} (about {app.env.metadata[deeper]['qkv_minutes']} minutes)"
 
 
 def box(page: str, word: str, about: str) -> str:
