@@ -42,7 +42,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("MaskPainter", {"preset": "padding", "method": "after"}),
     ("Everywhere", {"kind": "sound", "token": 2}),
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
-    ("HeadMicroscope", {"symbols": "KBXQVMTKBXQVMTKBXQVMTKBXQVMTKBXQ", "modes": ["mean", "on", "other text", "zeros"]}),
+    ("HeadMicroscope", {"symbols": "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "modes": ["mean", "on", "other text", "zeros"]}),
     ("TransformerFlow", {"stage": "1 hidden", "residual": False}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),

@@ -20,7 +20,7 @@ class HeadMicroscope(Widget):
 
     weights = ("repeater",)
 
-    symbols = text("KBXQVMKBXQVMKBXQ")
+    symbols = text("LPBMSJLPBMSJLPBM")
     position = whole(-1, -1, 31)
     head = choice(2, [0, 1, 2, 3])
     modes = listed(["on"] * 4, choice("on", MODES), [4])
