@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from .maths import title_set
 from .navigation import DEEPER, deeper_of
 from .pictures import part, picture
 
@@ -104,7 +105,7 @@ def tile(app: Sphinx, page: str, name: str) -> str:
     title = escape(app.env.titles[chapter].astext())
     return (
         f'<li><a href="{app.builder.get_relative_uri(page, chapter)}">{picture(number)}'
-        f"<span><b>{number}</b> {title}</span> <code>{escape(part(number))}</code></a></li>"
+        f"<span><b>{number}</b> {title}</span> <code>{title_set(escape(part(number)))}</code></a></li>"
     )
 
 
