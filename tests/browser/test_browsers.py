@@ -1,5 +1,6 @@
 """The core of the browser tests in Firefox and WebKit, where they can be had; it says which ran."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from tools import system
 
 from . import drivers
 from .conftest import has_widgets, pages
+from .test_exercises import BY_D_K, RIGHT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -36,7 +38,7 @@ CORE = """async () => {
       control.dispatchEvent(new Event("input", { bubbles: true }));
     } else if (control.matches("[type=number]")) {
       control.value = control.value === "1" ? "2" : "1";
-      control.dispatchEvent(new Event("change", { bubbles: true }));
+      for (const kind of ["input", "change"]) control.dispatchEvent(new Event(kind, { bubbles: true }));
     } else control.click();
   };
   for (const slot of document.querySelectorAll(".qkv-slot")) {
@@ -81,3 +83,23 @@ def test_widgets_live(driver: drivers.Driver, site: str, path: str, capsys: pyte
         print(f"\n{path} in {driver.name}: {ready} widgets", end=" ", flush=True)
     assert complaints == []
     assert ready > 0
+
+
+# A right answer and a wrong one, one after the other, by Python on the page.
+CHECKED = f"""async () => {{
+  const verdicts = [];
+  for (const source of {json.dumps([RIGHT, BY_D_K])}) {{
+    window.qkv.answer("3.1", source);
+    const {{ status, points, message }} = await window.qkv.check("3.1");
+    verdicts.push([status, points, message]);
+  }}
+  return verdicts;
+}}"""
+
+
+def test_an_answer_is_checked(driver: drivers.Driver, site: str):
+    driver.open(f"{site}/exercises/03_scaling.html")
+    right, wrong = driver.evaluate(CHECKED)
+    assert right[:2] == ["passed", 3]
+    assert wrong[:2] == ["failed", 0]
+    assert "d_k" in wrong[2], "the idea is named"
