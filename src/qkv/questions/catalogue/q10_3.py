@@ -41,7 +41,7 @@ def draw_tokens(draw: Draw) -> list[Case]:
     return [
         *draw.situations(case),
         *(case("one feature map and another", features=features) for features in FEATURES),
-        case("a batch of one", leading=(1,)),
+        case("two batches of one", leading=(2, 1)),
         case("the first token alone", after=(None,)),
         case("a state that is used twice", after=(None, 0, 0, 1)),
         case("two texts in turn", after=(None, None, 0, 1)),
