@@ -137,13 +137,9 @@ def test_the_exercise_gives_nothing_away(path):
             assert len(code) < 12 or code not in exercise, f"{code!r} stands in the exercise"
 
 
-# In the gate one chapter is run in a kernel here; all exercises run in the site's build, all solutions by nbval.
-IN_A_KERNEL = [
-    pytest.param(path, id=path.stem, marks=[] if path is SOLUTIONS[2] else pytest.mark.slow) for path in SOLUTIONS
-]
-
-
-@pytest.mark.parametrize("path", IN_A_KERNEL)
+# In the gate all exercises run in the site's build, and all solutions by nbval, which holds their points.
+@pytest.mark.slow
+@each_solution
 def test_the_exercise_runs_unanswered_and_the_solution_gets_full_marks(path, tmp_path):
     full = float(sum(question.points for question in questions_of(int(path.name[:2])).values()))
     assert points_of(ROOT / "exercises" / path.name, tmp_path) == 0.0

@@ -134,6 +134,7 @@ def test_a_fault_of_ours_is_no_zero(grader, monkeypatch):
     assert "ZeroDivisionError" in result.reason
 
 
+@pytest.mark.slow
 def test_a_crash_is_ours_where_the_reference_fails_as_well(monkeypatch):
     """With too little memory for anything, nobody loses a point."""
     ill = Grader(Settings(seed=3, timeout=5))
@@ -174,6 +175,7 @@ def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkey
     assert not list(tmp_path.glob("out/*/*.json"))
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_it_refuses_and_unsafe_is_said_loudly(tmp_path, monkeypatch, capsys):
     hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
     arguments = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1", "--seed", "1"]
@@ -207,7 +209,13 @@ def test_a_worker_is_held_to_its_limits_by_the_kernel_too(grader):
 CLOSES_THE_CHANNEL = "import os, time\nos.close(100)\ntime.sleep(600)"
 
 
-@pytest.mark.parametrize("cell", [CLOSES_THE_CHANNEL, "import os\nos._exit(0)"], ids=["closes", "exits"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(CLOSES_THE_CHANNEL, id="closes", marks=pytest.mark.slow),
+        pytest.param("import os\nos._exit(0)", id="exits"),
+    ],
+)
 def test_a_notebook_whose_cells_stop_python_is_given_up(grader, monkeypatch, cell):
     begun = []
     real = session._Attempt.begun
@@ -229,6 +237,7 @@ def test_nobody_waits_for_a_session_that_does_not_read(grader, monkeypatch):
     opened.close()
 
 
+@pytest.mark.slow
 def test_time_is_the_submissions_own_processor_time(grader):
     """An answer that waits has four times its seconds by the clock; one that works has them once."""
     waits = "import time\ndef scaled_scores(q, k):\n    time.sleep(.2)\n    return q @ k.mT / math.sqrt(q.shape[-1])"
@@ -239,6 +248,7 @@ def test_time_is_the_submissions_own_processor_time(grader):
     brief.stop()
 
 
+@pytest.mark.slow
 def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
     """As beside a notebook that starts sixty busy processes: the clock ran out, and it had not had its time."""
     monkeypatch.setattr(sandbox.Worker, "waited", lambda self: 60.0)

@@ -67,6 +67,7 @@ def test_a_syntax_error_shows_its_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert re.search(r"Code cell 2 raised SyntaxError: .* in line 2, `y = \(x \+`", capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_feedback_names_the_idea(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = notebook(tmp_path, "def scores(q, k):\n    return q @ k.mT", 'check("3.1", scores).points')
     assert grade(path, timeout=120).points["3.1"] == 0
@@ -119,6 +120,7 @@ def test_what_cannot_even_be_interrupted_costs_only_itself(
     )
 
 
+@pytest.mark.slow
 def test_what_an_answer_raised_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = notebook(tmp_path, 'def scores(q, k):\n    return q[..., 0] @ [1]\ncheck("3.1", scores).points')
     grade(path, timeout=120)

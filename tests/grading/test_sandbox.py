@@ -30,11 +30,19 @@ raise Exception(json.dumps([seen(code) for code in CODES]))
 """
 
 
+@pytest.fixture(scope="module")
+def worker(needs_sandbox: None) -> Iterator[sandbox.Worker]:
+    """A worker whose package is where another one is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox.qkv, "__file__", nbgrader.__file__)
+        started = sandbox.start()
+    yield started
+    started.stop()
+
+
 @pytest.fixture
-def ask(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list]]:
-    """Evaluate expressions in a session of a fresh worker, whose package is where another one is."""
-    monkeypatch.setattr(sandbox.qkv, "__file__", nbgrader.__file__)
-    worker = sandbox.start()
+def ask(worker: sandbox.Worker) -> Iterator[Callable[..., list]]:
+    """Evaluate expressions in a session of its own."""
     channel = worker.open_session(256)
 
     def ask(*codes: str) -> list:
@@ -45,7 +53,7 @@ def ask(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
     yield ask
     worker.close_session(channel)
-    worker.stop()
+    worker.end_of_session()
 
 
 def test_a_session_sees_python_and_little_else(ask):

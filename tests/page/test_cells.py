@@ -13,7 +13,7 @@ from page import tried
 from page.runtime.needed import needed
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = "02_qkv_projection"
+SAMPLE = "04_other_weights"
 CHAPTERS = [
     pytest.param(path, id=path.stem, marks=() if path.stem == SAMPLE else pytest.mark.slow) for path in tried.chapters()
 ]
