@@ -265,6 +265,7 @@ def nested(depth: int) -> bytes:
         seen_as(["tensor", "float32", 1]),
         seen_as(["tensor", "object", 1]),
         seen_as(["tensor", [], 2]),
+        seen_as(["tensor"]),
         seen_as(["tensor", "float32", True, 2]),
         seen_as(["tensor", "float32", *[2**62] * 9]),
         seen_as(["same", 0]),

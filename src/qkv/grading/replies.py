@@ -160,7 +160,9 @@ class Reply:
 
     def tensor(self, tree: Any, fits: Callable[[torch.dtype, tuple[int, ...]], bool]) -> Tensor:
         """Read a tensor whose dtype and shape fit."""
-        name, *shape = items(tree, "tensor")
+        members = items(tree, "tensor")
+        must(len(members) > 0, "a dtype")
+        name, *shape = members
         dtype = wire.DTYPES.get(name) if isinstance(name, str) else None
         must(len(shape) <= wire.MAX_AXES and all(type(size) is int and size >= 0 for size in shape), "a shape")
         if dtype is None or not fits(dtype, tuple(shape)):
@@ -206,8 +208,10 @@ def read(frame: bytes | bytearray, number: int, schema: Callable[[Reply], T]) ->
         reply = Reply(frame, number)
         value = schema(reply)
         reply.end()
-    except wire.WireError as error:
-        raise ReplyError(str(error)) from None
+    except ReplyError:
+        raise
+    except Exception as error:  # whatever a reader stumbles over, the reply made it stumble
+        raise ReplyError(f"it cannot be read: {error}") from error
     return value
 
 
