@@ -92,6 +92,7 @@ MIDDLING = " ".join(["word"] * 17) + "."
 BROKEN = {
     "cells_are_short": [
         put("measured", "x = 1\n" * 21),
+        lambda cells: [tag("measured", "remove-cell")(cells), put("measured", "x = 1\n" * 31)(cells)],
         lambda cells: [put(name, "x = 1\n" * 9)(cells) for name in ("measured", "figure", "lab")],
     ],
     "setup_comes_first": [tag("setup", "remove-cell"), put("setup", "pass")],
