@@ -24,7 +24,7 @@ from qkv.feedback import Bar, Card, Row, Table
 
 @pytest.fixture(autouse=True)
 def nothing_checked_yet(monkeypatch, tmp_path):
-    monkeypatch.setattr(checking, "_reports", {})
+    restart(monkeypatch)
     monkeypatch.setenv("QKV_STATE_DIR", str(tmp_path))
 
 
@@ -255,6 +255,7 @@ def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
     check("3.3", lambda q, k, v: ((w := scaled_scores(q, k).softmax(-2)) @ v, w))
     assert shown[0].table.name == "weights"
     assert "The rows of your weights sum to" in shown[0].text()
+    assert "Each should sum to 1." in shown[0].text()
 
 
 def test_sums_that_are_right_are_not_spoken_of(monkeypatch, capsys):
@@ -322,6 +323,7 @@ def notebook(monkeypatch):
 
 def restart(monkeypatch):
     monkeypatch.setattr(checking, "_reports", {})
+    monkeypatch.setattr(checking, "_met", {})
 
 
 def test_points_are_kept_when_the_kernel_restarts(notebook, monkeypatch, capsys):
@@ -332,6 +334,28 @@ def test_points_are_kept_when_the_kernel_restarts(notebook, monkeypatch, capsys)
     shown = capsys.readouterr().out
     assert "3.1 Scale the scores: right, 3 of 3, earlier" in shown
     assert "Wrong ideas met so far: no scale." in shown
+
+
+def test_outside_a_notebook_too_all_wrong_ideas_are_named(capsys):
+    check("3.1", unscaled)
+    check("3.1", lambda q, k: q @ k.mT / q.shape[-1])
+    check("3.1", scaled_scores)
+    capsys.readouterr()
+    progress(3)
+    assert "Wrong ideas met so far: no scale, scaled by d_k." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("slug", "words"),
+    [
+        ("softmax-over-queries", "softmax over queries"),
+        ("scaled-by-d-k-squared", "scaled by d_k squared"),
+        ("n-heads-taken-for-d-head", "n_heads taken for d_head"),
+        ("key-made-by-w-q", "key made by w_q"),
+    ],
+)
+def test_names_of_ideas_are_read_as_words_and_symbols(slug, words):
+    assert feedback.in_words(slug) == words
 
 
 def test_points_are_those_of_the_last_check(notebook, monkeypatch, capsys):

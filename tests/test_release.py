@@ -107,11 +107,13 @@ def test_every_question_of_the_chapter_is_checked_for_its_points(path):
 
 
 @each_solution
-def test_the_text_says_the_points(path):
+def test_the_text_has_the_title_and_says_the_points(path):
     cells = {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
     questions = questions_of(int(path.name[:2])).values()
     for question in questions:
-        assert re.search(rf"\*{question.points} points?,", cells[f"question-{question.id.replace('.', '-')}"])
+        text = cells[f"question-{question.id.replace('.', '-')}"]
+        assert text.startswith(f"## {question.id} {question.title}\n")
+        assert re.search(rf"\*{question.points} points?,", text)
     assert f"{sum(question.points for question in questions)} points" in cells["title"]
 
 

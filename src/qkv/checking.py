@@ -67,6 +67,7 @@ class Progress:
 
 
 _reports: dict[str, Report] = {}  # the last of each question, in this process
+_met: dict[str, list[str]] = {}  # the wrong ideas in all checks of each question, in this process
 
 
 def check(question: str, answer: Any) -> Report:
@@ -84,6 +85,8 @@ def check(question: str, answer: Any) -> Report:
     report = _report(asked, verdict)
     show(_card(asked, report, verdict, printed))
     _reports[asked.id] = report
+    if report.misconception:
+        _met.setdefault(asked.id, []).append(report.misconception)
     if _in_notebook():
         _keep(asked, report)
     return report
@@ -276,9 +279,7 @@ def _ideas(question_id: str, kept: dict[str, Any]) -> list[str]:
     """The wrong ideas met in a question, earlier and now."""
     earlier = kept.get("ideas", [])
     ideas = [idea for idea in earlier if isinstance(idea, str)] if isinstance(earlier, list) else []
-    report = _reports.get(question_id)
-    now = [report.misconception] if report is not None and report.misconception else []
-    return list(dict.fromkeys([*ideas, *now]))
+    return list(dict.fromkeys([*ideas, *_met.get(question_id, [])]))
 
 
 def _row(question: Question, kept: dict[str, Any]) -> Row:

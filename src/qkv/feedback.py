@@ -56,7 +56,7 @@ class Card:
 
     @property
     def headline(self) -> str:
-        idea = f" · {self.idea.replace('-', ' ')}" if self.idea else ""
+        idea = f" · {in_words(self.idea)}" if self.idea else ""
         return f"{WORDS[self.status]} · {points(self.points)} of {points(self.max_points)} points{idea}"
 
     def text(self) -> str:
@@ -90,7 +90,8 @@ def _wrong_sums(table: Table) -> str:
     if all(abs(value - table.row_sum) < 1e-3 for value in sums):
         return ""
     more = ", …" if len(sums) > MAX_ROWS else ""
-    return f"The rows of your {table.name} sum to {', '.join(map(_rounded, sums[:MAX_ROWS]))}{more}."
+    seen = ", ".join(map(_rounded, sums[:MAX_ROWS]))
+    return f"The rows of your {table.name} sum to {seen}{more}. Each should sum to {table.row_sum:g}."
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Bar:
 
     @property
     def met(self) -> str:
-        ideas = ", ".join(idea.replace("-", " ") for idea in self.ideas)
+        ideas = ", ".join(map(in_words, self.ideas))
         return f"Wrong ideas met so far: {ideas}." if ideas else ""
 
     def text(self) -> str:
@@ -173,6 +174,11 @@ def shell() -> object | None:
 
 def points(value: float) -> str:
     return f"{value:g}"
+
+
+def in_words(slug: str) -> str:
+    """Write the name of a wrong idea as words and symbols: "scaled by d_k" for "scaled-by-d-k"."""
+    return re.sub(r"\b(d|n|w|var) (k|q|v|model|heads?)\b", r"\1_\2", slug.replace("-", " "))
 
 
 def wrapped(text: str) -> list[str]:

@@ -566,7 +566,7 @@ ATTACKS["a cell that breaks the imports of those after it"] = Attack(
 
 # ── tests that look behind what they are handed ───────────────────────────────────────────────────
 
-WORDS = '("divides", "multiplies", "does not", "lets-pass", "scale")'
+WORDS = '("divides", "multiplies", "does not", "accepts-one", "scale")'
 # Each gathers text that may say what it was handed, and calls it wrong where a word of a wrong one stands in it.
 LOOKS = {
     "at its closure and code": """

@@ -175,18 +175,25 @@ def of_a_used_decoder(make_decoder):
 
 test_what_is_said_of_a_wrong_answer = what_is_said(
     {
-        "shuffles alone": ("5.6", by_shuffling, "failed", "lets-pass-reads-the-batch-as-one-text", ["other examples"]),
-        "examples alone": ("5.6", by_examples, "failed", "lets-pass-splits-by-reshape-alone", ["shuffle"]),
+        "shuffles alone": (
+            "5.6", by_shuffling, "failed",
+            "accepts-one-that-reads-the-batch-as-one-text", ["other examples"],
+        ),
+        "examples alone": ("5.6", by_examples, "failed", "accepts-one-that-splits-by-reshape-alone", ["shuffle"]),
         "nothing moves": (
-            "5.6", lambda module: by_shuffling(module) or by_examples(module), "failed", "lets-pass-attends-over-heads",
+            "5.6", lambda module: by_shuffling(module) or by_examples(module), "failed",
+            "accepts-one-that-attends-over-heads",
             ["never look"],
         ),
         "shapes alone": ("5.6", lambda module: module(X)[0].shape != X.shape, "failed", "always-false", []),
         "looks for layers": ("5.6", lambda module: module.w_q is None, "error", None, ["can be called"]),
         "short": (
-            "7.6", with_text([0, 1] * 4), "failed", "lets-pass-keeps-the-latest-tokens-alone", ["How long"],
+            "7.6", with_text([0, 1] * 4), "failed", "accepts-one-that-keeps-the-latest-tokens-alone", ["How long"],
         ),
-        "the first token alone": ("7.6", with_text([1]), "failed", "lets-pass-keeps-the-last-token-alone", ["steps"]),
+        "the first token alone": (
+            "7.6", with_text([1]), "failed",
+            "accepts-one-that-keeps-the-last-token-alone", ["steps"],
+        ),
         "to the last bit": ("7.6", with_text([0, 1, 2, 3] * 8, 0.0), "failed", "always-true", ["how far apart"]),
         "a used decoder": ("7.6", of_a_used_decoder, "failed", "always-true", ["the right ones too"]),
         "too long": ("7.6", with_text([0] * 40), "error", None, ["at most 32"]),

@@ -253,16 +253,20 @@ SAID = {
     "a test that gives a number": ("3.5", lambda attend: 0.5, "failed", None, ["verdict is the number 0.5", "True st"]),
     "a test of True": ("3.5", lambda attend: True, "failed", "always-true", ["the right ones too"]),
     "a test with one key": (
-        "3.5", lambda attend: compares_with(attend, 5, 1, 7), "failed", "lets-pass-does-not-divide", ["how many keys"],
+        "3.5", lambda attend: compares_with(attend, 5, 1, 7), "failed",
+        "accepts-one-that-does-not-divide", ["how many keys"],
     ),
     "a test with d_k = 4": (
-        "3.5", lambda attend: compares_with(attend, 5, 7, 4), "failed", "lets-pass-divides-by-d-k-2", ["d_k ** 1 / 2"],
+        "3.5", lambda attend: compares_with(attend, 5, 7, 4), "failed",
+        "accepts-one-that-divides-by-half-of-d-k", ["d_k ** 1 / 2"],
     ),
     "a test with d_k = 64": (
-        "3.5", lambda attend: compares_with(attend, 5, 7, 64), "failed", "lets-pass-divides-by-d-k-rounded", ["rounds"],
+        "3.5", lambda attend: compares_with(attend, 5, 7, 64), "failed",
+        "accepts-one-that-divides-by-the-root-of-d-k-rounded", ["rounds"],
     ),
     "a test with as many keys as features": (
-        "3.5", lambda attend: compares_with(attend, 5, 7, 7), "failed", "lets-pass-divides-by-n-k", ["√n_k"],
+        "3.5", lambda attend: compares_with(attend, 5, 7, 7), "failed",
+        "accepts-one-that-divides-by-the-root-of-n-k", ["√n_k"],
     ),
     "a test to the last bit": (
         "3.5", lambda attend: compares_with(attend, 5, 7, 6, 0.0), "failed", "right-one-accused", ["round"],

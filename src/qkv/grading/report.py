@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from qkv.feedback import SIGNS, WORDS, points
+from qkv.feedback import SIGNS, WORDS, in_words, points
 from qkv.grading.results import UNSAFE, Answer, Result, safe_name
 from qkv.questions import find
 
@@ -232,7 +232,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"points": points, "prose": _prose, "title": title}
+    environment.filters |= {"points": points, "in_words": in_words, "prose": _prose, "title": title}
     environment.globals["style"] = Markup(_style())
     return environment
 

@@ -107,12 +107,12 @@ def divided_by(scale: Callable[..., Any]) -> Attend:
 WRONG: dict[str, Attend] = {
     "does not divide": divided_by(lambda **_: 1.0),
     "divides by d_k": divided_by(lambda q, **_: q.shape[-1]),
-    "multiplies by √d_k": divided_by(lambda q, **_: q.shape[-1] ** -0.5),
-    "divides by d_k / 2": divided_by(lambda q, **_: q.shape[-1] / 2),
-    "divides by √n_k": divided_by(lambda k, **_: k.shape[-2] ** 0.5),
-    "divides by √n_q": divided_by(lambda q, **_: q.shape[-2] ** 0.5),
-    "divides by √d_v": divided_by(lambda v, **_: v.shape[-1] ** 0.5),
-    "divides by √d_k, rounded": divided_by(lambda q, **_: max(1, math.isqrt(q.shape[-1]))),
+    "multiplies by the root of d_k": divided_by(lambda q, **_: q.shape[-1] ** -0.5),
+    "divides by half of d_k": divided_by(lambda q, **_: q.shape[-1] / 2),
+    "divides by the root of n_k": divided_by(lambda k, **_: k.shape[-2] ** 0.5),
+    "divides by the root of n_q": divided_by(lambda q, **_: q.shape[-2] ** 0.5),
+    "divides by the root of d_v": divided_by(lambda v, **_: v.shape[-1] ** 0.5),
+    "divides by the root of d_k, rounded": divided_by(lambda q, **_: max(1, math.isqrt(q.shape[-1]))),
     "divides by 8, whatever d_k is": divided_by(lambda **_: 8.0),
     "divides by the largest score": divided_by(lambda scores, **_: scores.abs().amax()),
     "divides the weights": by_weights(

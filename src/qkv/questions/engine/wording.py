@@ -82,7 +82,7 @@ def tried_with(question: Question, case: Case) -> str:
     ]
     shown = ", ".join(parts)
     if question.of_implementations:
-        return f"an implementation that was drawn ({case.name})"
+        return f"one of the implementations: {case.name}"
     return f"{shown} ({case.name})" if case.name not in ("", "plain") else shown
 
 

@@ -31,7 +31,7 @@ class Implementation:
     @property
     def slug(self) -> str:
         words = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
-        return f"lets-pass-{words}" if self.wrong else "right-one-accused"
+        return f"accepts-one-that-{words}" if self.wrong else "right-one-accused"
 
 
 def listed(
