@@ -201,6 +201,9 @@ SAID = {
     "always refuses": ("1.1", lambda ids, size: refuse(ids, -1), "error", "good-ids-refused", ["refused"]),
     "torch's one-hot": ("1.1", lambda i, n: F.one_hot(i, n).float(), "failed", "wrong-error-raised", ["RuntimeError"]),
     "the identity's rows": ("1.1", lambda i, n: torch.eye(n)[i], "failed", "id-not-checked", ["IndexError"]),
+    "rows of zeros": (
+        "1.1", lambda i, n: (i[:, None] == torch.arange(n)).float(), "failed", "id-not-checked", ["gets a row"],
+    ),
     "truth values": (
         "1.1", lambda i, n: rows_by_loop(i, n).bool(), "failed", "not-floats", ["right places"],
     ),
@@ -216,7 +219,15 @@ SAID = {
     ),
     "in numpy": ("1.2", lambda i, t: t.numpy()[i.numpy()], "failed", "gradient-cut", ["NumPy array"]),
     "one sequence only": (
-        "1.2", lambda i, t: torch.stack([t[int(j)] for j in i]), "error", "leading-axes-lost", ["also raises"],
+        "1.2", lambda i, t: torch.stack([t[int(j)] for j in i]), "error", "one-id-at-a-time", ["It raises"],
+    ),
+    "one-hot rows of 1.1": (
+        "1.2", lambda i, t: (i[:, None] == torch.arange(len(t))).float() @ t,
+        "error", "one-hot-of-one-sequence", ["batch"],
+    ),
+    "the end of a range": (
+        "1.4", lambda s, w, h: torch.stack([s[i : i + w] for i in range(0, len(s) - w, h)]),
+        "error", "exact-fit-lost", ["also raises RuntimeError", "(a single window)"],
     ),
     "float32 only": (
         "1.3", lambda s: (batch_by_cat(s)[0].float(), batch_by_cat(s)[1]), "passed", None, ["One remark", "float32"],

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import one_hot
 
@@ -99,6 +99,11 @@ def checked(slug: str, outside: Outside, *rows: Rows) -> Misconception:
     return Misconception(slug, knob_sets=tuple(ways))
 
 
+def fate(seen: Seen) -> str:
+    """Quote what became of an id that is outside."""
+    return "makes the indexing raise an IndexError" if seen.value is None else "gets a row"
+
+
 made = by_knob("rows")
 
 QUESTION = Question(
@@ -110,6 +115,7 @@ QUESTION = Question(
     variant=one_hot_variant,
     any_float=True,
     row_sums={"rows": 1.0},
+    quotes={"fate": fate},
     misconceptions=(
         Misconception("id-not-checked", twin=looked_up, knob_sets=({"check": lambda ids, size: None},)),
         checked("negative-id-let-through", lambda ids, size: ids >= size),

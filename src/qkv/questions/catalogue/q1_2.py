@@ -52,6 +52,17 @@ def by_position(ids: Tensor, table: Tensor) -> Tensor:
     return (torch.arange(ids.shape[-1]) % len(table)).expand(ids.shape)
 
 
+def one_hot_times_table(ids: Tensor, table: Tensor) -> Tensor:
+    return (ids[:, None] == torch.arange(len(table))).float() @ table
+
+
+def one_hot_loop_times_table(ids: Tensor, table: Tensor) -> Tensor:
+    one_hot = torch.zeros(len(ids), len(table))
+    for row, token_id in enumerate(ids):
+        one_hot[row, token_id] = 1
+    return one_hot @ table
+
+
 indexed = by_knob("index")
 changed = by_knob("after")
 
@@ -68,6 +79,12 @@ QUESTION = Question(
         indexed("counted-from-one", lambda ids, table: ids - 1),
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
         indexed("position-for-id", by_position),
+        mistake("one-hot-of-one-sequence", one_hot_times_table, one_hot_loop_times_table),
+        mistake(
+            "one-id-at-a-time",
+            lambda ids, table: torch.stack([table[token_id.item()] for token_id in ids]),
+            lambda ids, table: torch.stack([table[int(token_id)] for token_id in ids]),
+        ),
         indexed("leading-axes-lost", lambda ids, table: ids.flatten()),
         indexed("only-the-first-sequence", lambda ids, table: ids.reshape(-1, ids.shape[-1])[0]),
         changed("summed-over-tokens", lambda rows, ids, table: rows.sum(-2)),

@@ -56,6 +56,11 @@ QUESTION = Question(
         mistake("sum-for-difference", lambda p: torch.diag(p) + outer(p)),
         mistake("softmax-applied-again", lambda p: softmax_jacobian(p.softmax(-1))),
         mistake("one-number-for-all", lambda p: torch.diag(p) - p @ p),
+        mistake(
+            "same-weight-twice",
+            lambda p: torch.diag(p) - (p * p)[:, None],
+            lambda p: torch.diag(p) - p * p,
+        ),
         mistake("identity-for-diag", lambda p: identity(p) - outer(p)),
         mistake("of-the-logarithm", lambda p: identity(p) - p, lambda p: identity(p) - p[:, None]),
         mistake("sign-off-the-diagonal", lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p)),

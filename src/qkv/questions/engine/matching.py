@@ -74,7 +74,7 @@ class Matching:
                     break
             match = self.match(ideas)
             if match and match.closeness not in found:
-                message = self.say(ideas, match.shows) + (self.also_raised() if match.closeness == 0 else "")
+                message = self.say(ideas, match.shows) + self.what_was_raised(match.shows)
                 found[match.closeness] = Named(ideas[0].slug, message, match.shows)
             if match and match.closeness == CLOSEST:
                 break
@@ -195,10 +195,17 @@ class Matching:
         said = [self.question.say(idea, seen) for idea in ideas]
         return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
 
-    def also_raised(self) -> str:
-        i, raised = next((i, self.seen[i].raised) for i in self.evidence.ordinary if self.seen[i].raised)
+    def what_was_raised(self, shown: int) -> str:
+        """Quote what was raised in the case that is shown, or elsewhere: the words of an idea do not say it."""
+        raising = [i for i in self.evidence.ordinary if self.seen[i].raised]
+        if not raising:
+            return ""
+        i = shown if shown in raising else raising[0]
+        raised = self.seen[i].raised
         assert raised is not None
-        return f" It also raises {raised.type} for inputs of another kind ({self.cases[i].name}): {raised.text}"
+        said = f": {raised.text.rstrip('.')}" if raised.text else ""
+        elsewhere = "" if i == shown else f" for inputs of another kind ({self.cases[i].name})"
+        return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
 
 
 def _closeness(seen: Observation, other: Observation) -> int:
