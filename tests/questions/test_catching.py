@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from qkv import check
 from qkv.observing import results_of
 from qkv.questions import find
 from qkv.questions.catalogue import q3_5, q5_6, q7_6
@@ -173,6 +174,11 @@ def of_a_used_decoder(make_decoder):
     return with_text([0, 1, 2, 3, 4] * 6)(lambda: d)
 
 
+def two_texts(make_decoder):
+    d = make_decoder()
+    return any(with_text(ids)(lambda: d) for ids in ([0, 1, 2, 3] * 8, [4, 3, 2, 1] * 8))
+
+
 test_what_is_said_of_a_wrong_answer = what_is_said(
     {
         "shuffles alone": (
@@ -194,9 +200,21 @@ test_what_is_said_of_a_wrong_answer = what_is_said(
             "7.6", with_text([1]), "failed",
             "accepts-one-that-keeps-the-last-token-alone", ["steps"],
         ),
+        "the last row alone": (
+            "7.6", with_text([0, 1, 2, 3, 4] * 6, rows=slice(-1, None)), "failed",
+            "accepts-one-that-skips-attention-while-the-cache-is-empty", ["first row"],
+        ),
+        "one decoder for two texts": ("7.6", two_texts, "error", None, ["make one for each text"]),
         "to the last bit": ("7.6", with_text([0, 1, 2, 3] * 8, 0.0), "failed", "always-true", ["how far apart"]),
         "a used decoder": ("7.6", of_a_used_decoder, "failed", "always-true", ["the right ones too"]),
         "too long": ("7.6", with_text([0] * 40), "error", None, ["at most 32"]),
         "looks inside": ("7.6", lambda make_decoder: make_decoder().cache, "error", None, ["full and step"]),
     }
 )  # fmt: skip
+
+
+def test_an_error_lists_no_implementations():
+    """Of a test that raises an error, what it would say of each implementation is no help."""
+    message = check("7.6", two_texts).message
+    assert "32 steps" in message
+    assert "Right for" not in message

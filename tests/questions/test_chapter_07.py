@@ -357,6 +357,14 @@ SAID = {
         "7.1", type("C", (CacheOfLists,), {"__len__": lambda self: 2.0}), "error", None, ["integer"],
     ),
     "one axis": ("7.2", step_forgets_one_axis, "error", "head-axis-forgotten", ["(B, 1, n, d)"]),
+    "two mistakes, and the axis of the head left": (
+        "7.2", lambda x, q, k, v, c: step(x, 2 * q, k, v, c)[:, None],
+        "failed", "size-one-axis-left", ["axis of size 1 is left"],
+    ),
+    "two mistakes, and the axis of the token gone": (
+        "7.2", lambda x, q, k, v, c: step(x, 2 * q, k, v, c)[:, 0],
+        "failed", "size-one-axis-lost", ["axis of size 1 is gone"],
+    ),
     "writes": ("7.2", step_writes, "failed", "inputs-changed", ["x_t"]),
     "detached": (
         "7.2", lambda x, q, k, v, c: step(x, q, k.detach(), v, c),

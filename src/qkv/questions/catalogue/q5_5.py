@@ -156,6 +156,11 @@ def by_products(product: Callable[[Tensor, nn.Linear], Tensor]) -> Project:
     return lambda module, q, k, v: (product(q, module.w_q), product(k, module.w_k), product(v, module.w_v))
 
 
+def projected_keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
+    """Where no value was given, make values from keys that are projected already."""
+    return module.w_q(q), module.w_k(k), module.w_v(module.w_k(k) if v is k else v)
+
+
 def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
     return module.w_q(q), module.w_v(v), module.w_k(k)
 
@@ -169,6 +174,7 @@ LAYERS = (
     through("not-projected", *map(by_layers, ("---", "qk-", "q-v", "-kv"))),
     through("one-layer-for-two", *map(by_layers, ("qqv", "kkv", "qvv"))),
     through("keys-and-values-swapped", keys_for_values),
+    through("values-projected-twice", projected_keys_for_values),
     through("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
     through("bias-forgotten", by_products(lambda x, layer: x @ layer.weight.mT)),
     finished("output-not-projected", lambda module, merged, query: merged),

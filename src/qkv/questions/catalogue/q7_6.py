@@ -86,7 +86,9 @@ class Decoder:
         """Logits (VOCAB,) of one more token."""
         found = read_one(id)
         if len(self.ids) == MOST:
-            raise ValueError(f"a text has at most {MOST} tokens")
+            raise ValueError(
+                f"this decoder has taken {MOST} steps, and a text has at most {MOST} tokens: make one for each text"
+            )
         self.ids.append(found)
         return self.logits(found)
 
@@ -183,6 +185,12 @@ class ByID(Decoder):
         return tuple(torch.stack(rows) for rows in zip(*self.known[i].values(), strict=True))  # type: ignore[return-value]
 
 
+def nothing_at_first(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+    """Wrong for the first token alone: its row is kept, and not attended to."""
+    keys, values = Decoder.keep(decoder, i, k, v)
+    return (keys, values) if len(keys) > 1 else (keys, torch.zeros_like(values))
+
+
 def latest(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
     keys, values = Decoder.keep(decoder, i, k, v)
     return keys[-decoder.weights.late :], values[-decoder.weights.late :]
@@ -203,6 +211,7 @@ WRONG: dict[str, type[Decoder]] = {
     ),
     "has one cache for two layers": OneCache,
     "keeps one row for each id": ByID,
+    "skips attention while the cache is empty": changed(keep=nothing_at_first),
     "keeps the latest tokens alone": changed(keep=latest),
     "stops keeping when it is full": changed(keep=until_full),
     "stops counting positions": changed(position=lambda decoder: min(len(decoder.ids), decoder.weights.late) - 1),

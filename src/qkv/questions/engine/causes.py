@@ -152,7 +152,7 @@ def _without_gradient(evidence: Evidence, i: int) -> str:
 
 def _only_some(evidence: Evidence, difference: Difference) -> str:
     """Say for which inputs it is right, where the text does not say it yet."""
-    if difference.kind not in WRONG_RESULT or difference.kind == "values":
+    if difference.kind not in WRONG_RESULT or difference.kind == "values" or evidence.question.of_implementations:
         return ""
     mixed = [name for name in evidence.right_names if name not in evidence.wrong_names]
     return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(evidence.wrong_names)}." if mixed else ""
@@ -204,6 +204,10 @@ def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
     """Read from a wrong shape whether axes were merged or left apart, mixed up, summed over, or are one off."""
     if len(seen) == len(want) and sorted(seen) == sorted(want):
         return "axes-in-another-order", ""  # the text says so
+    if len(seen) != len(want) and [size for size in seen if size > 1] == [size for size in want if size > 1]:
+        if len(seen) > len(want):
+            return "size-one-axis-left", " An axis of size 1 is left. Where do you take it away?"
+        return "size-one-axis-lost", " An axis of size 1 is gone. Which step takes it away?"
     if len(seen) < len(want) and _merges_to(want, seen):
         return "axes-merged", " Two axes have become one. Which step does that, and to which two?"
     if len(seen) > len(want) and _merges_to(seen, want):
