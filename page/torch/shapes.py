@@ -71,7 +71,7 @@ def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
     n = max([len(s) for s in shapes])
     out = [1] * n
     for s in shapes:
-        for i in range(len(s)):
+        for i in reversed(range(len(s))):  # the last axis first: an error names the one that torch names
             j = n - len(s) + i
             if s[i] != 1:
                 if out[j] not in (1, s[i]):
