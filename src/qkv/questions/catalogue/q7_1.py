@@ -113,8 +113,9 @@ class PiecesOnly:
 
 def held_there(seen: Seen) -> str:
     """Say how many appends there were, and how many positions they brought."""
-    steps = [step for step in seen.case.script if step.method == "append"]
-    return f"{len(steps)} appends brought {sum(step.args[0].shape[-2] for step in steps)} positions"
+    counts = [step.args[0].shape[-2] for step in seen.case.script if step.method == "append"]
+    each = f"{' + '.join(map(str, counts))} = " if 1 < len(counts) < 8 else ""
+    return f"{len(counts)} appends brought {each}{sum(counts)} positions"
 
 
 def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:
