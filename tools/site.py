@@ -187,12 +187,13 @@ def refresh_cache() -> None:
 
 
 def kernel_environment() -> dict[str, str]:
-    """What a kernel starts with: this package, and one thread.
+    """What a kernel starts with: this package, one thread, and figures that are shown where they are drawn.
 
     The other cores are busy with other notebooks, and with one thread the numbers are the same on every machine.
     """
     paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    return {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    figures = "module://matplotlib_inline.backend_inline"
+    return {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": figures}
 
 
 def run_notebook(path: str) -> tuple[str, Any, float, str]:
@@ -206,7 +207,7 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
     # What the kernel itself says is noise, unless it dies.
     with tempfile.TemporaryDirectory(prefix="qkv-") as private, tempfile.TemporaryFile("w+") as said:
         try:
-            client(notebook, Path(path).parent, private).execute(stderr=said)
+            client(notebook, Path(path).parent, private).execute(stderr=said, cleanup_kc=True)
         except CellExecutionError as failed:
             error = failure(notebook, failed.traceback)
         except (CellTimeoutError, DeadKernelError, RuntimeError) as failed:
@@ -224,14 +225,15 @@ def client(notebook: Any, folder: Path, private: str) -> Any:
 
     Through files, where there are such: kernels that start side by side may pick the same port.
     """
-    from jupyter_client.manager import AsyncKernelManager
+    from kernels import manager
     from nbclient import NotebookClient
 
-    transport = "tcp" if os.name == "nt" else "ipc"
-    kernel = AsyncKernelManager(kernel_name="python3", transport=transport, connection_file=f"{private}/kernel.json")
+    kernel = manager(f"{private}/kernel.json")
     # Times would be written into the cells' metadata, by which the cache finds a notebook.
     resources = {"metadata": {"path": str(folder)}}
-    return NotebookClient(notebook, km=kernel, timeout=180, resources=resources, record_timing=False)
+    return NotebookClient(
+        notebook, km=kernel, timeout=180, resources=resources, record_timing=False, shutdown_kernel="immediate"
+    )
 
 
 def failure(notebook: Any, why: str) -> str:
