@@ -299,6 +299,14 @@ SAID = {
     "rounded": ("2.2", lambda q, k: product(q, k).round(), "failed", "scores-rounded", ["whole numbers"]),
     "detached": ("2.2", lambda q, k: product(q, k.detach()), "failed", "gradient-cut", ["reaches k"]),
     "double": ("2.4", lambda w, v: (w @ v).double(), "failed", "wrong-dtype", ["float32 was expected"]),
+    "new axes from the front": (
+        "2.4", lambda w, v: (w[:, :, None] * v[None, :, :]).sum(dim=1), "error", "axis-counted-from-the-front",
+        ["for one sequence, but not for a batch", "from the back"],
+    ),
+    "new axes of a batch": (
+        "2.3", lambda q, k, a, b, v: torch.tanh((q @ a).unsqueeze(2) + (k @ b).unsqueeze(1)) @ v, "error",
+        "axis-counted-from-the-front", ["for a batch, but not for one sequence"],
+    ),
     "in place": ("2.4", lambda w, v: (w @ v, w.mul_(2))[0], "failed", "inputs-changed", ["weights has"]),
     "two ideas": (
         "2.3", lambda q, k, a, b, v: torch.relu((q @ b).unsqueeze(-2) + (k @ a).unsqueeze(-3)) @ v,

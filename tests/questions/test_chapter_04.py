@@ -354,6 +354,20 @@ def temperature_between(low, high):
     return answer
 
 
+def temperature_of_the_wrong_half(times, between):
+    """Searches a range that follows the scores, and moves the wrong end."""
+
+    def answer(z, target):
+        gap = float(z.max() - z.min())
+        low, high = gap / times, gap * times
+        for _ in range(60):
+            middle = between(low, high)
+            low, high = (low, middle) if largest(z, middle) > target else (middle, high)
+        return middle
+
+    return answer
+
+
 SAID = {
     "no dim": ("4.1", lambda z, temperature=1.0: right(z, temperature), "error", None, ["dim"]),
     "detached": ("4.1", lambda z, temperature=1.0, dim=-1: right(z, temperature, dim).detach(), "failed",
@@ -365,7 +379,14 @@ SAID = {
     "xlogy": ("4.2", lambda p, dim=-1: -torch.xlogy(p, p).sum(dim), "failed", "gradient-is-nan", ["ln 0"]),
     "nansum": ("4.2", lambda p, dim=-1: -(p * p.log()).nansum(dim), "failed", "gradient-is-nan", ["ln 0"]),
     "NaN replaced": ("4.2", lambda p, dim=-1: -(p * p.log()).nan_to_num().sum(dim), "failed", "gradient-is-nan", []),
+    "positive weights alone": (
+        "4.2", lambda p, dim=-1: -(p[p > 0] * p[p > 0].log()).sum(dim=dim), "error", "weights-of-all-rows-in-one",
+        ["one long row"],
+    ),
     "entropy as a number": ("4.2", lambda p, dim=-1: torch.special.entr(p).sum(dim).tolist(), "failed", None, []),
+    "no temperature 0": (
+        "4.3", lambda z, t, g: token_by_gumbel(z, checked(t), g), "error", "refused-at-zero", ["sampler"]
+    ),
     "0.05 for 0": ("4.3", token_near_zero(lambda t: max(t, 0.05)), "failed", "nearly-zero-for-zero", ["equal"]),
     "1e-6 for 0": ("4.3", token_near_zero(lambda t: max(t, 1e-6)), "failed", "nearly-zero-for-zero", ["equal"]),
     "0.02 added": ("4.3", token_near_zero(lambda t: t + 0.02), "failed", "nearly-zero-for-zero",
@@ -378,6 +399,14 @@ SAID = {
     "from 0.001 to 1,000": ("4.4", temperature_between(1e-3, 1e3), "failed", "range-too-narrow", ["multiplied"]),
     "from 0.01 to 100": ("4.4", temperature_between(0.01, 100.0), "failed", "range-too-narrow", ["multiplied"]),
     "from 1e-6 to 1e6": ("4.4", temperature_between(1e-6, 1e6), "failed", "range-too-narrow", ["multiplied"]),
+    "the wrong half": (
+        "4.4", temperature_of_the_wrong_half(1e4, lambda a, b: (a + b) / 2), "failed", "search-goes-the-wrong-way",
+        ["wrong half"],
+    ),
+    "the wrong half of logarithms": (
+        "4.4", temperature_of_the_wrong_half(100, lambda a, b: math.sqrt(a * b)), "failed",
+        "search-goes-the-wrong-way", ["wrong half"],
+    ),
     "a stub": ("4.4", lambda z, target: None, "not attempted", None, []),
 }  # fmt: skip
 

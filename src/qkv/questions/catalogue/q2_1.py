@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.attention import attention, project_qkv
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
-from qkv.questions.shared.products import q_with_k
+from qkv.questions.shared.products import q_with_k, right_for
 from qkv.questions.shared.scales import ROOTLESS
 
 Triple = tuple[Tensor, Tensor, Tensor]
@@ -71,6 +71,7 @@ QUESTION = Question(
     reference=project_qkv,
     variant=projected_variant,
     gradients=True,
+    quotes={"right_for": right_for},
     misconceptions=(
         projected("weights-transposed", lambda x, w: x @ w.mT),
         projected("tokens-as-columns", lambda x, w: w.mT @ x.mT),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.attention import additive_scores
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
-from qkv.questions.shared.products import ALREADY_WEIGHTS
+from qkv.questions.shared.products import ALREADY_WEIGHTS, right_for
 
 Two = Callable[[Tensor, Tensor], Tensor]
 Change = Callable[[Tensor], Tensor]
@@ -85,6 +85,7 @@ QUESTION = Question(
     reference=additive_scores,
     variant=additive_variant,
     gradients=True,
+    quotes={"right_for": right_for},
     misconceptions=(
         squashed("tanh-forgotten", as_it_is),
         squashed("another-function", torch.sigmoid, torch.relu, F.gelu, torch.exp, lambda hidden: hidden.softmax(-1)),

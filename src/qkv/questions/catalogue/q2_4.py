@@ -10,6 +10,7 @@ from torch import Tensor
 
 from qkv.attention import weighted_sum
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
+from qkv.questions.shared.products import right_for
 from qkv.questions.shared.scales import ROOTLESS
 
 Change = Callable[[Tensor], Tensor]
@@ -82,6 +83,7 @@ QUESTION = Question(
     reference=weighted_sum,
     variant=mixture_variant,
     gradients=True,
+    quotes={"right_for": right_for},
     misconceptions=(
         shared("mixed-by-columns", lambda weights: weights.mT),
         shared("softmax-again", lambda weights: weights.softmax(-1)),
@@ -96,7 +98,11 @@ QUESTION = Question(
         mixed("not-summed", laid_out),
         mixed("summed-over-queries", lambda weights, v: laid_out(weights, v).sum(-3)),
         mixed("summed-over-features", lambda weights, v: laid_out(weights, v).sum(-1)),
-        mixed("axis-counted-from-the-front", lambda weights, v: laid_out(weights, v).sum(1)),
+        mixed(
+            "axis-counted-from-the-front",
+            lambda weights, v: laid_out(weights, v).sum(1),
+            lambda weights, v: (weights[:, :, None] * v[None, :, :]).sum(1),
+        ),
         mixed("one-batch-shape", torch.bmm, torch.mm),
         mixed("averaged-over-keys", lambda weights, v: weights @ v / weights.shape[-1]),
         mixed(

@@ -34,7 +34,7 @@ def draw_scores(draw: Draw) -> list[Case]:
         case("plain", temperature=low()),
         case("plain", temperature=high()),
         case("a batch", 3, temperature=low()),
-        case("a batch and heads", 2, 3, temperature=high()),
+        case("two axes in front", 2, 3, temperature=high()),
         case("dim = 0", dim=0),
         case("dim = 1 of three", 3, dim=1, temperature=high()),
         case("float64", dtype=torch.float64, temperature=low()),

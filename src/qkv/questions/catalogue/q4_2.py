@@ -32,7 +32,7 @@ def draw_shares(draw: Draw) -> list[Case]:
         case("plain"),
         Case(call(draw.weights(s["n"])), "one row without a table", s),
         case("a batch", 3),
-        case("a batch and heads", 2, 3),
+        case("two axes in front", 2, 3),
         along("dim = 0", s["n_q"], s["n_k"], dim=0),
         along("dim = 1 of three", 3, s["n_q"], s["n_k"], dim=1),
         case("float64", dtype=torch.float64),
@@ -86,6 +86,11 @@ def n_along(p: Tensor, dim: int) -> float:
     return math.log(max(2, p.shape[dim]))
 
 
+def positive_weights_alone(p: Tensor, dim: int = -1) -> Tensor:
+    p = p[p > 0]
+    return -(p * p.log()).sum(dim=dim)
+
+
 QUESTION = Question(
     points=3,
     inputs=("p", "dim"),
@@ -108,6 +113,7 @@ QUESTION = Question(
         Misconception("summed-over-queries", knob_sets=({"default": 0}, {"default": -2})),
         Misconception("axis-counted-from-the-front", knobs={"default": 1}),
         Misconception("summed-over-everything", knobs={"gather": lambda terms, dim: terms.sum()}),
+        mistake("weights-of-all-rows-in-one", positive_weights_alone),
         Misconception("axis-kept", knobs={"gather": lambda terms, dim: terms.sum(dim=dim, keepdim=True)}),
         Misconception("not-summed", knobs={"gather": lambda terms, dim: terms}),
         Misconception("averaged", knobs={"gather": lambda terms, dim: terms.mean(dim=dim)}),

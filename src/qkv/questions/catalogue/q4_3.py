@@ -31,10 +31,10 @@ def draw_logits(draw: Draw) -> list[Case]:
     def case(name: str, times: int, z: Tensor, temperature: float) -> Case:
         return Case(call_many(times, z, temperature, draw.seeded()), name, {"vocab": len(z)})
 
-    def one_candidate(temperature: float) -> Case:
+    def one_candidate(name: str, temperature: float) -> Case:
         """Draw once, in place of many times: there it is seen whether an id comes in a tensor with an axis."""
         z = torch.tensor([draw.uniform(0.5, 1.5)])
-        return Case(call(z, temperature, draw.seeded()), "one candidate", {"vocab": 1})
+        return Case(call(z, temperature, draw.seeded()), name, {"vocab": 1})
 
     certain = logits(draw.whole(4, 8))
     certain[certain.argmax()] += 100
@@ -50,8 +50,8 @@ def draw_logits(draw: Draw) -> list[Case]:
         case("temperature 0", FEW, logits(draw.whole(5, 8)) - 20, 0.0),
         case("temperature 0", FEW, logits(draw.whole(5, 8)) + 20, 0),
         case("temperature 0, the two largest logits nearly equal", SOME, near, 0.0),
-        one_candidate(draw.uniform(0.5, 0.9)),
-        one_candidate(0.0),
+        one_candidate("one candidate", draw.uniform(0.5, 0.9)),
+        one_candidate("temperature 0, one candidate", 0.0),
     ]
 
 
@@ -216,7 +216,7 @@ AT_ZERO = (
         lambda z, g: 1 // 0,
         lambda z, g: 0,
     ),
-    at_zero("refused-at-zero", lambda z, g: softmax(z, 0.0)),
+    Misconception("refused-at-zero", knobs={"greedy": lambda z, g: softmax(z, 0.0)}, in_any_words=True),
     at_zero("drawn-at-zero", drawn_by(lambda z: z.softmax(-1))),
     at_zero(
         "nearly-zero-for-zero", drawn_by(lambda z: (z / 0.05).softmax(-1)), drawn_by(lambda z: (z / NEAR).softmax(-1))

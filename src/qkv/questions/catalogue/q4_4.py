@@ -107,6 +107,25 @@ def within(low: float, high: float) -> Answer:
     return changed(lambda t: min(max(t, low), high))
 
 
+def between(low: float, high: float) -> float:
+    return (low + high) / 2
+
+
+def between_logarithms(low: float, high: float) -> float:
+    return math.sqrt(low * high)
+
+
+def wrong_half(times: float, middle: Callable[[float, float], float]) -> Answer:
+    """Search around the widest gap, and keep the wrong half: the first step decides at which end that stops."""
+
+    def answer(z: Tensor, target: float) -> float:
+        gap = float(gaps_below(z)[-1])
+        low, high = gap / times, gap * times
+        return low if softmax(z, middle(low, high)).max() > target else high
+
+    return answer
+
+
 LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
 
 QUESTION = Question(
@@ -133,7 +152,11 @@ QUESTION = Question(
             *(halving(1e-6, 1e6, steps) for steps in (20, 30)),
             halving(0.01, 100.0, 10),
         ),
-        mistake("search-goes-the-wrong-way", *(within(end, end) for end in (*LOWEST, *HIGHEST))),
+        mistake(
+            "search-goes-the-wrong-way",
+            *(within(end, end) for end in (*LOWEST, *HIGHEST)),
+            *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (between, between_logarithms)),
+        ),
         mistake("overflow", *(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6))),
     ),
 )

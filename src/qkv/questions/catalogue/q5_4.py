@@ -42,7 +42,7 @@ def draw_masked(draw: Draw) -> list[Case]:
         case("plain"),
         case("a batch", (batch,), "*qk"),
         case("a batch, one mask for all", (batch,)),
-        case("a batch and heads", (batch, heads), "**qk"),
+        case("two axes in front", (batch, heads), "**qk"),
         case("padding: one row for all heads and queries", (batch, heads), "*11k"),
         case("one mask for each example", (batch, heads), "*1qk"),
         case("a mask of one row", (), "k"),

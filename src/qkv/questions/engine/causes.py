@@ -91,7 +91,7 @@ CAUSES = (
     ),
 )
 
-IN_A_BATCH = " It fits one sequence. Which of its axes, as they are counted now, are others in a batch?"
+IN_A_BATCH = " It fits one sequence. A batch puts an axis in front: which axes should be counted from the back?"
 
 OUT_OF_TORCH = " No gradient passes through it. Which step leaves torch?"
 

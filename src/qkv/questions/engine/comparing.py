@@ -253,7 +253,8 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     making = case.script[step].act == "make"
     called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
     at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
-    expected = f" {_expected(question, want.results[step])}" if step < len(want.results) else ""
+    one_call = step < len(want.results) and case.script[step].times == 1
+    expected = f" {_expected(question, want.results[step])}" if one_call else ""
     when = "When it is made: " if making else in_step(case, step)
     return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
 

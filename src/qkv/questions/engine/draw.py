@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.observing import Case, Seeded
 
-PLAIN, BATCH, HEADS, DOUBLE = "plain", "a batch", "a batch and heads", "float64"
+PLAIN, BATCH, TWO_AXES, DOUBLE = "plain", "a batch", "two axes in front", "float64"
 
 
 class Draw:
@@ -61,12 +61,12 @@ class Draw:
         return Seeded(self.whole(0, 2**31 - 2))
 
     def situations(self, case: Callable[..., Case]) -> list[Case]:
-        """Call `case(name, leading=…, dtype=…)` for what every answer over leading axes must bear."""
+        """Call `case(name, leading=…, dtype=…)` for what every answer must bear that allows axes in front."""
         batch, heads = self.choose(((2, 3), (3, 2)))
         return [
             case(PLAIN, leading=(), dtype=torch.float32),
             case(PLAIN, leading=(), dtype=torch.float32),
             case(BATCH, leading=(batch,), dtype=torch.float32),
-            case(HEADS, leading=(batch, heads), dtype=torch.float32),
+            case(TWO_AXES, leading=(batch, heads), dtype=torch.float32),
             case(DOUBLE, leading=(), dtype=torch.float64),
         ]

@@ -14,7 +14,7 @@ from torch import Tensor
 from qkv.observing import Case, Observation, Step, observe_once
 from qkv.questions.engine.comparing import WRONG_RESULT, Difference, differences
 from qkv.questions.engine.diagnosing import Pair
-from qkv.questions.engine.draw import BATCH, HEADS
+from qkv.questions.engine.draw import BATCH, TWO_AXES
 from qkv.questions.engine.question import Question
 
 
@@ -54,8 +54,8 @@ class Evidence:
 
     @property
     def only_batches(self) -> bool:
-        """Whether it is right for inputs without leading axes, and wrong for all that have some."""
-        return "plain" in self.right_names and bool(self.wrong_names) and self.wrong_names.keys() <= {BATCH, HEADS}
+        """Whether it is right for inputs without axes in front, and wrong for all that have some."""
+        return "plain" in self.right_names and bool(self.wrong_names) and self.wrong_names.keys() <= {BATCH, TWO_AXES}
 
     def first(self) -> tuple[int, Difference] | None:
         """Find what to talk about: a wrong result before a missing exception, before a side effect."""

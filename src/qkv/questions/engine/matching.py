@@ -116,7 +116,8 @@ class Matching:
             elif self.is_shown(i, other):
                 shown.append(i)
             closeness = min(closeness, _closeness(self.seen[i], other))
-        if not shown or (closeness < CLOSEST and not any(map(self.is_specific, shown))):
+        telling = any(map(self.is_specific, shown)) or all(idea.in_any_words for idea in ideas)
+        if not shown or (closeness < CLOSEST and not telling):
             return None
         return Match(min(shown), closeness)
 

@@ -92,6 +92,7 @@ class Misconception:
         knob_sets: several of these
         alone: True where it is rare, and not looked for together with another one; for a test, where it is not about
             one implementation
+        in_any_words: True where the type of the exception that it raises is enough, whatever the exception says
     """
 
     slug: str
@@ -102,6 +103,7 @@ class Misconception:
     knobs: dict[str, Any] = field(default_factory=dict)
     knob_sets: tuple[dict[str, Any], ...] = ()
     alone: bool = False
+    in_any_words: bool = False
 
     def ways(self) -> Iterator[Misconception]:
         """Give each way in which the mistake is made as a misconception with one twin, or one set of knobs."""

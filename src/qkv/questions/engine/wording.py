@@ -16,10 +16,9 @@ def describe(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, Tensor):
-        return f"a {dtype_name(value.dtype)} tensor of shape {tuple(value.shape)}"
+        return f"{_a(dtype_name(value.dtype))} tensor of shape {tuple(value.shape)}"
     if isinstance(value, OtherValue):
-        article = "an" if value.kind[:1].lower() in "aeiou" else "a"
-        return f"{article} {value.kind}" + (f" {value.text}" if value.text.startswith("of shape") else "")
+        return _a(value.kind) + (f" {value.text}" if value.text.startswith("of shape") else "")
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}{_members(value)}"
     if isinstance(value, str):
@@ -29,6 +28,10 @@ def describe(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return f"the float {value!r}"  # "the number 1" would read as a whole number
     return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def _members(values: tuple[Any, ...] | list[Any]) -> str:

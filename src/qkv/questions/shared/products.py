@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from qkv.questions.engine import by_knob
+from qkv.questions.engine import Seen, by_knob
 
 Product = Callable[[Tensor, Tensor], Tensor]
 
@@ -41,3 +41,9 @@ PRODUCTS = (
 ALREADY_WEIGHTS = by_knob("after")(
     "softmax-already-applied", lambda scores: scores.softmax(-1), lambda scores: scores.softmax(-2)
 )
+
+
+def right_for(seen: Seen) -> str:
+    """Quote for which inputs an answer is right whose axes are counted from the front."""
+    batch = bool(seen.case.script[-1].args[0].ndim > 2)
+    return "one sequence, but not for a batch" if batch else "a batch, but not for one sequence"

@@ -235,7 +235,7 @@ function numbers(state) {
   return [
     {
       caption: "Scores, their weights at this temperature, and how often each token was drawn",
-      head: ["token", "score", "score × √d_k", "weight", "drawn"],
+      head: ["token", "score", html`score × √${DK}`, "weight", "drawn"],
       rows: state.tokens.map((token, i) => [
         token,
         num(state.scores[i]),
