@@ -360,7 +360,7 @@ def test_what_fits_one_sequence_alone_is_asked_about_the_batch():
 
     found = verdict(QUESTIONS["2.3"], by_loops)
     assert found.misconception == "one-batch-shape"
-    assert "others in a batch" in found.message
+    assert "works along another axis" in found.message
 
 
 def test_an_idea_that_would_be_right_where_the_answer_fails_is_not_its_idea():

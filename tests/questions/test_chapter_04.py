@@ -385,7 +385,7 @@ SAID = {
     ),
     "entropy as a number": ("4.2", lambda p, dim=-1: torch.special.entr(p).sum(dim).tolist(), "failed", None, []),
     "no temperature 0": (
-        "4.3", lambda z, t, g: token_by_gumbel(z, checked(t), g), "error", "refused-at-zero", ["sampler"]
+        "4.3", lambda z, t, g: checked(t) or token_by_gumbel(z, t, g), "error", "refused-at-zero", ["sampler"]
     ),
     "0.05 for 0": ("4.3", token_near_zero(lambda t: max(t, 0.05)), "failed", "nearly-zero-for-zero", ["equal"]),
     "1e-6 for 0": ("4.3", token_near_zero(lambda t: max(t, 1e-6)), "failed", "nearly-zero-for-zero", ["equal"]),

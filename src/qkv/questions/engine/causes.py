@@ -91,7 +91,7 @@ CAUSES = (
     ),
 )
 
-IN_A_BATCH = " It fits one sequence. A batch puts an axis in front: which axes should be counted from the back?"
+IN_A_BATCH = " It fits one sequence. A batch puts an axis in front. Which line of yours works along another axis then?"
 
 OUT_OF_TORCH = " No gradient passes through it. Which step leaves torch?"
 
