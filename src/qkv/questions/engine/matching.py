@@ -74,7 +74,7 @@ class Matching:
                     break
             match = self.match(ideas)
             if match and match.closeness not in found:
-                message = self.say(ideas, match.shows) + self.what_was_raised(match.shows)
+                message = self.say(ideas, match.shows) + self.what_was_raised(match)
                 found[match.closeness] = Named(ideas[0].slug, message, match.shows)
             if match and match.closeness == CLOSEST:
                 break
@@ -196,16 +196,19 @@ class Matching:
         said = [self.question.say(idea, seen) for idea in ideas]
         return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
 
-    def what_was_raised(self, shown: int) -> str:
-        """Quote what was raised in the case that is shown, or elsewhere: the words of an idea do not say it."""
+    def what_was_raised(self, match: Match) -> str:
+        """Say what was raised in the case that is shown, or elsewhere; in its own words where the twin did not raise.
+
+        Elsewhere those words add nothing to the idea, and the page's torch may word them otherwise.
+        """
         raising = [i for i in self.evidence.ordinary if self.seen[i].raised]
         if not raising:
             return ""
-        i = shown if shown in raising else raising[0]
+        i = match.shows if match.shows in raising else raising[0]
         raised = self.seen[i].raised
         assert raised is not None
-        said = f": {raised.text.rstrip('.')}" if raised.text else ""
-        elsewhere = "" if i == shown else f" for inputs of another kind ({self.cases[i].name})"
+        said = f": {raised.text.rstrip('.')}" if raised.text and match.closeness == 0 else ""
+        elsewhere = "" if i == match.shows else f" for inputs of another kind ({self.cases[i].name})"
         return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
 
 
