@@ -35,6 +35,7 @@ SPARED = "rfc3987_syntax"
 sys.modules[SPARED] = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # it runs as a program, too, and `tools` is no package that is installed
 BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 ASSETS = BUILD / "assets"
@@ -225,8 +226,9 @@ def client(notebook: Any, folder: Path, private: str) -> Any:
 
     Through files, where there are such: kernels that start side by side may pick the same port.
     """
-    from kernels import manager
     from nbclient import NotebookClient
+
+    from tools.kernels import manager
 
     kernel = manager(f"{private}/kernel.json")
     # Times would be written into the cells' metadata, by which the cache finds a notebook.
