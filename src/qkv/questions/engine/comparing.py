@@ -302,7 +302,8 @@ def _why_unstable(seen: Observation) -> str:
     if seen.global_draws:
         return "What does it draw at random?"
     return (
-        "What does it keep from one call to the next? Or does it solve equations in which a rounding error grows large?"
+        "Does it solve equations in which a rounding error grows large, where a formula would do? "
+        "Or does it keep something from one call to the next?"
     )
 
 
