@@ -231,7 +231,7 @@ def first_page(browser: Browser, site: str) -> set[str]:
     return fetched
 
 
-OTHERS = ("book/index.html", "book/map.html", "search.html?q=softmax")
+OTHERS = ("book/index.html", "book/map.html", "book/glossary.html", "search.html?q=softmax")
 
 
 @pytest.mark.parametrize("path", [*gate_has(CHAPTERS, *A_FEW), *OTHERS])

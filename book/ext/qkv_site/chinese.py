@@ -38,6 +38,8 @@ STATIC = Path(qkv.widgets.__file__).parent / "static"
 UNUSED = ("GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "STAT", "meta", "gasp")
 # One weight serves for both that the skin's Latin letters have: a browser looks only in the one that it asked for.
 FACES = ("", "font-weight:600 900;")
+# So many characters in a font that gzip, which looks back over 32 kB, writes it once for both weights.
+TOGETHER = 100
 
 
 def shown_in(page: str) -> str:
@@ -108,12 +110,16 @@ def style(page: str) -> str:
     What its widgets may come to show besides is fetched when they do: qkv.css names the file for all other characters.
     """
     characters = shown_in(page)
-    if not characters:
-        return ""
+    pieces = [characters[i : i + TOGETHER] for i in range(0, len(characters), TOGETHER)]
+    faces = "".join(face(piece, weight) for piece in pieces for weight in FACES)
+    return f"<style>{faces}</style>" if faces else ""
+
+
+def face(characters: str, weight: str) -> str:
+    """Some characters in one weight, with their font."""
     ranges = ",".join(f"U+{ord(character):x}" for character in characters)
     source = f'url({inlined(font_of(characters))}) format("woff2")'
-    face = f'font-family:"{FAMILY}";src:{source};unicode-range:{ranges}'
-    return "<style>" + "".join(f"@font-face{{{weight}{face}}}" for weight in FACES) + "</style>"
+    return f'@font-face{{{weight}font-family:"{FAMILY}";src:{source};unicode-range:{ranges}}}'
 
 
 def bring(app: Sphinx, config: Config) -> None:
