@@ -319,7 +319,7 @@ def test_layers_that_are_missing_or_of_another_shape_are_named():
     lacking = one(Other, Case((make(), load({"w.weight": X, "v.weight": X}), call(X)))).lacking
     assert "called w" in lacking[0]
     assert "there are: v" in lacking[0]
-    assert "(5, 3), where (2, 3)" in lacking[1]
+    assert "(5, 3), where (out, in) = (2, 3)" in lacking[1]
 
 
 def test_a_bare_parameter_in_the_place_of_a_layer_is_named():

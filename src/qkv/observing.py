@@ -544,21 +544,27 @@ class _Run:
             have = dict(self.subject.named_parameters())
         if not have:
             self.lacking.append("the object has no parameters: is it an nn.Module whose layers are attributes?")
+        layers = dict.fromkeys(name.rpartition(".")[0] for name in wanted)
+        missing = [layer for layer in layers if have and layer not in have and f"{layer}.weight" not in have]
+        if missing:
+            called = " or ".join(missing)
+            self.lacking.append(f"there is no nn.Linear layer called {called}; there are: {_named(have)}")
         for name, value in wanted.items() if have else ():
-            self.load_one(i, name, value, have)
+            if name.rpartition(".")[0] not in missing:
+                self.load_one(i, name, value, have)
         return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_PARAMETERS]}
 
     def load_one(self, i: int, name: str, value: Tensor, have: dict[str, nn.Parameter]) -> None:
         parameter = have.get(name)
         layer, _, kind = name.rpartition(".")
-        if parameter is None and kind == "bias" and f"{layer}.weight" in have:
-            self.absent.append(name)
-        elif layer in have:
+        if layer in have:
             self.lacking.append(f"{layer} is a bare nn.Parameter, where an nn.Linear was expected")
         elif parameter is None:
-            self.lacking.append(f"there is no nn.Linear layer called {layer}; there are: {_named(have)}")
+            self.absent.append(name)
         elif parameter.shape != value.shape:
-            self.lacking.append(f"{name} has shape {tuple(parameter.shape)}, where {tuple(value.shape)} was expected")
+            axes = "(out, in) = " if kind == "weight" else ""
+            shape = tuple(parameter.shape)
+            self.lacking.append(f"{name} has shape {shape}, where {axes}{tuple(value.shape)} was expected")
         else:
             with torch.no_grad():
                 parameter.copy_(value)

@@ -289,6 +289,9 @@ SAID = {
     "half a stub": ("2.5", HalfAStub, "not attempted", None, ["NotImplementedError"]),
     "raises": ("2.2", lambda q, k: 1 / 0, "error", None, ["ZeroDivisionError"]),
     "two of three": ("2.1", lambda x, a, b, c: (x @ a, x @ b), "failed", "value-not-returned", ["hand over"]),
+    "from the queries": (
+        "2.1", lambda x, a, b, c: (x @ a, x @ a @ b, x @ a @ c), "error", "projected-one-after-another", ["made from"],
+    ),
     "writes": (
         "2.1", lambda x, a, b, c: (a.zero_(), (x @ a, x @ b, x @ c))[1], "failed", None, [],
     ),
@@ -307,13 +310,17 @@ SAID = {
         "2.3", lambda q, k, a, b, v: torch.tanh((q @ a).unsqueeze(2) + (k @ b).unsqueeze(1)) @ v, "error",
         "axis-counted-from-the-front", ["for a batch, but not for one sequence"],
     ),
+    "tanh of a product": (
+        "2.3", lambda q, k, a, b, v: torch.tanh((q @ a) @ (k @ b).mT), "failed", "dot-product-after-all",
+        ["added or multiplied"],
+    ),
     "in place": ("2.4", lambda w, v: (w @ v, w.mul_(2))[0], "failed", "inputs-changed", ["weights has"]),
     "two ideas": (
         "2.3", lambda q, k, a, b, v: torch.relu((q @ b).unsqueeze(-2) + (k @ a).unsqueeze(-3)) @ v,
         "failed", "another-function", ["Two things at once", "by w_k"],
     ),
     "no layers": ("2.5", NoLayers, "failed", None, ["no parameters"]),
-    "other names": ("2.5", OtherNames, "failed", None, ["no nn.Linear layer called w_q", "query"]),
+    "other names": ("2.5", OtherNames, "failed", None, ["no nn.Linear layer called w_q or w_k or w_v", "query"]),
     "widths swapped": ("2.5", WidthsSwapped, "failed", None, ["w_q.weight has shape"]),
     "dropout": ("2.5", Dropped, "failed", "not-the-same-twice", ["two different results"]),
     "batch only": ("2.5", BatchOnly, "error", None, ["ValueError"]),

@@ -407,6 +407,10 @@ SAID = {
         "4.4", temperature_of_the_wrong_half(100, lambda a, b: math.sqrt(a * b)), "failed",
         "search-goes-the-wrong-way", ["wrong half"],
     ),
+    "the wrong half of a fixed range": (
+        "4.4", lambda z, target: 1e-6 if right(z, 5e5).max() > target else 1e6, "failed",
+        "search-goes-the-wrong-way", ["wrong half"],
+    ),
     "a stub": ("4.4", lambda z, target: None, "not attempted", None, []),
 }  # fmt: skip
 

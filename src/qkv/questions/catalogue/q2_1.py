@@ -53,6 +53,11 @@ def projected_variant(
     return variant
 
 
+def from_the_queries(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, project: Project) -> Triple:
+    q = project(x, w_q)
+    return q, project(q, w_k), project(q, w_v)
+
+
 def one_after_another(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, project: Project) -> Triple:
     q = project(x, w_q)
     k = project(q, w_k)
@@ -98,7 +103,7 @@ QUESTION = Question(
         made("key-not-projected", lambda x, w_q, w_k, w_v, by: (by(x, w_q), x * 1, by(x, w_v))),
         made("query-not-projected", lambda x, w_q, w_k, w_v, by: (x * 1, by(x, w_k), by(x, w_v))),
         made("nothing-projected", lambda x, w_q, w_k, w_v, by: (x * 1, x * 1, x * 1)),
-        made("projected-one-after-another", one_after_another),
+        made("projected-one-after-another", one_after_another, from_the_queries),
         given(
             "another-order",
             lambda q, k, v: (v, q, k),

@@ -127,6 +127,7 @@ QUESTION = Question(
         mistake(
             "dot-product-after-all",
             lambda q, k, w_q, w_k, v: (q @ w_q) @ (k @ w_k).mT,
+            lambda q, k, w_q, w_k, v: torch.tanh((q @ w_q) @ (k @ w_k).mT),
             lambda q, k, w_q, w_k, v: q @ k.mT,
         ),
         assigned("matrices-swapped", lambda q, k, w_q, w_k: (q, k, w_k, w_q)),

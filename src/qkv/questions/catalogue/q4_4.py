@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, Seen, call, mistake
 from qkv.softmax import find_temperature, softmax
 
 # ── what it is tried with ─────────────────────────────────────────────────────────────────────────
@@ -126,7 +126,18 @@ def wrong_half(times: float, middle: Callable[[float, float], float]) -> Answer:
     return answer
 
 
+def wrong_half_between(low: float, high: float, middle: Callable[[float, float], float]) -> Answer:
+    """Search between fixed ends, and keep the wrong half."""
+    return lambda z, target: low if softmax(z, middle(low, high)).max() > target else high
+
+
+def expected(seen: Seen) -> str:
+    """Quote the temperature that is right for the scores that are shown."""
+    return f"{find_temperature(*seen.case.script[-1].args):.4g}"
+
+
 LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
+WIDE = tuple((10.0**-a, 10.0**b) for a in (1, 2, 3, 4, 6, 9) for b in (1, 2, 3, 4, 5, 6, 8, 9))
 
 QUESTION = Question(
     points=4,
@@ -134,6 +145,7 @@ QUESTION = Question(
     outputs=("temperature",),
     draw=draw_target,
     reference=find_temperature,
+    quotes={"expected": expected},
     misconceptions=(
         mistake("reciprocal", changed(lambda t: 1 / t)),
         mistake(
@@ -155,6 +167,7 @@ QUESTION = Question(
         mistake(
             "search-goes-the-wrong-way",
             *(within(end, end) for end in (*LOWEST, *HIGHEST)),
+            *(wrong_half_between(*ends, middle) for ends in WIDE for middle in (between, between_logarithms)),
             *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (between, between_logarithms)),
         ),
         mistake("overflow", *(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6))),

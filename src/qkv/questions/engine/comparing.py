@@ -85,7 +85,7 @@ def result_differences(
 ) -> Iterator[Difference]:
     """Compare the steps' results, as far as they go."""
     if seen.lacking:
-        text = f"Your class cannot take the weights: {'; '.join(seen.lacking)}."
+        text = f"Your class cannot take the check's parameters: {'; '.join(seen.lacking)}."
         yield Difference("lacking", text.replace("?.", "?"), seen.lacking)
         return
     for i in _looked_at(case):

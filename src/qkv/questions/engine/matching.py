@@ -74,7 +74,7 @@ class Matching:
                     break
             match = self.match(ideas)
             if match and match.closeness not in found:
-                message = self.say(ideas, match.shows) + self.what_was_raised(match)
+                message = self.say(ideas, match.shows) + self.what_was_raised(match, ideas)
                 found[match.closeness] = Named(ideas[0].slug, message, match.shows)
             if match and match.closeness == CLOSEST:
                 break
@@ -196,13 +196,14 @@ class Matching:
         said = [self.question.say(idea, seen) for idea in ideas]
         return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
 
-    def what_was_raised(self, match: Match) -> str:
+    def what_was_raised(self, match: Match, ideas: Ideas) -> str:
         """Say what was raised in the case that is shown, or elsewhere; in its own words where the twin did not raise.
 
         Elsewhere those words add nothing to the idea, and the page's torch may word them otherwise.
+        An idea that is named whatever the exception says tells by itself that there is one.
         """
         raising = [i for i in self.evidence.ordinary if self.seen[i].raised]
-        if not raising:
+        if not raising or all(idea.in_any_words for idea in ideas):
             return ""
         i = match.shows if match.shows in raising else raising[0]
         raised = self.seen[i].raised
