@@ -317,15 +317,46 @@ def test_a_mask_after_the_softmax_is_no_mask_where_a_hidden_score_is_large(left)
     assert verdict(QUESTIONS["5.4"], answer).misconception == "mask-after-softmax"
 
 
-def test_masked_exponentials_over_their_true_sum_are_right():
+def cleared(weights, mask):
+    return weights.masked_fill(~mask.any(-1, keepdim=True), 0)
+
+
+def over_its_sum(scores, mask):
+    weights = scores.softmax(-1) * mask
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def powers_over_their_sum(scores, mask):
+    """Masked exponentials, but the maximum is taken over hidden scores too."""
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
+    total = powers.sum(-1, keepdim=True)
+    return powers / torch.where(total > 0, total, 1)
+
+
+AFTER_THE_SOFTMAX = {
+    "blind rows cleared": lambda scores, mask: cleared(over_its_sum(scores, mask), mask),
+    "every NaN made 0": lambda scores, mask: over_its_sum(scores, mask).nan_to_num(),
+    "by hand": powers_over_their_sum,
+}
+
+
+@pytest.mark.parametrize("share", AFTER_THE_SOFTMAX.values(), ids=AFTER_THE_SOFTMAX)
+def test_to_divide_by_the_sum_does_not_repair_a_mask_after_the_softmax(share):
     def answer(q, k, v, mask):
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
-        total = powers.sum(-1, keepdim=True)
-        weights = powers / torch.where(total > 0, total, 1)
+        weights = share(q @ k.mT / q.shape[-1] ** 0.5, mask)
         return weights @ v, weights
 
-    assert verdict(QUESTIONS["5.4"], answer).status == "passed"
+    assert verdict(QUESTIONS["5.4"], answer).misconception == "mask-after-softmax"
+
+
+def test_to_divide_by_the_sum_does_not_repair_a_module_either():
+    class Module(WithBias):
+        def attend(self, B, q, k, v, mask):
+            mask = torch.ones(1, dtype=torch.bool) if mask is None else mask
+            weights = powers_over_their_sum(q @ k.mT / self.d**0.5, mask)
+            return self.w_o((weights @ v).transpose(1, 2).flatten(2)), weights
+
+    assert verdict(QUESTIONS["5.5"], Module).misconception == "mask-after-softmax"
 
 
 def test_what_a_class_keeps_between_calls_is_rejected():

@@ -51,8 +51,8 @@ def draw_modules(draw: Draw) -> list[Case]:
         if over is not None:
             mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
             x["mask"] = with_blind_row(mask) if one_sees_nothing else mask
-            if large_where_hidden:  # what is hidden from every query has scores far above the others, or far below
-                x["key"] = x["key"] * (1 + 99 * ~mask[:, 0, 0, :, None])
+            if large_where_hidden:  # so far above or below the others that their exponentials are 0 even in float64
+                x["key"] = x["key"] * (1 + 1999 * ~mask[:, 0, 0, :, None])
         handed = {name: value for name, value in x.items() if name in given or name == "query"}
         layers = draw_layers(draw, d, dict.fromkeys(LAYER_NAMES, d), dtype)
         return Case((make(d, s["H"]), load(layers), how(draw, handed)), name, {**s, "d_model": d})

@@ -60,6 +60,11 @@ def blind_rows_filled(other: Callable[[Tensor], Tensor]) -> Share:
 
 def shared_again(scores: Tensor, mask: Tensor) -> Tensor:
     left = scores.softmax(-1) * mask
+    return left / left.sum(-1, keepdim=True)
+
+
+def shared_again_where_enough_is_left(scores: Tensor, mask: Tensor) -> Tensor:
+    left = scores.softmax(-1) * mask
     return left / left.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
@@ -93,6 +98,9 @@ MASKS = (
         lambda scores, mask: filled(scores.softmax(-1), mask),
         lambda scores, mask: masked_softmax(scores.softmax(-1), mask),
         shared_again,
+        blind_rows_cleared(shared_again),
+        lambda scores, mask: shared_again(scores, mask).nan_to_num(),
+        shared_again_where_enough_is_left,
     ),
     shared_by("nan-on-a-blind-row", lambda scores, mask: filled(scores, mask).softmax(-1)),
     shared_by("even-shares-on-a-blind-row", blind_rows_filled(lambda s: torch.full_like(s, 1 / s.shape[-1]))),
