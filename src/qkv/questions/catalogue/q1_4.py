@@ -92,7 +92,11 @@ QUESTION = Question(
             lambda samples, window, hop: range(0, samples, hop),
         ),
         begun("window-forgotten-in-the-count", lambda samples, window, hop: range(0, samples // hop * hop, hop)),
-        mistake("ragged-windows", stacked(lambda samples, window, hop: range(0, samples, hop))),
+        mistake(
+            "ragged-windows",
+            stacked(lambda samples, window, hop: range(0, samples, hop)),
+            stacked(lambda samples, window, hop: range(0, samples // hop * hop, hop)),
+        ),
         mistake(
             "one-window-too-few", stacked(lambda samples, window, hop: range(0, (samples - window) // hop * hop, hop))
         ),

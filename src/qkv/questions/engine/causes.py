@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from qkv.questions.engine.comparing import WRONG_RESULT, Difference
+from qkv.questions.engine.comparing import STOPPED, WRONG_RESULT, Difference
 from qkv.questions.engine.diagnosing import explain
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.wording import input_name
@@ -146,8 +146,7 @@ def _without_gradient(evidence: Evidence, i: int) -> str:
     """Name every input that no gradient reaches."""
     cut = [d.place[0] for d in evidence.found[i] if d.kind == "gradient" and d.place[-1] == "none"]
     names = dict.fromkeys(input_name(evidence.question, evidence.cases[i], where) for where in cut)
-    back = "them" if len(names) > 1 else "it"
-    return f"The values are right, but no gradient reaches {', '.join(names)}. Where does the way back to {back} end?"
+    return f"The values are right, but no gradient reaches {', '.join(names)}. {STOPPED}"
 
 
 def _only_some(evidence: Evidence, difference: Difference) -> str:

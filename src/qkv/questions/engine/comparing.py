@@ -34,6 +34,7 @@ Kind = Literal[
     "aliased", "changed", "unstable", "generator", "gradient", "large",
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
+STOPPED = "Which step copies numbers out of a tensor, or stops the gradient?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +287,8 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         yield Difference("large", _large_text(case, seen.largest), seen.largest)
     yield from _generator_differences(seen, want)
     if seen.unstable:
-        text = "Called twice with the same inputs, your answer gave two different results. " + _why_unstable(seen)
+        text = "Called twice with the same inputs, your answer gave two different results. "
+        text += _why_unstable(question, seen)
         yield Difference("unstable", text, seen.unstable)
 
 
@@ -298,7 +300,11 @@ def _large_text(case: Case, largest: int) -> str:
     )
 
 
-def _why_unstable(seen: Observation) -> str:
+def _why_unstable(question: Question, seen: Observation) -> str:
+    if seen.global_draws and question.of_implementations:
+        return (
+            "What does it draw at random? Or is its tolerance too small? Two right ways of computing round differently."
+        )
     if seen.global_draws:
         return "What does it draw at random?"
     return (
@@ -339,7 +345,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         if expected is None or (got is None and expected.abs().max() < 1e-6):
             continue
         if got is None:
-            text = f"The values are right, but no gradient reaches {name}. Where does the way back to it end?"
+            text = f"The values are right, but no gradient reaches {name}. {STOPPED}"
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
