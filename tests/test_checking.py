@@ -258,6 +258,14 @@ def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
     assert "Each should sum to 1." in shown[0].text()
 
 
+def test_no_sum_is_asked_of_rows_that_see_nothing(monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(checking, "show", shown.append)
+    check("5.4", lambda q, k, v, m: ((w := scaled_scores(q, k).masked_fill(~m, -math.inf).softmax(-1)) @ v, w))
+    assert shown[0].idea == "nan-on-a-blind-row"
+    assert "should sum to" not in shown[0].text()
+
+
 def test_sums_that_are_right_are_not_spoken_of(monkeypatch, capsys):
     shown = []
     monkeypatch.setattr(checking, "show", shown.append)

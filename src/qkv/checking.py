@@ -171,11 +171,11 @@ def _card(question: Question, report: Report, verdict: Verdict, printed: str) ->
 
 
 def _table(question: Question, verdict: Verdict) -> Table | None:
-    """Choose what is worth a picture: a matrix whose rows should have a known sum, where it stands in its place."""
+    """Choose what is worth a picture: a matrix whose rows should all have a known sum, where it is in place."""
     for name, row_sum in question.row_sums.items():
         matrix, right = (_output(question, name, value) for value in (verdict.value, verdict.want))
         in_place = isinstance(matrix, Tensor) and isinstance(right, Tensor) and matrix.shape == right.shape
-        if in_place and matrix.ndim > 1 and matrix.numel():
+        if in_place and matrix.ndim > 1 and matrix.numel() and bool(((right.sum(-1) - row_sum).abs() < 1e-3).all()):
             return Table(name, matrix, row_sum)
     return None
 
