@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from qkv.questions import questions_of
+from qkv.questions.engine import behind
 from tests.questions.answers import right_answers, what_is_said
 from tests.questions.test_twins import verdict
 
@@ -315,6 +316,22 @@ def test_two_problems_of_different_kinds_are_both_said():
     assert (found.status, found.misconception) == ("error", "no-scale")
     assert "It also raises ValueError" in found.message
     assert "(a batch)" in found.message
+
+
+def test_a_test_that_gives_two_verdicts_is_asked_for_its_tolerance():
+    """Right when it is called first, wrong when it is called again, as a draw near its tolerance would have it."""
+    met = set()
+
+    def answer(attend):
+        torch.rand(())
+        one = behind(attend)
+        again = (one.name, one.args) in met
+        met.add((one.name, one.args))
+        return compares_with(attend, 5, 7, 6) != again
+
+    found = verdict(QUESTIONS["3.5"], answer)
+    assert found.misconception == "not-the-same-twice"
+    assert "tolerance too small" in found.message
 
 
 def test_reckoning_in_float32_is_seen_in_float64():
