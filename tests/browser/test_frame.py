@@ -184,3 +184,14 @@ def test_a_page_prints_without_its_frame_and_in_light(visit: Visit):
     for part in ("#qkv-nav", "#qkv-toc", ".qkv-neighbours", ".qkv-corner"):
         expect(page.locator(part)).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+
+
+def test_what_arrives_late_in_the_header_moves_nothing(visit: Visit):
+    page = visit("chapters/03_scaling.html", viewport=PHONE)
+    parts = page.locator(".mobile-header :is(.qkv-wordmark, .qkv-tool)")
+    places = "all => all.map((part) => part.getBoundingClientRect().x)"
+    there = parts.evaluate_all(places)
+    while len(there) > 1:  # as a page stands that has arrived up to here
+        parts.last.evaluate("part => part.remove()")
+        there.pop()
+        assert parts.evaluate_all(places) == there
