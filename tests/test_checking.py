@@ -254,8 +254,9 @@ def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
     monkeypatch.setattr(checking, "show", shown.append)
     check("3.3", lambda q, k, v: ((w := scaled_scores(q, k).softmax(-2)) @ v, w))
     assert shown[0].table.name == "weights"
-    assert "The rows of your weights sum to" in shown[0].text()
-    assert "Each should sum to 1." in shown[0].text()
+    said = " ".join(shown[0].text().split())  # where a line ends depends on the sizes that were drawn
+    assert "The rows of your weights sum to" in said
+    assert "Each should sum to 1." in said
 
 
 def test_no_sum_is_asked_of_rows_that_see_nothing(monkeypatch, capsys):
