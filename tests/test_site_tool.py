@@ -39,6 +39,14 @@ def test_missing_things_are_named_with_the_command_that_gets_them(monkeypatch: p
         site.bundle()
 
 
+@pytest.mark.slow  # a kernel starts; in the gate, all of the site's
+def test_a_kernel_that_dies_is_told(tmp_path: Path):
+    (tmp_path / "made.ipynb").write_text(notebook("import os; os._exit(3)"), encoding="utf-8")
+    *_, error = site.run_notebook(str(tmp_path / "made.ipynb"))
+    assert error.startswith("cell 1 (id cell-0):")
+    assert error.endswith("Kernel died\n"), "and nothing that a kernel says of itself"
+
+
 def test_missing_modules_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(site, "ROOT", tmp_path)
     with pytest.raises(site.StoppedError, match=r"node_modules is missing\. Get it with: npm ci"):

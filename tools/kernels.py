@@ -29,7 +29,8 @@ def run_kernel(connection: str, folder: str, said: Any) -> None:
     where = said.detach()
     os.dup2(where, 1)
     os.dup2(where, 2)
-    IPKernelApp.launch_instance(argv=["-f", connection])
+    # It ends with the process that it is a copy of.
+    IPKernelApp.launch_instance(argv=["-f", connection, f"--IPKernelApp.parent_handle={os.getppid()}"])
 
 
 class Kernel(ForkServerProcess):
@@ -60,11 +61,13 @@ class Copies(LocalProvisioner):
 
 
 def manager(connection: str) -> AsyncKernelManager:
-    """What starts a kernel and ends it, and speaks with it through this file, or through ports where files cannot."""
-    if sys.platform != "linux":  # a process of macOS or Windows cannot be copied safely
-        transport = "tcp" if os.name == "nt" else "ipc"
-        return AsyncKernelManager(kernel_name="python3", transport=transport, connection_file=connection)
-    multiprocessing.set_forkserver_preload(LIBRARIES)
-    started = AsyncKernelManager(kernel_name="python3", transport="ipc", connection_file=connection)
-    started.provisioner = Copies(kernel_id="copy", kernel_spec=started.kernel_spec, parent=started)
+    """What starts a kernel and ends it, and speaks with it through this file, where there are such files.
+
+    Kernels that start side by side may pick the same port.
+    """
+    transport = "tcp" if os.name == "nt" else "ipc"
+    started = AsyncKernelManager(kernel_name="python3", transport=transport, connection_file=connection)
+    if sys.platform == "linux":  # a process of macOS or Windows cannot be copied safely
+        multiprocessing.set_forkserver_preload(LIBRARIES)
+        started.provisioner = Copies(kernel_id="copy", kernel_spec=started.kernel_spec, parent=started)
     return started

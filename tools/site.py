@@ -222,20 +222,15 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
 
 
 def client(notebook: Any, folder: Path, private: str) -> Any:
-    """What runs a notebook in a folder, and speaks with its kernel in a private one.
-
-    Through files, where there are such: kernels that start side by side may pick the same port.
-    """
+    """What runs a notebook in a folder, and speaks with its kernel in a private one."""
     from nbclient import NotebookClient
 
     from tools.kernels import manager
 
-    kernel = manager(f"{private}/kernel.json")
     # Times would be written into the cells' metadata, by which the cache finds a notebook.
     resources = {"metadata": {"path": str(folder)}}
-    return NotebookClient(
-        notebook, km=kernel, timeout=180, resources=resources, record_timing=False, shutdown_kernel="immediate"
-    )
+    options = {"timeout": 180, "resources": resources, "record_timing": False, "shutdown_kernel": "immediate"}
+    return NotebookClient(notebook, km=manager(f"{private}/kernel.json"), **options)
 
 
 def failure(notebook: Any, why: str) -> str:
