@@ -204,16 +204,18 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
 
     notebook = nbformat.read(path, as_version=4)
     kernelspec = notebook.metadata.get("kernelspec")
-    start, error = time.perf_counter(), ""
+    start, error, begun = time.perf_counter(), "", [0]
     # What the kernel itself says is noise, unless it dies.
     with tempfile.TemporaryDirectory(prefix="qkv-") as private, tempfile.TemporaryFile("w+") as said:
         try:
-            client(notebook, Path(path).parent, private).execute(stderr=said, cleanup_kc=True)
+            runs = client(notebook, Path(path).parent, private)
+            runs.on_cell_start = lambda cell, cell_index: begun.append(cell_index)
+            runs.execute(stderr=said, cleanup_kc=True)
         except CellExecutionError as failed:
-            error = failure(notebook, failed.traceback)
+            error = failure(notebook, begun[-1], failed.traceback)
         except (CellTimeoutError, DeadKernelError, RuntimeError) as failed:
             said.seek(0)
-            error = failure(notebook, f"{failed}\n{said.read()[-2000:]}")
+            error = failure(notebook, begun[-1], f"{failed}\n{said.read()[-2000:]}")
     # The cache looks a notebook up by its code and this entry, as they are in the file.
     notebook.metadata.pop("kernelspec", None)
     if kernelspec is not None:
@@ -233,13 +235,10 @@ def client(notebook: Any, folder: Path, private: str) -> Any:
     return NotebookClient(notebook, km=manager(f"{private}/kernel.json"), **options)
 
 
-def failure(notebook: Any, why: str) -> str:
-    """Where a notebook stopped: the cell that raised, or the first that has no number since it never ended; and why."""
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    raised = [cell for cell in code if any(output.output_type == "error" for output in cell.outputs)]
-    unfinished = [cell for cell in code if cell.execution_count is None]
-    cell = (raised or unfinished or code)[0]
-    return f"cell {notebook.cells.index(cell) + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
+def failure(notebook: Any, place: int, why: str) -> str:
+    """The cell at which a notebook stopped, and why."""
+    cell = notebook.cells[place]
+    return f"cell {place + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
 
 
 def execute() -> str:
