@@ -14,7 +14,6 @@ from qkv.everywhere import (
     neighbour_mean,
     offset_scores,
     patchify,
-    pool_by_queries,
     unpatchify,
 )
 
@@ -122,15 +121,3 @@ def test_frames_see_those_that_are_near_in_time():
     assert mask.tolist() == [[abs(i - j) <= 3 for j in range(20)] for i in range(20)]
     assert frame_mask(20, reach=0.3).all()
     assert torch.equal(frame_mask(20, 0.1, hop=0.05), frame_mask(20, 0.02))
-
-
-def test_pooling_answers_the_same_in_every_order_and_for_every_length():
-    x, queries = normal(0, 3, 11, 6), normal(1, 2, 6)
-    out, weights = pool_by_queries(x, queries)
-    assert out.shape == (3, 2, 6)
-    assert weights.shape == (3, 2, 11)
-    order = torch.randperm(11, generator=torch.Generator().manual_seed(4))
-    assert_near(pool_by_queries(x[:, order], queries)[0], out)
-    mask = torch.arange(11) < 7
-    assert_near(pool_by_queries(x, queries, mask)[0], pool_by_queries(x[:, :7], queries)[0])
-    assert_near(pool_by_queries(x, torch.zeros(1, 6, dtype=x.dtype))[0][:, 0], x.mean(1))

@@ -132,17 +132,3 @@ def frame_mask(n_frames: int, reach: float, hop: float = 0.01) -> Tensor:
         bool (n_frames, n_frames)
     """
     return window_mask(n_frames, int(reach / hop + 1e-9) + 1, causal=False)
-
-
-def pool_by_queries(x: Tensor, queries: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Ask a set a fixed number of learned questions: each answer is one vector, whatever n is.
-
-    attention(queries, x, x). One query gives one vector for the whole set; many are what DETR
-    finds objects with [Lee et al., 2019; Carion et al., 2020]. The order of x does not matter.
-
-    Shapes:
-        x (..., n, d)   queries (n_q, d)   mask, bool, broadcasts to (..., n_q, n)
-    Returns:
-        out (..., n_q, d), weights (..., n_q, n)
-    """
-    return attention(queries, x, x, mask)

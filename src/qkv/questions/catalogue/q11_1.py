@@ -35,8 +35,8 @@ def draw_pictures(draw: Draw) -> list[Case]:
         case("as many channels as rows in a patch", patch=3, grid=(3, 2)),
         case("patches of one pixel", patch=1, grid=(3, 4)),
         case("one patch", patch=4, grid=(1, 1)),
-        case("a height that does not divide", patch=3, more=(1, 0), raises="ValueError"),
-        case("a width that does not divide", patch=3, more=(0, 2), raises="ValueError"),
+        case("a height that patch does not divide", patch=3, more=(1, 0), raises="ValueError"),
+        case("a width that patch does not divide", patch=3, more=(0, 2), raises="ValueError"),
     ]
 
 
