@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.attention import attention, masked_softmax, softmax, weighted_sum, window_mask
+from qkv.attention import masked_softmax, softmax, weighted_sum, window_mask
 
 # ── pictures ──────────────────────────────────────────────────────────────────────────────────────
 
