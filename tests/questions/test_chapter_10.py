@@ -186,6 +186,29 @@ def step_in_place(state, q, k, v, feature_map):
     return (q * summary).sum(-2) / (q * total[..., None]).sum(-2), state
 
 
+def step_by_torch_outer(state, q, k, v, feature_map):
+    q, k = feature_map(q), feature_map(k)
+    summary, total = torch.outer(k, v), k
+    if state is not None:
+        summary, total = state[0] + summary, state[1] + total
+    return q @ summary / (q @ total), (summary, total)
+
+
+def blocks_of_one_sequence(q, k, v, block):
+    """What chapter 10 shows: there is no axis in front."""
+    m = torch.full((len(q), 1), -math.inf)
+    total, mixed = torch.zeros(len(q), 1), torch.zeros(len(q), v.shape[-1])
+    for start in range(0, len(k), block):
+        keys, values = k[start : start + block], v[start : start + block]
+        scores = q @ keys.mT / math.sqrt(q.shape[-1])
+        m_new = torch.maximum(m, scores.amax(dim=-1, keepdim=True))
+        correction, powers = (m - m_new).exp(), (scores - m_new).exp()
+        total = total * correction + powers.sum(dim=-1, keepdim=True)
+        mixed = mixed * correction + powers @ values
+        m = m_new
+    return mixed / total
+
+
 SAID = {
     "a window that counts the others": (
         "10.1", lambda n, w, causal=True: torch.ones(n, n).tril(0 if causal else w).triu(-w).bool(),
@@ -211,6 +234,15 @@ SAID = {
         "10.3", lambda state, q, k, v, phi: phi(q), "failed", None, ["state"],
     ),
     "written in place": ("10.3", step_in_place, "failed", "state-written-into", ["old state"]),
+    "torch.outer": (
+        "10.3", step_by_torch_outer, "error", "batch-forgotten", ["one token", "batch of tokens", "RuntimeError"],
+    ),
+    "an exception in a step": (
+        "10.3", lambda state, q, k, v, phi: phi(q) @ v.reshape(-1, 99), "error", None, ["and a state of any form."],
+    ),
+    "the chapter's loop": (
+        "10.4", blocks_of_one_sequence, "error", "axes-counted-from-the-front", ["`len(q)`", "counted from the back"],
+    ),
     "torch's own": ("10.4", fused_alone, "failed", "all-scores-at-once", ["F.scaled_dot_product_attention"]),
     "torch's own, in one operation": ("10.4", fused_with_heads, "failed", "all-scores-at-once", ["at once"]),
     "n × n in each example": ("10.4", one_example_at_a_time, "failed", "all-scores-at-once", ["at once"]),

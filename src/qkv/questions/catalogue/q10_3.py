@@ -115,6 +115,31 @@ def zeros_before(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Featu
     return divided(feature_map(q), before, so_far), so_far
 
 
+def outer(k: Tensor, v: Tensor) -> Tensor:
+    return torch.outer(k, v)
+
+
+def front_outer(k: Tensor, v: Tensor) -> Tensor:
+    return k[:, None] * v
+
+
+def any_outer(k: Tensor, v: Tensor) -> Tensor:
+    return k.unsqueeze(-1) * v.unsqueeze(-2)
+
+
+def for_one_token(
+    product: Callable[[Tensor, Tensor], Tensor], total: Callable[[Tensor, Tensor], Tensor]
+) -> Callable[..., Any]:
+    """Give an answer whose product of key and value, or whose reading of the state, takes vectors."""
+
+    def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+        asked, offered = feature_map(q), feature_map(k)
+        so_far = added(state, (product(offered, v), offered))
+        return asked @ so_far[0] / total(asked, so_far[1]), so_far
+
+    return variant
+
+
 def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
     """Keep every key and value, and attend with a softmax."""
     k, v = k.unsqueeze(-2), v.unsqueeze(-2)
@@ -140,6 +165,16 @@ QUESTION = Question(
         adding("sum-of-features-not-carried", kept(0)),
         adding("summary-not-carried", kept(1)),
         adding("state-written-into", written_into(0, 1), written_into(0), written_into(1)),
+        mistake(
+            "batch-forgotten",
+            for_one_token(outer, torch.matmul),
+            for_one_token(front_outer, torch.matmul),
+            for_one_token(any_outer, torch.matmul),
+            for_one_token(any_outer, lambda asked, total: (asked * total).sum()),
+            for_one_token(any_outer, lambda asked, total: (asked * total).sum(-1, keepdim=True)),
+            step_variant(mix=lambda asked, so_far, new: read_out(asked, so_far[0]) / (asked * so_far[1]).sum()),
+            step_variant(mix=lambda asked, so_far, new: read_out(asked, so_far[0]) / (asked @ so_far[1])),
+        ),
         mistake("cannot-see-itself", zeros_before),
         Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
         Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),

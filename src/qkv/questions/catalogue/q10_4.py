@@ -18,6 +18,7 @@ Pairs = Iterator[tuple[Tensor, Tensor]]
 Cut = Callable[[Tensor, Tensor, int], Pairs]  # of keys, values and the block: blocks of both
 Scale = Callable[[Tensor, Tensor], float]  # of q and a block of keys: what scores are divided by
 Largest = Callable[[Tensor, Tensor], Tensor]  # of the largest so far and a block's scores: the largest now
+Begin = Callable[[Tensor, int], tuple[Tensor, Tensor, Tensor]]  # of q and d: the largest, the sum and the mixture
 Shrink = Callable[[Tensor, Tensor], Tensor]  # of the largest before and now: the factor of what was summed
 
 
@@ -176,6 +177,34 @@ def as_many_keys_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tens
     return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
 
 
+def begun_by_length(q: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The largest, the sum and the mixture, each with as many rows as the first axis has entries."""
+    return torch.full((len(q), 1), -math.inf), torch.zeros(len(q), 1), torch.zeros(len(q), width)
+
+
+def begun_like(q: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    largest = torch.full_like(q[..., :1], -math.inf)
+    return largest, torch.zeros_like(largest), torch.zeros_like(q)
+
+
+def for_one_sequence(begun: Begin, end: int, of_front: bool) -> Callable[..., Any]:
+    """Give an answer that begins, ends its loop at this axis, or cuts its blocks as one sequence allows."""
+
+    def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+        largest, total, mixed = begun(q, v.shape[-1])
+        for start in range(0, k.shape[end], block):
+            at = slice(start, start + block)
+            k_block, v_block = (k[at], v[at]) if of_front else (k[..., at, :], v[..., at, :])
+            scores = q @ k_block.mT / by_root(q, k)
+            now = larger(largest, scores)
+            total = total * shrunk(largest, now) + (scores - now).exp().sum(-1, keepdim=True)
+            mixed = mixed * shrunk(largest, now) + (scores - now).exp() @ v_block
+            largest = now
+        return mixed / total
+
+    return variant
+
+
 def turned(before: Tensor, now: Tensor) -> Tensor:
     """The factor upside down; before the first block there is nothing to scale."""
     return torch.where(before.isinf(), torch.zeros_like(now), (now - before).exp())
@@ -216,6 +245,15 @@ QUESTION = Question(
         ),
         mistake("blocks-see-themselves-only", to_themselves),
         Misconception("not-divided", knobs={"finish": lambda mixed, total: mixed}),
+        mistake(
+            "axes-counted-from-the-front",
+            for_one_sequence(begun_by_length, end=0, of_front=True),
+            for_one_sequence(begun_by_length, end=-2, of_front=True),
+            for_one_sequence(begun_by_length, end=0, of_front=False),
+            for_one_sequence(begun_by_length, end=-2, of_front=False),
+            for_one_sequence(begun_like, end=-2, of_front=True),
+            for_one_sequence(begun_like, end=0, of_front=False),
+        ),
         cuts("last-block-dropped", whole_blocks),
         mistake("as-many-keys-as-queries", as_many_keys_as_queries),
         cuts("padding-counted", padded),

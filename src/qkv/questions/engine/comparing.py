@@ -255,16 +255,18 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
     at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
     one_call = step < len(want.results) and case.script[step].times == 1
-    expected = f" {_expected(question, want.results[step])}" if one_call else ""
+    expected = f" {_expected(question, case.script[step], want.results[step])}" if one_call else ""
     when = "When it is made: " if making else in_step(case, step)
     return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
 
 
-def _expected(question: Question, want: Any) -> str:
+def _expected(question: Question, step: Step, want: Any) -> str:
     if want is None:
         return ""
     if isinstance(want, (tuple, list)):
         named = [f"{n} {describe(w)}" for n, w in zip(question.output_names, want, strict=False)]
+        if step.carries:
+            named[-1] = f"a {question.output_names[-1]} of any form"
         return f"Expected: {' and '.join(named)}."
     return f"Expected: {describe(want)}."
 
