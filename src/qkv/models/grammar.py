@@ -12,7 +12,7 @@ Every sentence belongs to one of three parts. Models are trained on the first pa
 
     "training"      what models are trained on
     "new"           each pair of words was seen in training, this sentence was not
-    "combination"   the pair of nouns, or noun with verb and adjective, was never seen in training
+    "combination"   the pair of nouns, or noun with verb and adjective, is in no training sentence with *it*
 """
 
 from __future__ import annotations
