@@ -35,6 +35,20 @@ CHAPTERS = [
         (["def f():\n    return torch.randn(3)", "a = f()", "print(f())"], [0, 1, 2]),
         (["torch.manual_seed(1)", "print(1)", "print(torch.rand(2))"], [0, 2]),
         (["a = 1", "oh no", "print(2)"], [0, 1, 2]),
+        (["def f():\n    return torch.randn(3)", "a = 1", "print(torch.rand(2))"], [2]),
+        (["kept = []", "def f(a):\n    kept.append(a)", "f(1)", "print(kept)"], [0, 1, 2, 3]),
+        (["a = 1", "if b:\n    a = 2", "print(a)"], [0, 1, 2]),
+        (["a = 1", "for a in b:\n    pass\nprint(a)"], [0, 1]),
+        (["a = 1", "try:\n    a = b\nexcept NameError:\n    pass\nprint(a)"], [0, 1]),
+        (["a, b = 1, 2", "def f(b: a = b):\n    return b", "print(f())"], [0, 1, 2]),
+        # names of one function, of one comprehension, or made just before, are not those of an earlier cell
+        (["a = 1", "def f(q):\n    a = q\n    return a", "print(f(2))"], [1, 2]),
+        (["a = 1", "def f(q):\n    def g(): return a\n    a = q\n    return g()", "print(f(2))"], [1, 2]),
+        (["a = 1", "b = lambda a: a", "print(b(2))"], [1, 2]),
+        (["a = 1", "print([a for a in (1, 2)])"], [1]),
+        (["a = 1", "for a in (1, 2):\n    print(a)"], [1]),
+        (["a = 1", "a = 2\nprint(a)"], [1]),
+        (["f = 1", "class A:\n    def f(self):\n        return f", "print(A().f())"], [0, 1, 2]),
     ],
 )
 def test_a_cell_needs_what_makes_or_changes_its_names(cells: list[str], places: list[int]):
