@@ -28,6 +28,7 @@ CHAPTERS = [
         (["a = []", "a.append(1)", "print(a)"], [0, 1, 2]),
         (["a = [1]", "a[0] = 2", "print(a)"], [0, 1, 2]),
         (["a = 1", "a += 1", "print(a)"], [0, 1, 2]),
+        (["a = 1", "a = a + 1", "print(a)"], [0, 1, 2]),
         (["t = f()", "t.mul_(2)", "print(t)"], [0, 1, 2]),
         (["import math, torch", "import os", "print(math.pi)"], [0, 2]),
         (["def f():\n    return a", "a = 1", "print(f())"], [0, 1, 2]),
