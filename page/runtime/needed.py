@@ -11,6 +11,9 @@ RANDOM = "<random numbers>"  # as if a name: whoever draws uses what earlier dra
 DRAWS = {"manual_seed", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "normal", "multinomial"}
 DRAWS |= {"bernoulli", "Dropout", "dropout", "Linear", "Embedding", "Conv1d", "Conv2d", "LSTM", "GRU", "normal_"}
 DRAWS |= {"uniform_", "exponential_", "bernoulli_", "random_", "shuffle", "sample", "Parameter", "MultiheadAttention"}
+# The course's layers and trained models do so, too.
+DRAWS |= {"SingleHeadAttention", "MultiHeadAttention", "CachedAttention", "LearnedPositions", "FeedForward", "Block"}
+DRAWS |= {"Encoder", "Decoder", "EncoderDecoder", "Tagger", "Repeater", "load_tagger", "load_repeater", "load_writer"}
 CHANGES = {"append", "extend", "insert", "pop", "clear", "update", "add", "setdefault", "remove"}
 
 
@@ -35,7 +38,7 @@ def needed(cells: Sequence[str]) -> list[int]:
     late: set[str] = set()  # what functions use: it may be made after them
     while True:
         found = places_back(about, late)
-        inside = set().union(*(uses for place in found for uses in about[place].defines.values()))
+        inside = set().union(*(uses for place in found for uses in about[place].defines.values())) - {RANDOM}
         if inside <= late:
             return found
         late |= inside
@@ -86,6 +89,8 @@ class Names(ast.NodeVisitor):
         self.made = before
 
     def visit_Name(self, node: ast.Name) -> None:
+        if node.id in DRAWS:
+            self.uses.add(RANDOM)
         if not isinstance(node.ctx, ast.Load):
             self.makes.add(node.id)
             self.made.add(node.id)
