@@ -32,7 +32,7 @@ def needed(cells: Sequence[str]) -> list[int]:
         changing |= names.alters
         names.changes |= set().union(*(changing.get(name, set()) for name in names.uses))
         drawing |= {name for name, inside in names.defines.items() if inside & drawing}
-        if names.uses & drawing:
+        if names.reads & drawing:
             names.makes.add(RANDOM)
             names.uses.add(RANDOM)
     late: set[str] = set()  # what functions use: it may be made after them
@@ -58,6 +58,7 @@ def places_back(about: Sequence[Names], late: set[str]) -> list[int]:
 class Names(ast.NodeVisitor):
     """The names of a cell, or of a function in it, read in the order in which it runs.
 
+    reads    every name that it reads
     uses     what it needs from before: names that are read where they may not have been made here
     makes    what it may make
     changes  what it changes in place
@@ -67,6 +68,7 @@ class Names(ast.NodeVisitor):
     """
 
     def __init__(self, body: Sequence[ast.AST], made: set[str] | None = None) -> None:
+        self.reads: set[str] = set()
         self.uses: set[str] = set()
         self.makes: set[str] = set()
         self.changes: set[str] = set()
@@ -90,16 +92,21 @@ class Names(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in DRAWS:
-            self.uses.add(RANDOM)
+            self.draw()
         if not isinstance(node.ctx, ast.Load):
             self.makes.add(node.id)
             self.made.add(node.id)
-        elif node.id not in self.made:
-            self.uses.add(node.id)
+        else:
+            self.reads.add(node.id)
+            self.uses |= {node.id} - self.made
+
+    def draw(self) -> None:
+        self.reads.add(RANDOM)
+        self.uses.add(RANDOM)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr in DRAWS:
-            self.uses.add(RANDOM)
+            self.draw()
         if isinstance(node.ctx, ast.Store) or node.attr in CHANGES or node.attr.endswith("_"):
             self.changes.add(root_of(node))
         self.visit(node.value)
@@ -204,6 +211,7 @@ class Names(ast.NodeVisitor):
 
     def take(self, inside: Names) -> None:
         """What an expression with names of its own uses at once."""
+        self.reads |= inside.reads
         self.uses |= inside.uses - inside.own() - self.made
         self.changes |= inside.changes - inside.own()
 

@@ -34,6 +34,8 @@ CHAPTERS = [
         (["def f():\n    return a", "a = 1", "print(f())"], [0, 1, 2]),
         (["a = torch.randn(3)", "b = torch.randn(3)", "print(b)"], [0, 1, 2]),
         (["def f():\n    return torch.randn(3)", "a = f()", "print(f())"], [0, 1, 2]),
+        (["a = torch.randn(3)", "def f():\n    return torch.randn(3)\nprint(f())"], [0, 1]),
+        (["a = torch.randn(3)", "def f():\n    return torch.randn(3)\nprint([f() for _ in (1, 2)])"], [0, 1]),
         (["tagger = load_tagger()", "b = 1", "print(torch.rand(2))"], [0, 2]),
         (["def f():\n    return torch.randn(3)", "a = 1", "def g():\n    return f()", "print(g())"], [0, 2, 3]),
         (["a = torch.randn(3)", "def f():\n    return torch.randn(3)", "def g():\n    return 2", "print(g())"], [2, 3]),
