@@ -140,12 +140,12 @@ def axes_taken(key: Any) -> int:
 
 
 def as_key(key: Any) -> Any:
-    """A list as a tensor; an empty one is of whole numbers."""
+    """A list, or a tuple within the key, as a tensor; an empty one is of whole numbers."""
     if isinstance(key, (slice, int, Tensor)):
         return key
     if isinstance(key, str):
         raise TypeError("new(): invalid data type 'str'")
-    if isinstance(key, (list, range)):
+    if isinstance(key, (list, tuple, range)):
         return tensor(key, dtype=int64) if not len(key) else tensor(key)
     return getattr(key, "_tensor", key)
 

@@ -150,6 +150,9 @@ x[0]
 x[-1, 1:]
 x[..., -1]
 x[:, [0, 2]]
+x[:, (0, 2)]
+x[(0, 1)]
+x[(0, 1), (1, 2)]
 x[[0, 1], [1, 2]]
 x[[0, 1], :, [1, 2]]
 x[x > 0]
@@ -335,6 +338,13 @@ F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="none")
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
 F.gelu(x)
 F.silu(x)
+F.elu(x)
+F.elu(x, 0.5)
+F.leaky_relu(x)
+F.leaky_relu(x, 0.2)
+f = nn.ReLU(); s = []; h = f.register_forward_pre_hook(lambda f, a: s.append(a[0].shape)); f(x); h.remove(); f(x); s
+f = nn.ReLU(); f.register_forward_pre_hook(lambda f, a: a[0] + 1); f(x)
+f = nn.ReLU(); h = f.register_forward_hook(lambda f, a, out: out + a[0]); [f(x), h.remove(), f(x)]
 F.layer_norm(x, (4,))
 F.normalize(x, dim=-1)
 F.pad(x, (1, 2))
@@ -389,6 +399,8 @@ x.requires_grad_(); y = x.clone(); y[0].zero_(); y.sum().backward(); x.grad
 x.requires_grad_(); torch.where(x > 0, x, 2 * x).sum().backward(); x.grad
 x.requires_grad_(); x.masked_fill(x > 0, 0.0).sum().backward(); x.grad
 x.requires_grad_(); F.layer_norm(x, (4,)).pow(3).sum().backward(); x.grad
+x.requires_grad_(); F.elu(x * 100).pow(2).sum().backward(); x.grad
+x.requires_grad_(); F.leaky_relu(x, 0.2).pow(2).sum().backward(); x.grad
 x.requires_grad_(); F.cross_entropy(x[0], torch.tensor([0, 1, 2])).backward(); x.grad
 x.requires_grad_(); torch.einsum("bij,bkj->", x, x).backward(); x.grad
 x.requires_grad_(); x.logsumexp(-1).sum().backward(); x.grad

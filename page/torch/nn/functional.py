@@ -49,6 +49,14 @@ def relu(x: Tensor) -> Tensor:
     return x.relu()
 
 
+def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return where(x > 0, x, negative_slope * x)
+
+
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    return where(x > 0, x, alpha * x.clamp(max=0).expm1())
+
+
 def sigmoid(x: Tensor) -> Tensor:
     return x.sigmoid()
 

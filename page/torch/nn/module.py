@@ -11,15 +11,30 @@ from ..tensors import Tensor
 from .parameter import Parameter
 
 
+class Hook:
+    """What a module calls at each run, until it is removed."""
+
+    def __init__(self, place: dict[Hook, Any], function: Any) -> None:
+        self.place = place
+        place[self] = function
+
+    def remove(self) -> None:
+        self.place.pop(self, None)
+
+
 class Module:
     """Layers within layers: what has parameters, buffers and modules of its own, and `forward`."""
 
     training = True
     _bufs: dict[str, Any]
+    _before: dict[Hook, Any]
+    _after: dict[Hook, Any]
 
     def __init__(self, *a: Any, **k: Any) -> None:
         object.__setattr__(self, "_ready", True)
         object.__setattr__(self, "_bufs", {})
+        object.__setattr__(self, "_before", {})
+        object.__setattr__(self, "_after", {})
 
     def __setattr__(self, name: Any, value: Any) -> None:
         if isinstance(value, (Parameter, Module)) and "_ready" not in self.__dict__:
@@ -38,7 +53,21 @@ class Module:
     def __call__(self, *a: Any, **k: Any) -> Any:
         if "_ready" not in self.__dict__:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_backward_hooks'")
-        return self.forward(*a, **k)
+        for hook in list(self._before.values()):
+            found = hook(self, a)
+            if found is not None:
+                a = found if isinstance(found, tuple) else (found,)
+        out = self.forward(*a, **k)
+        for hook in list(self._after.values()):
+            found = hook(self, a, out)
+            out = out if found is None else found
+        return out
+
+    def register_forward_pre_hook(self, hook: Any) -> Hook:
+        return Hook(self._before, hook)
+
+    def register_forward_hook(self, hook: Any) -> Hook:
+        return Hook(self._after, hook)
 
     def forward(self, *a: Any, **k: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
