@@ -212,7 +212,7 @@ class Names(ast.NodeVisitor):
     def take(self, inside: Names) -> None:
         """What an expression with names of its own uses at once."""
         self.reads |= inside.reads
-        self.uses |= inside.uses - inside.own() - self.made
+        self.uses |= inside.uses - self.made
         self.changes |= inside.changes - inside.own()
 
     def own(self) -> set[str]:
