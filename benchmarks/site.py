@@ -8,7 +8,9 @@ leads to, is ready (without widgets: until the page is loaded), on localhost and
 slower; the longest step of a slider or a drag in ms at that CPU, of 20 steps, each the median of nine passes;
 violations that axe finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console. Below the
 table: what SentenceLab's model takes at that CPU for one sentence and for its exam of 100, and the frames that the exam
-drops.
+drops; seconds from *Check* to the first card, where Python has never run and at a second visit, on localhost and at
+9 Mbps and 60 ms (as the server sends it, for a worker's requests are not slowed by the browser; its CPU neither); and
+the memory of the tab when all questions of that page are checked.
 
 `--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
 what it loads from elsewhere is fetched from npm first, and served from here. `--jobs steps` and so on run a part.
@@ -20,18 +22,21 @@ import argparse
 import functools
 import gzip
 import http.server
+import json
 import os
 import re
 import statistics
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +48,14 @@ from tools.system import chromium  # noqa: E402
 
 FIRST, SECOND = "book/index.html", "chapters/01_sequence_inputs.html"
 COMPARED = "chapters/03_scaling"
+CHECKED = "03_scaling"  # whose exercises are checked on their page
+TIMED_CHECK = """async ([key, source]) => {
+  const start = performance.now();
+  window.qkv.answer(key, source);
+  const { status } = await window.qkv.check(key);
+  if (status !== "passed") throw new Error(`${key}: ${status}`);
+  return performance.now() - start;
+}"""
 SLOW = {"offline": False, "latency": 60, "downloadThroughput": 9e6 / 8, "uploadThroughput": 9e6 / 8}
 LOOKS = [(width, scheme) for width in (390, 1440) for scheme in ("light", "dark")]
 PACKED = {".woff2", ".png"}
@@ -142,6 +155,8 @@ class Server:
     folder: Path
     address: str = ""
     sent: int = 0  # bytes of bodies since it was last set to 0
+    slow: bool = False  # whether it sends 9 Mbps in all, after 60 ms
+    line: Any = field(default_factory=threading.Lock)  # one body at a time where it is slow
 
     def file(self, path: str) -> Path:
         """The file of an address; what pages load from elsewhere lies among the npm packages."""
@@ -165,6 +180,18 @@ class Server:
             data = re.sub(rb' integrity="[^"]*"', b"", data)  # npm's require.js is the same but for its minifier
         return data if file.suffix in PACKED else gzip.compress(data, 6)
 
+    def send(self, body: bytes, to: Any) -> None:
+        """Write a body, as fast as it may go."""
+        if not self.slow:
+            to.write(body)
+            return
+        time.sleep(SLOW["latency"] / 1000)
+        for start in range(0, len(body), 16384):
+            piece = body[start : start + 16384]
+            with self.line:
+                time.sleep(len(piece) / SLOW["downloadThroughput"])
+            to.write(piece)
+
 
 @contextmanager
 def serve(folder: Path) -> Iterator[Server]:
@@ -187,7 +214,7 @@ def serve(folder: Path) -> Iterator[Server]:
             self.send_header("Cache-Control", "max-age=600")
             with suppress(ConnectionError):  # a page that is left has no use for it any more
                 self.end_headers()
-                self.wfile.write(body)
+                served.send(body, self.wfile)
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -276,6 +303,51 @@ def lab_times(browser: Browser) -> str:
     took = statistics.median(time for time, _ in exams)
     dropped = statistics.median(sum(gap > 25 for gap in gaps) for _, gaps in exams)
     return f"SentenceLab: one sentence {sentence:.1f} ms, 100 sentences {took:.0f} ms, frames dropped {dropped:.0f}"
+
+
+def solved(name: str) -> dict[str, str]:
+    """The course's answers to the questions of an exercise, by their ids."""
+    cells = json.loads((ROOT / "solutions" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    found, question = {}, ""
+    for cell in cells:
+        kind, _, rest = cell["id"].partition("-")
+        if kind == "question":
+            question = rest.replace("-", ".")
+        elif kind == "answer":
+            found[question] = found.get(question, "") + "".join(cell["source"]) + "\n"
+    return found
+
+
+def check_times(browser: Browser, server: Server) -> str:
+    """How long a reader waits for the first card, and what the tab holds in the end."""
+    answers, told = solved(CHECKED), []
+    first = next(iter(answers))
+    for server.slow in (False, True):
+        context = browser.new_context()
+        for _ in ("first visit", "second visit"):
+            page = context.new_page()
+            page.set_default_timeout(120_000)
+            page.goto(f"{server.address}/exercises/{CHECKED}.html", wait_until="load")
+            page.wait_for_function("window.qkv")
+            told.append(page.evaluate(TIMED_CHECK, [first, answers[first]]) / 1000)
+            if len(told) == 2:
+                for question, source in answers.items():
+                    page.evaluate(TIMED_CHECK, [question, source])
+                memory = max(tab.memory_info().rss for tab in tabs()) / 1e6
+            page.close()
+        context.close()
+    server.slow = False
+    near, again, far, far_again = told
+    return (
+        f"The first card of {CHECKED}: {near:.1f} s, at a second visit {again:.1f} s; at 9 Mbps and 60 ms {far:.1f} s, "
+        f"at a second visit {far_again:.1f} s. With all its questions checked the tab holds {memory:.0f} MB."
+    )
+
+
+def tabs() -> list[psutil.Process]:
+    """The processes of the browser's pages."""
+    below = psutil.Process().children(recursive=True)
+    return [process for process in below if "--type=renderer" in process.cmdline()]
 
 
 def faults(browser: Browser, server: Server, name: str) -> tuple[int, int, int]:
@@ -397,7 +469,7 @@ def main() -> None:
     )
     parser.add_argument("--defaults", action="store_true", help=f"compare {COMPARED} with Jupyter Book's defaults")
     parser.add_argument(
-        "--jobs", nargs="+", default=["weight", "ready", "steps", "faults", "lab"], help="what is measured"
+        "--jobs", nargs="+", default=["weight", "ready", "steps", "faults", "lab", "check"], help="what is measured"
     )
     chosen = parser.parse_args()
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -418,6 +490,8 @@ def main() -> None:
             )
         if "lab" in chosen.jobs:
             print(f"\n{lab_times(browser)} (CPU four times slower)")
+        if "check" in chosen.jobs:
+            print(f"\n{check_times(browser, server)}")
         if chosen.defaults:
             name = f"{COMPARED}.html"
             ours = rows.get(name) or measure(browser, server, name, {"weight", "ready", "faults"})[0]
