@@ -40,7 +40,7 @@ export default widget("PatternLab", {
         ${numbers(state)}
       </div>
     </div>
-    <p class="qkv-note">Queries down, keys across. Dark: seen in one layer; light: known after all. Drag to widen the window, press to
+    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: known after all. Drag to widen the window, press to
       follow a token. An error is the distance to full attention's output; a needle is one far token that matters.</p>
     ${tables(() => [table(state)])}`,
 });
