@@ -8,17 +8,27 @@ import { createInterface } from "node:readline";
 import { loadPyodide } from "pyodide";
 import { kernels } from "./runtime/kernels.js";
 
-const folder = process.argv[2];
-const python = await loadPyodide({ stdout: console.error, stdLibURL: join(folder, "python_stdlib.zip") });
-for (const name of ["course.zip", "models.zip"])
-  python.unpackArchive(new Uint8Array(readFileSync(join(folder, name))), "zip", { extractDir: "/lib/course" });
-python.runPython("import sys; sys.path.insert(0, '/lib/course')");
-python.pyimport("torch.kernels").JS = kernels;
-const { answer } = python.pyimport("notebook");
-console.log("{}"); // ready
-for await (const line of createInterface({ input: process.stdin })) {
-  const start = process.cpuUsage();
-  const found = JSON.parse(answer(line));
-  const { user, system } = process.cpuUsage(start);
-  console.log(JSON.stringify({ ...found, seconds: (user + system) / 1e6, memory: python._module.HEAP8.length }));
+/** Python with all that the page's worker has, imported. */
+export async function started(folder) {
+  const python = await loadPyodide({ stdout: console.error, stdLibURL: join(folder, "python_stdlib.zip") });
+  for (const name of ["course.zip", "models.zip"])
+    python.unpackArchive(new Uint8Array(readFileSync(join(folder, name))), "zip", { extractDir: "/lib/course" });
+  python.runPython("import sys; sys.path.insert(0, '/lib/course')");
+  python.pyimport("torch.kernels").JS = kernels;
+  python.pyimport("notebook");
+  return python;
 }
+
+async function serve(folder) {
+  const python = await started(folder);
+  const { answer } = python.pyimport("notebook");
+  console.log("{}"); // ready
+  for await (const line of createInterface({ input: process.stdin })) {
+    const start = process.cpuUsage();
+    const found = JSON.parse(answer(line));
+    const { user, system } = process.cpuUsage(start);
+    console.log(JSON.stringify({ ...found, seconds: (user + system) / 1e6, memory: python._module.HEAP8.length }));
+  }
+}
+
+if (import.meta.main ?? process.argv[1] === import.meta.filename) await serve(process.argv[2]);

@@ -42,6 +42,27 @@ const servedFrom = (files) => async (address) => {
   return new Response(files[name], { status: files[name] ? 200 : 404, headers });
 };
 
+/**
+ * The memory of Python when all is imported, kept beside what the service worker keeps: a later start reads it and
+ * imports nothing. `made` names the files that it came of. Where nothing is kept, neither is this.
+ */
+function memoryOf(made) {
+  const address = new URL(`memory-${made}`, HERE);
+  const compressed = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")));
+  const plain = (response) => new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  return {
+    async read() {
+      const found = MADE_OF_TEXT ? undefined : await globalThis.caches?.match(address);
+      return found && plain(found);
+    },
+    async keep(bytes) {
+      const names = MADE_OF_TEXT ? [] : ((await globalThis.caches?.keys()) ?? []);
+      const name = names.find((one) => one.startsWith("qkv-python-"));
+      if (name) await (await caches.open(name)).put(address, compressed(bytes));
+    },
+  };
+}
+
 const given = new Promise((resolve) => {
   self.addEventListener("message", ({ data }) => data.files && resolve(data.files));
 });
@@ -51,10 +72,19 @@ async function boot() {
   const sizes = await (await fetched(new URL("sizes.json", HERE))).json();
   globalThis.fetch = counted(fetched, sizes);
   const course = fetch(new URL("course.zip", HERE)).then((response) => response.arrayBuffer());
-  const lockFileContents = { ...LOCK, info: sizes.lock };
-  const python = await loadPyodide({ indexURL: HERE.href, lockFileContents, createPyodideModule });
-  unpack(python, await course);
-  python.runPython("import sys; sys.path.insert(0, '/lib/course')");
+  const memory = memoryOf(sizes.made);
+  const options = { indexURL: HERE.href, lockFileContents: { ...LOCK, info: sizes.lock }, createPyodideModule };
+  const kept = await memory.read().catch(() => {});
+  let python = kept && (await loadPyodide({ ...options, _loadSnapshot: kept }).catch(() => {}));
+  if (python) {
+    unpack(python, await course);
+    python.runPython("import random; random.seed()"); // else every reader's every visit draws the same
+  } else {
+    python = await loadPyodide({ ...options, _makeSnapshot: true });
+    unpack(python, await course);
+    python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
+    memory.keep(python.makeMemorySnapshot()).catch(() => {}); // no room: the next start takes as long as this one
+  }
   python.pyimport("torch.kernels").JS = kernels;
   return { python, notebook: python.pyimport("notebook") };
 }

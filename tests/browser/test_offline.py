@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from qkv_site.published import worker
 
 from .conftest import A_FEW, SITE, gate_has, pages
-from .test_exercises import CHECK, PATIENCE, RIGHT, SAMPLE
+from .test_exercises import CHECK, PATIENCE, RIGHT, SAMPLE, SET
 
 pytestmark = pytest.mark.browser
 
@@ -99,7 +99,24 @@ KEPT_IN_THE_END = f"""async (count) => {{
   while (kept.length < count) kept = await new Promise((done) => setTimeout(done, 100)).then({KEPT});
   return kept;
 }}"""
+SPOIL = """async () => {
+  const packed = new Blob(["spoilt"]).stream().pipeThrough(new CompressionStream("gzip"));
+  const spoilt = await new Response(packed).blob();
+  for (const name of await caches.keys())
+    for (const { url } of await (await caches.open(name)).keys())
+      if (url.includes("/memory-")) await (await caches.open(name)).put(url, new Response(spoilt));
+}"""
 NEEDED = {"worker.js", "editor.js", "sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"}
+
+
+def printed(page: Page, source: str) -> str:
+    """Open the page anew, run this in a cell to try an answer in, and give what it printed."""
+    page.reload()
+    page.evaluate(SET, ["try 3.1", source])
+    cell = page.locator(".qkv-live", has=page.locator('[data-key="try 3.1"]'))
+    cell.locator("[data-do=run]").click()
+    expect(cell.locator(".qkv-printed")).not_to_be_empty(timeout=PATIENCE)
+    return cell.locator(".qkv-printed").inner_text()
 
 
 def test_exercises_are_checked_though_python_was_never_asked_for(browser: Browser, tmp_path: Path):
@@ -111,6 +128,16 @@ def test_exercises_are_checked_though_python_was_never_asked_for(browser: Browse
         page.goto(f"{address}/exercises/{SAMPLE}.html")
         page.evaluate(REGISTER)
         assert set(page.evaluate(KEPT_IN_THE_END, len(NEEDED))) == NEEDED
+    page.reload()
+    assert page.evaluate(CHECK, ["3.1", RIGHT])["status"] == "passed"
+    assert page.evaluate(KEPT_IN_THE_END, len(NEEDED) + 1)[-1].startswith("memory-")
+
+    # Later starts read what Python's memory was then: texts hash alike, and random numbers differ all the same.
+    first, second = (printed(page, "import random\nprint(hash('qkv'), random.random())").split() for _ in range(2))
+    assert first[0] == second[0]
+    assert first[1] != second[1]
+
+    page.evaluate(SPOIL)
     page.reload()
     assert page.evaluate(CHECK, ["3.1", RIGHT])["status"] == "passed"
     context.close()

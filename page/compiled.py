@@ -1,0 +1,45 @@
+"""Compile the modules of the standard library that are imported by now, in Pyodide: /library.zip to /compiled.zip.
+
+Texts for `help` and the places within a function are left out, which would make the archive twice as large: an error
+that passes through the library names the line where its function begins.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+import zipfile
+from importlib.util import MAGIC_NUMBER, source_hash
+from types import CodeType
+
+LIBRARY = "/lib/python314.zip/"
+NEVER_CHECKED = (1).to_bytes(4, "little")
+LINE_OF_THE_FUNCTION = 0x80 | 13 << 3  # an entry of CPython's table of locations: up to eight units, by their line only
+
+
+def without_places(code: CodeType) -> CodeType:
+    """The code, and all code in it, with one line for each function: the line where it begins."""
+    units = len(code.co_code) // 2
+    lines = b"".join(bytes([LINE_OF_THE_FUNCTION | min(8, units - at) - 1, 0]) for at in range(0, units, 8))
+    inner = (without_places(part) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_linetable=lines, co_consts=tuple(inner))
+
+
+def compiled(name: str, source: bytes) -> bytes:
+    """What Python would write for this module (PEP 552), to be read without a look at the source."""
+    code = compile(source, LIBRARY + name, "exec", dont_inherit=True, optimize=2)
+    return MAGIC_NUMBER + NEVER_CHECKED + source_hash(source) + marshal.dumps(without_places(code))
+
+
+def compile_library() -> None:
+    """Compile what is imported; keep the rest as it is."""
+    imported = {str(getattr(module, "__file__", "")).removeprefix(LIBRARY) for module in [*sys.modules.values()]}
+    with zipfile.ZipFile("/library.zip") as library, zipfile.ZipFile("/compiled.zip", "w") as target:
+        for name in library.namelist():
+            content = library.read(name)
+            if name in imported:
+                name, content = f"{name}c", compiled(name, content)
+            target.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+
+
+compile_library()
