@@ -1,4 +1,4 @@
-import { noChange } from "lit-html";
+import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
 import { button, choices, html, nothing, num, slider, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
@@ -38,11 +38,11 @@ export default widget("MaskPainter", {
   },
 });
 
-/** Each visible query: what it may see, its weights, and by how much they have grown beside no mask at all. */
-function table(state) {
+/** Each of the last queries: what it may see, its weights, and by how much they have grown beside no mask at all. */
+function table(state, queries = state.queries) {
   const n = state.tokens.length;
-  const first = n - state.queries;
-  return presetMask(state.preset, { ...settings(state), tokens: n }).map((preset, row) => {
+  const first = n - queries;
+  return presetMask(state.preset, { queries, window: state.window, real: state.real, tokens: n }).map((preset, row) => {
     const query = first + row;
     const mask = preset.map((may, key) => may !== state.flipped.includes(n * query + key));
     const free = softmax(state.scores[query]);
@@ -52,7 +52,6 @@ function table(state) {
   });
 }
 
-const settings = ({ queries, window, real }) => ({ queries, window, real });
 const english = (token) => token.split(" ").at(-1);
 const spoken = (token) => token.replace(/ (.+)/, " ($1)");
 
@@ -83,18 +82,27 @@ function controls(state, set, id) {
   </div>`;
 }
 
-const grid = (rows, state, set) => html`<table class="qkv-mask" style="--skipped: ${state.tokens.length - rows.length}"
+/** Queries that are not asked keep their rows, unseen: to make rows anew, or to lay the table out again, takes long. */
+const grid = (rows, state, set) => html`<table class="qkv-mask"
   @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
   @click=${(event) => endOfStroke(event, state)}>
   <colgroup><col class="qkv-names"></colgroup>
-  <thead><tr>
+  <thead style="--skipped: ${rows[0].query}"><tr>
     <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
   </tr></thead>
-  <tbody>${state.tokens.map((_, query) => {
-    const row = rows[query - rows[0].query];
-    return html`<tr ?hidden=${!row}>${row ? cells(row, state, set) : noChange}</tr>`; // kept: to make one takes long
-  })}</tbody>
+  <tbody>${everyRow(rows, state).map(
+    (row) => html`<tr aria-hidden=${isSkipped(row, state)}>${kept(row, state, set)}</tr>`,
+  )}</tbody>
 </table>`;
+
+/** The rows in sight, below those of a table in which every query is asked. */
+const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
+
+/** The cells of a row, drawn again only when there is something else to see in one. */
+const kept = (row, state, set) =>
+  guard([...row.mask, ...row.weights, state.method, state.tokens, isSkipped(row, state)], () => cells(row, state, set));
+
+const isSkipped = ({ query }, { tokens, queries }) => query < tokens.length - queries;
 
 const cells = (row, state, set) => html`<th scope="row">${name(state.tokens[row.query])}</th>
   ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
@@ -112,7 +120,7 @@ function cell({ query, mask }, key, weight, state, set) {
   const kind = `qkv-heat ${mask[key] ? "" : "qkv-hidden"} ${leak ? "qkv-leak" : ""}`;
   const index = tokens.length * query + key;
   return html`<td><label class=${kind} style="--qkv-p: ${weight || 0}" data-cell=${index}>
-    <input class="qkv-over" type="checkbox" .checked=${live(mask[key])} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
+    <input class="qkv-over" type="checkbox" .checked=${live(mask[key])} ?disabled=${isSkipped({ query }, state)} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
       @change=${() => set({ flipped: toggled(state.flipped, index), painted: query })}>
     <span>${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
   </label></td>`;
