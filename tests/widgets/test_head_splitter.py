@@ -155,7 +155,11 @@ def test_a_head_s_rows_are_named_by_the_words_that_they_hold(open_page: Callable
     page = opened(open_page(), STATE)
     first_heads = {}
     for lane in ("transpose", "reshape both ways"):
-        names = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-held").first.inner_text()
+        names = (
+            page.get_by_role("group", name=f"heads, {lane}")
+            .locator(".qkv-entries > :not(.qkv-away) .qkv-held")
+            .first.inner_text()
+        )
         first_heads[lane] = [row.split("\t")[0] for row in names.split("\n")]
     assert first_heads == {
         "transpose": ["中和", "有", "一個", "永和路"],
@@ -178,7 +182,7 @@ def test_heads_before_the_batch_mix_the_two_examples(open_page: Callable[..., Pa
 @pytest.mark.parametrize("lane", ["transpose", "reshape both ways"])
 def test_a_press_on_an_entry_nudges_the_token_that_it_comes_from(open_page: Callable[..., Page], lane: str):
     page = opened(open_page(width=390), STATE)
-    sheets = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-sheet")
+    sheets = page.get_by_role("group", name=f"heads, {lane}").locator(".qkv-entries > :not(.qkv-away) .qkv-sheet")
     for token, feature in [(1, 0), (2, 7), (6, 3)]:
         box = sheets.nth(token // 4).bounding_box()
         assert box
@@ -192,14 +196,14 @@ def test_a_press_on_an_entry_nudges_the_token_that_it_comes_from(open_page: Call
         page.mouse.click(box["x"] + box["width"] * across, box["y"] + box["height"] * (row + 0.5) / 4)
         frame(page)
         assert page.evaluate("it.model.get('nudged')") == token
-    assert page.locator(".qkv-nudged:not([d=''])").count() == 2  # on either way
+    assert page.locator(":not(.qkv-away) > .qkv-sheet .qkv-nudged:not([d=''])").count() == 2  # on either way
 
 
 def test_a_name_stands_where_its_head_begins(open_page: Callable[..., Page]):
     page = opened(open_page(width=390), STATE | {"n_heads": 4, "wrong": "heads first"})
     far = page.evaluate("""() => [...document.querySelectorAll('.qkv-entries')].flatMap((sheet) => {
       const { left, width } = sheet.getBoundingClientRect();
-      const text = sheet.querySelector('.qkv-held').firstChild.parentElement;
+      const text = sheet.querySelector(':not(.qkv-away) > .qkv-held').firstChild.parentElement;
       const node = [...text.childNodes].find((part) => part.nodeType === 3 && part.data);
       const range = document.createRange();
       return [...node.data.matchAll(/[^\\t\\n]+/g)].map(({ index }, i) => {
@@ -219,7 +223,7 @@ def test_a_line_between_heads_is_dragged(open_page: Callable[..., Page], before:
     """A line is pressed, and dragged to so many features from the left: the heads become as wide."""
     page = opened(open_page(width=390), STATE | {"n_heads": before})
     ruler = page.locator(".qkv-ruler").first
-    head = ruler.locator("span").nth(line - 1).bounding_box()
+    head = ruler.locator(":not(.qkv-away) > span").nth(line - 1).bounding_box()
     box = ruler.bounding_box()
     assert head
     assert box

@@ -1,4 +1,4 @@
-"""Files that pages need and Sphinx does not know: KaTeX's style and fonts, the palette, the widgets' bundle."""
+"""Files that pages need and Sphinx does not bring so: the style of KaTeX and of the theme, the palette, the bundle."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+import furo
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -21,6 +22,10 @@ KATEX = ROOT / "node_modules" / "katex" / "dist"
 # that came later would move its line.
 USED = re.compile(r"url\(fonts/(KaTeX_(?:Main-Regular|Math-Italic|Size\d-Regular)\.woff2)\)")
 OTHER_FORMATS = re.compile(r',url\(fonts/[\w-]+\.(?:woff|ttf)\) format\("\w+"\)')
+# A rule of the theme's style sheet for elements that have any class or none. With such a rule, a browser styles all
+# that is in an element again when the element's class changes, whatever it is: most of a widget's step.
+ANY_CLASS = re.compile(r"(?P<selectors>[^{}]*\[class\][^{}]*)(?P<rule>\{[^{}]*\})")
+SELECTOR = re.compile(r"[^,()]+(?:\([^()]*\)[^,()]*)*")
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789()=+,. ")
 
 
@@ -40,6 +45,23 @@ def katex(target: Path, characters: frozenset[str] = LETTERS) -> None:
             shutil.copyfile(font, target / "fonts" / font.name)
 
 
+def theme(target: Path) -> None:
+    """Copy the theme's style without its rules for any class: they are for lists of fields, which no page has."""
+    style = Path(furo.__file__).parent / "theme" / "furo" / "static" / "styles" / "furo.css"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "furo.css").write_text(without_any_class(style.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def without_any_class(style: str) -> str:
+    """A style sheet without selectors that ask whether there is a class at all."""
+
+    def rest(found: re.Match[str]) -> str:
+        kept = [selector for selector in SELECTOR.findall(found["selectors"]) if "[class]" not in selector]
+        return ",".join(kept) + found["rule"] if kept else ""
+
+    return ANY_CLASS.sub(rest, style)
+
+
 def digest(files: Iterable[Path]) -> str:
     """One hash of the names and contents of files."""
     total = hashlib.sha256()
@@ -52,6 +74,7 @@ def bring(app: Sphinx, config: Config) -> None:
     """Put the assets where Sphinx copies them from, and tell Sphinx what its pages were made with."""
     assets = Path(app.outdir).parent / "assets"
     katex(assets / "katex")
+    theme(assets / "styles")
     shutil.copyfile(ROOT / "src" / "qkv" / "tokens.css", assets / "tokens.css")
     config.html_static_path.append(str(assets))
     skin = [

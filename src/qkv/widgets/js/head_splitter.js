@@ -1,3 +1,4 @@
+import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
 import {
   choices,
@@ -35,6 +36,7 @@ const NOTHING = 1e-9;
 const GAP = 0.15; // between heads, in widths of an entry
 const ACROSS = FEATURES + 7 * GAP; // what a sheet is wide: room for the gaps of eight heads
 const HEADS = html`heads, <var>H</var>`;
+const SPLITS = powersOfTwo(3);
 
 const WRONG = [
   { value: "reshape both ways", label: "reshape both ways" },
@@ -46,7 +48,9 @@ const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ valu
 
 export default widget("HeadSplitter", {
   // `held` is the line between heads that is dragged, counted from the left.
-  own: { memo: {}, gliding: false, held: 1 },
+  // `all` says whether the drawings of other splits are there, too.
+  own: { gliding: false, held: 1, all: false },
+  setup: ({ set }) => set({ all: true }),
   says: (state) => `${titleOf(state.wrong)}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     ${controls(state, set, id)}
@@ -63,7 +67,7 @@ export default widget("HeadSplitter", {
 
 const controls = ({ n_heads, wrong, causal }, set, id) => html`<div class="qkv-split-controls">
   <div>
-    ${stepSlider({ label: HEADS, value: n_heads, values: powersOfTwo(3), onInput: (value) => set({ n_heads: value, gliding: false }) })}
+    ${stepSlider({ label: HEADS, value: n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value, gliding: false }) })}
     ${toggle({
       label: html`causal<span class="qkv-unseen">: rows of a head see only themselves and the rows above</span>`,
       checked: causal,
@@ -84,7 +88,7 @@ const nudgeAt =
   (set) =>
   ({ target }) => {
     const entry = target.closest("[data-token]");
-    if (entry) set({ nudged: Number(entry.dataset.token) });
+    if (entry && !entry.closest(".qkv-away")) set({ nudged: Number(entry.dataset.token) });
   };
 
 /** Both examples, one below the other, so that no way that mixes them needs more room than another. */
@@ -105,21 +109,22 @@ const tokens = ({ nudged }, set, id) => html`<fieldset class="qkv-control">
 
 const exampleOf = (row) => Math.floor(row / TOKENS);
 
-/** What a route makes of this state, computed once: its heads' entries, and by how much each output entry moves. */
-function through(route, { n_heads, causal, nudged, memo }) {
-  const key = [route, n_heads, causal, nudged].join();
-  const shape = { batch: BATCH, tokens: TOKENS, features: FEATURES, heads: n_heads, causal, nudged };
-  memo[key] ??= { entries: headEntries(route, shape), moves: nudgeExperiment(route, shape) };
-  return memo[key];
-}
+const shapeOf = (heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, heads });
+
+/** Where the entries of the heads come from. */
+const entriesOf = remember((route, n_heads) => headEntries(route, shapeOf(n_heads)), 20);
 
 /** By how much each output row moves, beside what it should do. */
-const outputs = (state, route) =>
-  through(route, state).moves.map((entries, row) => {
-    const moved = Math.max(...entries);
-    const should = exampleOf(row) === exampleOf(state.nudged) && (!state.causal || row >= state.nudged);
-    return { row, moved, should, hears: moved > NOTHING };
-  });
+const outcome = remember(
+  (route, n_heads, causal, nudged) =>
+    nudgeExperiment(route, { ...shapeOf(n_heads), causal, nudged }).map((entries, row) => {
+      const moved = Math.max(...entries);
+      const should = exampleOf(row) === exampleOf(nudged) && (!causal || row >= nudged);
+      return { row, moved, should, hears: moved > NOTHING };
+    }),
+  80,
+);
+const outputs = ({ n_heads, causal, nudged }, route) => outcome(route, n_heads, causal, nudged);
 
 /** What the nudge found, in a sentence. */
 function verdict(state, route) {
@@ -140,32 +145,35 @@ function found(state, route) {
 
 /** What the heads hold on one way, under the heads' names. */
 const heads = (state, route, set, id) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
-  ${ruler(state, set)}
-  ${range(BATCH).map((b) => sheet(drawn(through(route, state).entries, b, state.n_heads), b, state, `${id}-hatch`))}
+  ${ruler(state, set)} ${range(BATCH).map((b) => sheet(route, b, state, `${id}-hatch`))}
 </div>`;
 
-/** The heads' names; the lines between them are grabbed. */
+/** The heads' names; the lines between them are grabbed. A ruler for each split is there, and one is seen: so are the sheets. */
 function ruler(state, set) {
-  const { n_heads } = state;
   const grab = dragged((grip) => set(splitAt(state, grip)));
-  return html`<div class="qkv-ruler qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab}>${range(
-    n_heads,
-  ).map(
-    (h) =>
-      html`<span style="left: ${(100 * startOf(h, n_heads)) / ACROSS}%; width: ${(100 * FEATURES) / n_heads / ACROSS}%">${
-        n_heads < 4 ? `head ${h + 1}` : h + 1
-      }</span>`,
+  return html`<div class="qkv-ruler qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab}>${SPLITS.map(
+    (count) => html`<div class=${count === state.n_heads ? "" : "qkv-away"}>${RULERS[count]}</div>`,
   )}</div>`;
 }
 
 const startOf = (h, n_heads) => (h * FEATURES) / n_heads + h * GAP;
+
+const RULERS = Object.fromEntries(
+  SPLITS.map((count) => [
+    count,
+    range(count).map((h) => {
+      const [left, width] = [startOf(h, count), FEATURES / count].map((each) => (100 * each) / ACROSS);
+      return html`<span style="left: ${left}%; width: ${width}%">${count < 4 ? `head ${h + 1}` : h + 1}</span>`;
+    }),
+  ]),
+);
 
 /** A press takes the nearest line between heads; a drag moves it, and with it all others. */
 export function splitAt({ n_heads, held }, { x, isPress }) {
   const at = Math.max(x * ACROSS, 0.5);
   if (isPress) return { held: nearestOf(range(n_heads + 1).slice(1), at / startOf(1, n_heads)) };
   const far = (one, other) => Math.abs(Math.log(one / other));
-  return { n_heads: nearestOf(powersOfTwo(3), (held * FEATURES) / at, far), gliding: true };
+  return { n_heads: nearestOf(SPLITS, (held * FEATURES) / at, far), gliding: false };
 }
 
 /** Which outputs change on one way, and whether they should. */
@@ -182,36 +190,42 @@ const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-la
   )}
 </div>`;
 
-/* ---- a sheet: what the heads hold of one example. A path for each token, for hundreds of elements would take too long in a
- * step; one text for all names, whose tabs are as wide as a head. */
+/* ---- a sheet: what the heads hold of one example. A path for each token, for hundreds of elements would take too long;
+ * one text for all names, whose tabs are as wide as a head. */
 
 const UNIT = 100; // an entry, in the sheet's own measure; the style stretches it
 const INSIDE = 96; // and what is coloured of it
 const SHEET = `0 0 ${UNIT * ACROSS} ${UNIT * TOKENS}`;
 const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1.1 }; // for a name in a head, in widths of a Chinese sign
 
-/** The paths of the tokens that come to example b, always as many boxes in the same order, so that they glide; which rows
- * of which heads begin with which token. */
-const drawn = remember((entries, b, n_heads) => {
-  const here = entries.filter((entry) => entry.b === b).sort((one, other) => one.from - other.from);
-  const tokens = [...new Set(here.map(({ from }) => Math.floor(from / FEATURES)))];
-  const places = (token) =>
-    here
-      .filter(({ from }) => Math.floor(from / FEATURES) === token)
-      .map(({ h, row, column }) => [Math.round(UNIT * (startOf(h, n_heads) + column)), UNIT * row]);
-  const first = (row, h) => here.find((entry) => entry.h === h && entry.row === row && entry.column === 0).from;
-  const name = (row, h) => cut(NAMES[Math.floor(first(row, h) / FEATURES)], ROOM[n_heads]);
-  return {
-    tokens: tokens.map((token) => ({ token, places: places(token) })),
-    names: range(TOKENS)
-      .map((row) =>
-        range(n_heads)
-          .map((h) => name(row, h))
-          .join("\t"),
-      )
-      .join("\n"),
-  };
-}, 80);
+/** Which tokens come to example b, and where their entries are: always as many boxes in the same order, so that they glide. */
+const drawn = remember((route, n_heads, b) => {
+  const here = entriesOf(route, n_heads).filter((entry) => entry.b === b);
+  here.sort((one, other) => one.from - other.from);
+  const tokens = [...new Set(here.map(tokenOf))];
+  return tokens.map((token) => ({
+    token,
+    places: here
+      .filter((entry) => tokenOf(entry) === token)
+      .map(({ h, row, column }) => [Math.round(UNIT * (startOf(h, n_heads) + column)), UNIT * row]),
+  }));
+}, 40);
+
+const tokenOf = ({ from }) => Math.floor(from / FEATURES);
+
+/** Which rows of which heads begin with which token. */
+const namesIn = remember((route, n_heads, b) => {
+  const firsts = entriesOf(route, n_heads).filter((entry) => entry.b === b && entry.column === 0);
+  const first = (row, h) => firsts.find((entry) => entry.h === h && entry.row === row);
+  const name = (row, h) => cut(NAMES[tokenOf(first(row, h))], ROOM[n_heads]);
+  return range(TOKENS)
+    .map((row) =>
+      range(n_heads)
+        .map((h) => name(row, h))
+        .join("\t"),
+    )
+    .join("\n");
+}, 40);
 
 /** As much of a name as there is room for. */
 function cut(name, room) {
@@ -221,32 +235,40 @@ function cut(name, room) {
   return letters.join("");
 }
 
-const boxes = (places) => places.map(([x, y]) => `M${x} ${y}h${INSIDE}v${INSIDE}h-${INSIDE}z`).join("");
+/** Boxes as thick lines: of all that draws a box, its path is the shortest. */
+const boxes = (places) => places.map(([x, y]) => `M${x} ${y + INSIDE / 2}h${INSIDE}`).join("");
 const lines = (places) => places.map(([x, y]) => `M${x} ${y + 4}h${INSIDE}m0 ${INSIDE - 8}h-${INSIDE}`).join("");
 
+/** A drawing for each split, and one is seen: a step draws nothing anew. The page as it arrives has only that one. */
+const sheet = (route, b, state, hatch) =>
+  html`<div class="qkv-entries">${SPLITS.map((count) => {
+    const away = count !== state.n_heads;
+    if (away && !state.all) return nothing;
+    const drawing = guard([route, state.nudged], () => split(route, b, count, state.nudged, `${hatch}-${count}`));
+    return html`<div class=${away ? "qkv-away" : ""} aria-hidden=${away}>${drawing}</div>`;
+  })}</div>`;
+
 /** Tokens are shaded; those of the second example are hatched, and lines mark the one that is nudged. */
-function sheet({ tokens, names }, b, { nudged, n_heads }, hatch) {
+function split(route, b, n_heads, nudged, hatch) {
+  const tokens = drawn(route, n_heads, b);
   const second = tokens.filter(({ token }) => exampleOf(token)).flatMap(({ places }) => places);
   const marked = tokens.find(({ token }) => token === nudged);
-  return html`<div class="qkv-entries" style="--qkv-head: ${startOf(1, n_heads) / ACROSS}">
+  return html`
     <svg class="qkv-sheet" viewBox=${SHEET} preserveAspectRatio="none" aria-hidden="true">
       ${b ? nothing : svg`<pattern id=${hatch} width="28" height="28" patternUnits="userSpaceOnUse"><path class="qkv-hatch" d="M0 28L28 0" /></pattern>`}
       ${tokens.map(({ token, places }) => svg`<path class="qkv-sheet-token qkv-sheet-token-${token % TOKENS}" data-token=${token} d=${boxes(places)} />`)}
-      <path class="qkv-second" fill="url(#${hatch})" d=${boxes(second)} />
+      <path class="qkv-second" stroke="url(#${hatch})" d=${boxes(second)} />
       <path class="qkv-nudged" d=${marked ? lines(marked.places) : ""} />
     </svg>
-    <p class="qkv-held">${names}</p>
-  </div>`;
+    <p class="qkv-held" style="--qkv-head: ${startOf(1, n_heads) / ACROSS}">${namesIn(route, n_heads, b)}</p>`;
 }
 
 function numbers(state) {
   const ways = ["right", state.wrong];
   const [right, wrong] = ways.map((route) => outputs(state, route));
-  const [inRight, inWrong] = ways.map((route) => through(route, state).entries);
+  const [inRight, inWrong] = ways.map((route) => entriesOf(route, state.n_heads));
   const tokensIn = (entries, b, h) =>
-    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => SPOKEN[Math.floor(e.from / FEATURES)]))].join(
-      ", ",
-    );
+    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => SPOKEN[tokenOf(e)]))].join(", ");
   const everyHead = range(BATCH).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return [
     {

@@ -91,7 +91,8 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
     <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
   </tr></thead>
   <tbody>${everyRow(rows, state).map(
-    (row) => html`<tr aria-hidden=${isSkipped(row, state)}>${kept(row, state, set)}</tr>`,
+    (row) =>
+      html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${kept(row, state, set)}</tr>`,
   )}</tbody>
 </table>`;
 
