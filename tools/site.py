@@ -34,6 +34,16 @@ from typing import Any
 SPARED = "rfc3987_syntax"
 sys.modules[SPARED] = None  # type: ignore[assignment]
 
+# Jupyter Book's command, which has no option for how many pages are read and written at a time.
+CALL = """
+import functools, sys
+sys.modules[{spared!r}] = None
+from jupyter_book import sphinx
+from jupyter_book.cli.main import main
+sphinx.build_sphinx = functools.partial(sphinx.build_sphinx, jobs={at_a_time})
+main()
+"""
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # it runs as a program, too, and `tools` is no package that is installed
 BUILD = ROOT / "_build"
@@ -275,7 +285,7 @@ def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
 
 def write_pages(options: Options) -> str:
     """Step 3: Jupyter Book, where every warning is an error."""
-    call = f"import sys; sys.modules[{SPARED!r}] = None; from jupyter_book.cli.main import main; main()"
+    call = CALL.format(spared=SPARED, at_a_time=(os.cpu_count() or 1) + 1)
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
     command += ["--toc", str(contents(options))]
     environment = {

@@ -36,6 +36,8 @@ from . import (
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the parts; Sphinx calls this."""
+    # It numbers sections when all pages are read, and does not say that pages may be read side by side.
+    app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     for part in (
         assets,
         chinese,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -23,11 +24,17 @@ def reduced(font: Path, characters: Iterable[str], unused: Iterable[str] = ()) -
     """A font with only these characters, and without the unused tables."""
     options = subset.Options(hinting=False, name_IDs=[0, 1, 2, 4, 13, 14])  # its licence goes with it
     options.drop_tables = [*options.drop_tables, *unused]
-    loaded = TTFont(font)
+    loaded = TTFont(BytesIO(unpacked(font)), recalcTimestamp=False)
     smaller = subset.Subsetter(options)
     smaller.populate(text="".join(characters))
     smaller.subset(loaded)
     return loaded
+
+
+@cache
+def unpacked(font: Path) -> bytes:
+    """A font's file without compression: to read woff2 takes long, and each part of a font is asked for many times."""
+    return saved(TTFont(font, recalcTimestamp=False))
 
 
 def saved(font: TTFont, flavor: str | None = None) -> bytes:

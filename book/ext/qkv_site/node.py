@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 
 class Node:
-    """One process for a whole build: it starts with the first question and ends with `close`."""
+    """One process for a whole build: it starts with the first question and ends with `close`.
+
+    Sphinx copies itself to read and write several pages at a time. A copy asks a process of its own, which ends with
+    the copy.
+    """
 
     def __init__(self, script: str) -> None:
         self.script = Path(__file__).with_name(script)
         self.process: subprocess.Popen[str] | None = None
+        self.asked_by = 0
 
     def ask(self, question: dict[str, Any]) -> str:
         """The HTML for one line of JSON; ValueError with the script's reason where there is none."""
-        if self.process is None:
+        if self.process is None or self.asked_by != os.getpid():
+            self.asked_by = os.getpid()
             pipe = subprocess.PIPE
             command = ["node", str(self.script)]
             self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
