@@ -340,7 +340,7 @@ def test_reckoning_in_float32_is_seen_in_float64():
         "2.2": lambda q, k: product(q.float(), k.float()).to(q.dtype),
         "2.4": lambda w, v: (w.float() @ v.float()).to(v.dtype),
     }.items():
-        for _ in range(10):
+        for _ in range(3):
             assert verdict(QUESTIONS[question], answer).status == "failed"
 
 
@@ -354,7 +354,7 @@ def test_the_scale_of_a_head_comes_from_its_queries():
                 super().__init__(*sizes)
                 self.scale = 1 / math.sqrt(getattr(getattr(self, layer), size))
 
-        for _ in range(5):
+        for _ in range(2):
             assert verdict(QUESTIONS["2.5"], Scaled).misconception == slug
 
 

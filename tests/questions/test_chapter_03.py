@@ -279,7 +279,7 @@ SAID = {
         "3.5", lambda attend: compares_with(attend, 5, 7, 6, scale=6), "failed", "own-result-wrong", ["same wrong"],
     ),
     "a test that calls for ever": (
-        "3.5", lambda attend: max([compares_with(attend, 5, 7, 6) for _ in range(300)]), "error", None, ["200 calls"],
+        "3.5", lambda attend: [attend(*[torch.ones(2, 3)] * 3) for _ in range(300)], "error", None, ["200 calls"],
     ),
     "a test with a gradient": (
         "3.5", lambda attend: attend(*[torch.ones(2, 3, requires_grad=True)] * 3)[0].sum().backward(),
@@ -335,11 +335,9 @@ def test_a_test_that_gives_two_verdicts_is_asked_for_its_tolerance():
 
 
 def test_reckoning_in_float32_is_seen_in_float64():
-    coarse = 0
-    for _ in range(20):
+    for _ in range(5):
         found = verdict(QUESTIONS["3.1"], lambda q, k: scores(q.float(), k.float()).to(q.dtype))
-        coarse += found.status != "passed"
-    assert coarse == 20
+        assert found.status != "passed"
 
 
 def test_the_inputs_are_named():

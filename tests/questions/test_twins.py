@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import random
 import re
+from functools import cache
 from itertools import combinations
 
 import pytest
 
-from qkv.observing import observe
+from qkv.observing import Case, observe
 from qkv.questions import chapters, questions_of
 from qkv.questions.engine.judging import Verdict, judge
 from qkv.questions.engine.question import Misconception, Question
@@ -23,8 +24,18 @@ by_question = pytest.mark.parametrize("question", EVERY, ids=lambda question: qu
 
 
 def verdict(question: Question, answer: object, seed: int | None = None) -> Verdict:
-    cases = question.fresh_cases(seed)
+    """Judge an answer as `check` does: with inputs drawn anew."""
+    return verdict_in(question, answer, question.fresh_cases(seed))
+
+
+def verdict_in(question: Question, answer: object, cases: list[Case]) -> Verdict:
     return judge(question, cases, observe(answer, cases, question.gradients))
+
+
+@cache
+def drawn_once(question: Question) -> list[Case]:
+    """Inputs drawn once in a run, as for a class: what the reference and the twins give for them is computed once."""
+    return question.fresh_cases()
 
 
 # The references of the course's own questions pass where their mutants are made.

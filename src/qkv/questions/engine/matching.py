@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from qkv.observing import Observation, Raised, observe, results_of
+from qkv.observing import Case, Observation, Raised, observe, results_of
 from qkv.questions.engine.comparing import agree, differences, same_gradients
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.question import Misconception, Seen
@@ -107,7 +108,7 @@ class Matching:
         shown: list[int] = []
         closeness = CLOSEST
         for i in self.quickest_first:
-            other = results_of(twin, self.cases[i])
+            other = _of_a_twin(twin, ideas, self.cases[i])
             if not self.is_same(i, other):
                 is_right = agree(self.question, self.cases[i], self.want[i], other)
                 if self.seen[i].raised is None or not shown or is_right:
@@ -211,6 +212,20 @@ class Matching:
         said = f": {raised.text.rstrip('.')}" if raised.text and match.closeness == 0 else ""
         elsewhere = "" if i == match.shows else f" for inputs of another kind ({self.cases[i].name})"
         return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
+
+
+# What the twin of each idea gave in a case. A grader has the same cases for a whole class.
+_known: WeakKeyDictionary[Case, dict[Misconception, Observation]] = WeakKeyDictionary()
+
+
+def _of_a_twin(twin: Callable[..., Any], ideas: Ideas, case: Case) -> Observation:
+    """Run the twin of these ideas; what one of a single idea gave is kept. There are too many pairs for that."""
+    if len(ideas) > 1:
+        return results_of(twin, case)
+    known, idea = _known.setdefault(case, {}), ideas[0]
+    if idea not in known:
+        known[idea] = results_of(twin, case)
+    return known[idea]
 
 
 def _closeness(seen: Observation, other: Observation) -> int:
