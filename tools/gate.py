@@ -20,6 +20,8 @@ PYTHON = [sys.executable]
 PYTEST = [*PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
 # Whoever is done takes over from the other: a few long modules would else leave one process without work.
 TWO = ["-n", "2", "--dist", "worksteal"]
+# What a module starts takes long here, so that only one process should: a JupyterLab, Python on a page.
+A_FILE_EACH = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
 
 # One line a step: its name, what it holds, its commands. The site is built before the tests that open it.
@@ -41,7 +43,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
     ("notebooks", "solutions print what they say", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
     ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
-        [*PYTEST, *TWO, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
+        [*PYTEST, *A_FILE_EACH, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
     ]),
 ]  # fmt: skip
 SWEEPS: list[tuple[str, str, list[list[str]]]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from page import tried
 
@@ -22,6 +22,16 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
     yield from python_page(browser, site, f"{CHAPTER}.html")
 
 
+def edited(page: Page, cell: Locator, more: str) -> Locator:
+    """Add a line to a cell's code; give its editor."""
+    cell.get_by_role("button", name="Edit").click()
+    editor = cell.get_by_role("textbox", name="The code of this cell")
+    editor.wait_for()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(f"\n{more}")
+    return editor
+
+
 def test_a_cell_is_run_edited_and_reset(page: Page):
     cell = page.locator(".qkv-cell-chapter").first
     built, printed = cell.locator(".cell_output"), cell.locator(".qkv-printed")
@@ -30,34 +40,36 @@ def test_a_cell_is_run_edited_and_reset(page: Page):
     expect(printed).to_be_visible(timeout=PATIENCE)
     assert printed.inner_text().split() == shown.split()
     expect(built).to_be_hidden()
-    cell.get_by_role("button", name="Edit").click()
-    editor = cell.get_by_role("textbox", name="The code of this cell")
-    editor.wait_for()
-    page.keyboard.press("Control+End")
-    page.keyboard.type("\nprint('mine')")
+    editor = edited(page, cell, "print('mine')")
     cell.get_by_role("button", name="Run").click()
     expect(printed).to_contain_text("mine")
     assert violations_of(page) == []
-    page.reload()
-    expect(built).to_be_visible()
-    cell.get_by_role("button", name="Edit").click()
-    expect(editor).to_contain_text("print('mine')")
     cell.get_by_role("button", name="Reset").click()
     expect(editor).not_to_contain_text("mine")
     expect(built).to_be_visible()
-    assert page.evaluate("localStorage.getItem('qkv-answers')") is None
 
 
 def test_an_edited_cell_counts_for_those_after_it(page: Page):
-    page.reload()
     page.evaluate("document.querySelectorAll('.qkv-prediction-answer').forEach((e) => e.classList.add('qkv-open'))")
-    cells = page.locator(".qkv-cell-chapter")
-    cells.nth(0).get_by_role("button", name="Edit").click()
-    cells.nth(0).get_by_role("textbox", name="The code of this cell").wait_for()
-    page.keyboard.press("Control+End")
-    page.keyboard.type("\nprint = lambda *_: None")
-    cells.nth(1).get_by_role("button", name="Run").click()
-    expect(cells.nth(1).locator(".qkv-printed")).to_have_text("It printed nothing.", timeout=PATIENCE)
+    cell, later = page.locator(".qkv-cell-chapter").nth(1), page.locator(".qkv-cell-chapter").nth(2)
+    edited(page, cell, "print = lambda *_: None")
+    later.get_by_role("button", name="Run").click()
+    expect(later.locator(".qkv-printed")).to_have_text("It printed nothing.", timeout=PATIENCE)
+    cell.get_by_role("button", name="Reset").click()
+
+
+def test_an_edited_cell_is_kept_until_it_is_reset(page: Page):
+    page.reload()
+    cell = page.locator(".qkv-cell-chapter").first
+    edited(page, cell, "print('mine')")
+    page.reload()
+    expect(cell.locator(".cell_output")).to_be_visible()
+    cell.get_by_role("button", name="Edit").click()
+    editor = cell.get_by_role("textbox", name="The code of this cell")
+    expect(editor).to_contain_text("print('mine')")
+    cell.get_by_role("button", name="Reset").click()
+    expect(editor).not_to_contain_text("mine")
+    assert page.evaluate("localStorage.getItem('qkv-answers')") is None
 
 
 def test_a_cell_that_cannot_run_here_says_so(browser: Browser, site: str):

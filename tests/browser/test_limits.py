@@ -43,7 +43,6 @@ def test_the_time_limit_ends_an_answer_and_the_text_stays(page: Page):
     assert ended["status"] == "error"
     assert "20 seconds" in ended["message"]
     assert page.evaluate("window.qkv.answer('3.1')") == ENDLESS
-    assert checked(page, "3.1", RIGHT)["status"] == "passed", "another worker"
 
 
 def test_a_browser_without_webassembly_is_told_of_other_ways(browser: Browser, site: str):
