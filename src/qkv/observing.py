@@ -683,7 +683,9 @@ def record(value: Any, depth: int = 0) -> Any:
         return float(value)
     if isinstance(value, str):
         return bounded(value)
-    if isinstance(value, (tuple, list)) and depth < MAX_DEPTH and len(value) <= MAX_ITEMS:
+    if isinstance(value, (tuple, list, dict, set, frozenset)) and len(value) > MAX_ITEMS:
+        return OtherValue(_kind(value), f"of {len(value)} items")  # to write out many tensors would take seconds
+    if isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
         items = [record(item, depth + 1) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     return OtherValue(_kind(value), safe_text(lambda: repr(value)))

@@ -97,18 +97,31 @@ def cache_variant(
     return Variant
 
 
-class PiecesOnly:
-    """Returns what each append brought, as it came."""
+def cache_of_pieces(
+    hold: Callable[[list[Tensor], Tensor], None] = list.append,
+    count: Callable[[list[Tensor]], int] = len,
+    give: Callable[[list[Tensor]], Any] = lambda held: held,
+) -> type:
+    """Give a class that joins nothing: it returns a list of what came in."""
 
-    def __init__(self) -> None:
-        self.pieces: list[tuple[Tensor, Tensor]] = []
+    class Pieces:
+        def __init__(self) -> None:
+            self.k: list[Tensor] = []
+            self.v: list[Tensor] = []
 
-    def append(self, k: Tensor, v: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        self.pieces.append((k, v))
-        return [k for k, _ in self.pieces], [v for _, v in self.pieces]
+        def append(self, k: Tensor, v: Tensor) -> Any:
+            hold(self.k, k)
+            hold(self.v, v)
+            return give(self.k), give(self.v)
 
-    def __len__(self) -> int:
-        return sum(k.shape[-2] for k, _ in self.pieces)
+        def __len__(self) -> int:
+            return count(self.k)
+
+    return Pieces
+
+
+def positions_of(held: list[Tensor]) -> int:
+    return sum(piece.shape[-2] for piece in held)
 
 
 def held_there(seen: Seen) -> str:
@@ -163,7 +176,14 @@ QUESTION = Question(
         given("heads-and-positions-swapped", lambda k, v, new_k, new_v: (k.transpose(1, 2), v.transpose(1, 2))),
         given("nothing-returned-from-append", lambda k, v, new_k, new_v: None),
         mistake("nothing-returned-from-len", cache_variant(count=lambda cache: None)),
-        mistake("pieces-not-joined", PiecesOnly),
+        mistake(
+            "pieces-not-joined",
+            cache_of_pieces(count=positions_of, give=list),
+            cache_of_pieces(count=positions_of),
+            cache_of_pieces(give=list),
+            cache_of_pieces(),
+            cache_of_pieces(hold=list.extend),
+        ),
         Misconception("counts-appends", knobs={"count": lambda cache: cache.appends}),
         counted(
             "length-of-another-axis",
