@@ -1,4 +1,4 @@
-"""Judge answers to questions, and print what came of each as JSON: run once with torch and once with the page's.
+"""Judge answers to questions; as a program, print what came of each as JSON. It is run with torch and the page's.
 
 `python tests/page/verdicts.py SEED MOST ID…`: the reference and at most MOST twins of each question.
 """
@@ -15,6 +15,8 @@ from qkv.questions import find
 from qkv.questions.engine import matching
 from qkv.questions.engine.judging import judge
 from qkv.questions.engine.question import Question
+
+LONG = 30.0  # seconds in which two ideas at once are looked for, however slow the machine
 
 
 def verdict(question: Question, answer: object, seed: int) -> list[str | None]:
@@ -38,7 +40,7 @@ def verdicts(name: str, seed: int, most: int) -> dict[str, list[str | None]]:
 if __name__ == "__main__":
     import torch
 
-    matching.PATIENCE = 30.0  # two ideas at once are looked for however slow the machine
+    matching.PATIENCE = LONG
     seed, most, *names = sys.argv[1:]
     out: dict[str, list[str | None]] = {}
     for name in names:

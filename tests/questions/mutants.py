@@ -12,6 +12,7 @@ import builtins
 import copy
 import inspect
 import itertools
+import pickle
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -461,9 +462,8 @@ def _changed(subject: Subject) -> Iterator[Mutant]:
 
 
 def _replaced(tree: ast.Module, i: int, new: ast.AST | None) -> ast.Module:
-    tree = copy.deepcopy(tree)
+    tree, new = pickle.loads(pickle.dumps((tree, new)))  # which is to copy them, ten times faster
     target = next(itertools.islice(ast.walk(tree), i, None))
-    new = copy.deepcopy(new)
 
     class Replace(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> Any:

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import combinations
 
 import pytest
+import torch
 
 from qkv.observing import Case, observe
 from qkv.questions import chapters, questions_of
@@ -111,7 +112,9 @@ def test_two_ideas_at_once_are_told_apart():
 
 
 @by_question
-def test_a_question_is_well_made(question: Question):
+def test_a_question_is_well_made(question: Question, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.Tensor, "__repr__", lambda tensor: f"{tensor.dtype} {tensor.tolist()}")  # torch's is slow
+
     cases = question.fresh_cases()
     assert cases[0].name == "plain" or question.of_implementations, "the first case is what messages quote"
     assert question.misconceptions
