@@ -17,7 +17,6 @@ import logging
 import os
 import random
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -214,7 +213,6 @@ class Observation:
     gradients: dict[Where, Tensor | None] | None = None
     gradient_raised: Raised | None = None
     printed: str = ""
-    seconds: float = 0.0
     largest: int | None = None
 
 
@@ -225,7 +223,7 @@ class Trace:
     It holds no comparison. Code that an answer can reach must not be the one that says whether an input was changed.
 
     Attributes:
-        results, raised, lacking, absent, gradients, gradient_raised, printed, seconds, largest: as in an observation
+        results, raised, lacking, absent, gradients, gradient_raised, printed, largest: as in an observation
         at_the_end: the steps that called something, with what they had returned, read again after the last step
         handed: the tensors and lists that were handed over, in order, as they are afterwards
         generators: each generator's seed and state afterwards
@@ -243,7 +241,6 @@ class Trace:
     gradients: tuple[tuple[Where, Tensor | None], ...] | None = None
     gradient_raised: Raised | None = None
     printed: str = ""
-    seconds: float = 0.0
     largest: int | None = None
 
 
@@ -306,7 +303,6 @@ def _observation(case: Case, left: Trace) -> Observation:
         gradients=None if left.gradients is None else dict(left.gradients),
         gradient_raised=left.gradient_raised,
         printed=left.printed,
-        seconds=left.seconds,
         largest=left.largest,
     )
 
@@ -379,7 +375,6 @@ def _merge(case: Case, first: Observation, again: Observation) -> Observation:
         unstable=unstable,
         gradients=again.gradients,
         gradient_raised=again.gradient_raised,
-        seconds=max(first.seconds, again.seconds),
     )
 
 
@@ -449,14 +444,12 @@ class _Run:
     def trace(self, case: Case) -> Trace:
         gradients, gradient_raised = None, None
         before = torch.get_rng_state()
-        started = time.perf_counter()
         _settle()
         counting = Counting() if case.most is not None else None
         with _Bounded() as printed:
             with counting or contextlib.nullcontext():
                 results, raised = self.follow(case)
             _settle()  # the answer may have changed what all of torch does
-            seconds = time.perf_counter() - started
             if self.gradients and raised is None and not self.lacking:
                 gradients, gradient_raised = self.take_gradients()
         several = len(case.script) > 1
@@ -472,7 +465,6 @@ class _Run:
             gradients=None if gradients is None else tuple(gradients.items()),
             gradient_raised=gradient_raised,
             printed=printed.text(),
-            seconds=seconds,
             largest=None if counting is None else counting.largest,
         )
 

@@ -150,7 +150,7 @@ WRONG_TYPES = """
 import sys
 observing = sys.modules["observing"]
 def odd(answer, cases, gradients=False):
-    one = observing.Trace(results="text", handed=7, generators="x", seconds="soon", gradients=[1, 2])
+    one = observing.Trace(results="text", handed=7, generators="x", printed=7, gradients=[1, 2])
     return [one] * len(cases), one
 observing.trace = odd
 """
@@ -460,9 +460,9 @@ TRACE_CHANGES = {
     "control characters": "printed='\\x1b[2J'",
     "a thousand reasons": "lacking=('x',) * 1000",
     "absent inputs": "absent=('q', 'k', 'v')",
-    "time that ran backwards": "seconds=-1e9",
-    "no number of seconds": "seconds=float('nan')",
-    "an infinite time": "seconds=float('inf')",
+    "a count below nothing": "largest=-1",
+    "a count that is no number": "largest=float('nan')",
+    "an infinite count": "largest=float('inf')",
 }
 for i, (name, change) in enumerate(TRACE_CHANGES.items()):
     ATTACKS[f"a trace with {name}"] = Attack(last=(CHANGED_TRACES.replace("CHANGE", change),), slow=i % 16 != 0)

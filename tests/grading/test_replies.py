@@ -28,7 +28,7 @@ from qkv.questions.engine.judging import Verdict
 QUESTIONS = {question.id: question for chapter in chapters() for question in questions_of(chapter).values()}
 CLASSES = [q.id for q in QUESTIONS.values() if any(step.act == "load" for step in q.fresh_cases(1)[0].script)]
 OF_A_TRACE = ("results", "raised", "lacking", "absent", "at_the_end", "handed", "generators", "random_states",
-              "gradients", "gradient_raised", "printed", "seconds")  # fmt: skip
+              "gradients", "gradient_raised", "printed")  # fmt: skip
 
 
 @cache

@@ -7,9 +7,11 @@ nothing of the reply is used. Only what fits becomes a `Trace`, and what a case 
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -21,7 +23,6 @@ from qkv.observing import Case, OtherValue, Raised, Seeded, Step, Trace, Where
 
 MAX_BASES = 64  # classes that an exception's type has above it
 MAX_NAME = 1_000  # characters of a parameter's name
-MAX_SECONDS = 1e6
 MAX_BITS = 256  # of a whole number
 MAX_NAMED = 16  # arguments of a call, by name
 
@@ -38,13 +39,15 @@ class Observed:
 
     Attributes:
         kind: "missing", when there is no answer; "object", when it is neither function nor class;
-            "stopped", when it took too long; "traced" otherwise
+            "stopped", when it took too long; "known", when this very reply was read before; "traced" otherwise
         seen: the object
+        mark: of the reply, where it was traced or is known
         first, again: the traces of both runs, for each case
     """
 
-    kind: Literal["missing", "object", "stopped", "traced"]
+    kind: Literal["missing", "object", "stopped", "known", "traced"]
     seen: Any = None
+    mark: bytes = b""
     first: Sequence[Trace] = ()
     again: Sequence[Trace] = ()
 
@@ -71,8 +74,11 @@ def cell_error(reply: Reply) -> str:
     return text(error, wire.MAX_ERROR)
 
 
-def observed(reply: Reply, cases: Sequence[Case], gradients: bool) -> Observed:
-    """Read what an answer did in these cases."""
+def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Container[bytes] = ()) -> Observed:
+    """Read what an answer did in these cases. A reply whose mark is known was read before, about the same cases."""
+    if reply.mark in known:
+        reply.skip()
+        return Observed("known", mark=reply.mark)
     kind = reply.field("kind")
     if kind == "missing":
         reply.fields("kind")
@@ -87,6 +93,7 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool) -> Observed:
     _, first, again = reply.fields("kind", "first", "again")
     return Observed(
         "traced",
+        mark=reply.mark,
         first=[_trace(reply, one, case, False) for one, case in same_length(items(first, "list"), cases)],
         again=[
             _trace(reply, one, observing.as_again(case), gradients)
@@ -138,25 +145,48 @@ class Reply:
     """A reply that is being read: its values as JSON has them, and the bytes of its tensors, each read once."""
 
     def __init__(self, frame: bytes | bytearray, number: int) -> None:
-        tree, self.blob = wire.opened(frame)
-        self.at = 0
+        self.frame = memoryview(frame)
         self.number = number
-        self.pairs = [items(pair) for pair in items(tree, "dict")]
-        must(all(len(pair) == 2 for pair in self.pairs), "a field and its value")
+        self.at = 0
+        self.skipped = False
+
+    @cached_property
+    def mark(self) -> bytes:
+        """The same for two replies whose bytes are the same, their numbers aside. None has no bytes."""
+        begins = wire.encode({"id": self.number})[12:-1] + b", "
+        if self.frame[4 : 4 + len(begins)] != begins:
+            return b""
+        length = int.from_bytes(self.frame[:4], "big") - len(begins)
+        seen = hashlib.sha256(length.to_bytes(8, "big", signed=True))
+        seen.update(self.frame[4 + len(begins) :])
+        return seen.digest()
+
+    @cached_property
+    def opened(self) -> tuple[list[Any], memoryview]:
+        """Its fields, and the bytes of its tensors."""
+        tree, blob = wire.opened(self.frame)
+        pairs = [items(pair) for pair in items(tree, "dict")]
+        must(all(len(pair) == 2 for pair in pairs), "a field and its value")
+        return pairs, blob
 
     def field(self, name: str) -> Any:
         """A field that says how the others are to be read; None where it is not there."""
-        return next((value for key, value in self.pairs if key == name), None)
+        return next((value for key, value in self.opened[0] if key == name), None)
 
     def fields(self, *names: str) -> list[Any]:
         """The values of exactly these fields, after the reply's number."""
-        must([key for key, _ in self.pairs] == ["id", *names], "these fields")
-        (_, number), *others = self.pairs
+        pairs, _ = self.opened
+        must([key for key, _ in pairs] == ["id", *names], "these fields")
+        (_, number), *others = pairs
         must(type(number) is int and number == self.number, "the number of what was asked")
         return [value for _, value in others]
 
+    def skip(self) -> None:
+        """Leave it unread: another of the same mark was read to its end."""
+        self.skipped = True
+
     def end(self) -> None:
-        must(self.at == len(self.blob), "an end where its tensors end")
+        must(self.skipped or self.at == len(self.opened[1]), "an end where its tensors end")
 
     def tensor(self, tree: Any, fits: Callable[[torch.dtype, tuple[int, ...]], bool]) -> Tensor:
         """Read a tensor whose dtype and shape fit."""
@@ -168,7 +198,7 @@ class Reply:
         if dtype is None or not fits(dtype, tuple(shape)):
             raise ReplyError("a tensor of this shape and dtype")
         size = math.prod(shape) * dtype.itemsize
-        raw = self.blob[self.at : self.at + size]
+        raw = self.opened[1][self.at : self.at + size]
         must(len(raw) == size, "the bytes of a tensor")
         self.at += size
         return wire.tensor_of(raw, dtype, shape)
@@ -256,7 +286,7 @@ def whole(tree: Any, most: int) -> int:
 def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     """Read what one run left, against the case that was run."""
     (results, raised, lacking, absent, at_the_end, handed, generators, states, received, received_raised, printed,
-     seconds, largest) = exactly(13, items(tree, "Trace"))  # fmt: skip
+     largest) = exactly(12, items(tree, "Trace"))  # fmt: skip
     read_results = _results(reply, results, case.script)
     read_raised = _raised(raised)
     done = len(read_results)
@@ -274,7 +304,6 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     read_received = _gradients(reply, received, original, read_absent) if wanted else None
     must(wanted or received is None, "no gradients")
     must(wanted or received_raised is None, "no error of gradients")
-    must(type(seconds) in (int, float) and 0 <= seconds <= MAX_SECONDS, "seconds")
     must((largest is None) == (case.most is None), "a count where one was asked for")
     return Trace(
         results=read_results,
@@ -288,7 +317,6 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
         gradients=read_received,
         gradient_raised=_raised(received_raised),
         printed=text(printed),
-        seconds=float(seconds),
         largest=None if largest is None else whole(largest, 2**62),
     )
 

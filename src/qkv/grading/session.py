@@ -37,6 +37,7 @@ LOOK_EVERY = 0.2  # seconds between two looks at the processor time of a session
 BEGINNINGS = 3  # of a session, each in a fresh worker
 SOUND_SECONDS = 60  # for which it is believed that the reference passes here, since it did
 START_SECONDS = 20.0
+KNOWN = 10_000  # verdicts on one question that are kept
 SEND_SECONDS = 20.0  # in which a session has to read what it is asked
 FRAME_SECONDS = 10.0  # from the first byte of an answer to its last
 
@@ -81,6 +82,8 @@ class Grader:
     worker: sandbox.Worker | None = None
     alone: bool = False  # whether nothing else is graded at the same time
     cases: dict[str, list[Case]] = field(default_factory=dict)
+    sent: dict[str, wire.Encoded] = field(default_factory=dict)  # each question's cases
+    verdicts: dict[str, dict[bytes, Verdict]] = field(default_factory=dict)  # by question, and by the reply's mark
     sound: dict[str, float] = field(default_factory=dict)  # when a question's reference passed here last, by the clock
 
     def grade(self, work: Work, alone: bool = False) -> Result:
@@ -124,6 +127,19 @@ class Grader:
             drawn = hashlib.sha256(f"{self.settings.seed}/{question.id}".encode()).digest()
             self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn[:6], "big"))
         return self.cases[question.id]
+
+    def sent_cases(self, question: Question) -> wire.Encoded:
+        """The question's inputs, as every session is sent them."""
+        if question.id not in self.sent:
+            self.sent[question.id] = wire.encoded([bare(case) for case in self.cases_of(question)])
+        return self.sent[question.id]
+
+    def verdicts_on(self, question: Question) -> dict[bytes, Verdict]:
+        """The verdicts on this question that are known: equal replies about equal cases are judged alike."""
+        known = self.verdicts.setdefault(question.id, {})
+        if len(known) >= KNOWN:
+            known.clear()
+        return known
 
     def open(self) -> socket.socket:
         """Open a session, in a fresh worker if there is none.
@@ -268,14 +284,19 @@ class _Attempt:
 
     def verdict(self, session: _Session, question: Question) -> Verdict:
         """Judge what the last check of this question was handed."""
-        cases = self.grader.cases_of(question)
+        cases, known = self.grader.cases_of(question), self.grader.verdicts_on(question)
         wants_class = cases[0].script[0].act == "make"
         seen = self.ask(
-            session, lambda reply: replies.observed(reply, cases, question.gradients), do="observe",
-            question=question.id, name=question.name, wants_class=wants_class, cases=[bare(case) for case in cases],
+            session, lambda reply: replies.observed(reply, cases, question.gradients, known), do="observe",
+            question=question.id, name=question.name, wants_class=wants_class, cases=self.grader.sent_cases(question),
             gradients=question.gradients, benches=benches_of(cases),
         )  # fmt: skip
-        return self.verdict_on(question, cases, seen)
+        if seen.kind == "known":
+            return known[seen.mark]
+        verdict = self.verdict_on(question, cases, seen)
+        if seen.mark:
+            known[seen.mark] = replace(verdict, case=None, value=None, want=None)  # no result need be held
+        return verdict
 
     def verdict_on(self, question: Question, cases: list[Case], observed: replies.Observed) -> Verdict:
         if observed.kind == "missing":

@@ -124,15 +124,33 @@ def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearra
 # ── values ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def encode(message: Any) -> bytes:
-    """Turn plain data into a frame."""
+@dataclasses.dataclass(frozen=True)
+class Encoded:
+    """A value that is sent often and was encoded once. Nothing outside it shares an object with what is in it."""
+
+    text: str
+    blobs: bytes
+
+
+def encoded(value: Any) -> Encoded:
     encoder = _Encoder()
-    text = json.dumps(encoder.value(message)).encode()
-    body = len(text).to_bytes(4, "big") + text + b"".join(encoder.blobs)
-    return len(body).to_bytes(8, "big") + body
+    return Encoded(encoder.text(value), b"".join(encoder.blobs))
 
 
-def opened(frame: bytes | bytearray) -> tuple[Any, memoryview]:
+def encode(message: Any) -> bytes:
+    """Turn plain data into a frame. A field of it may have been encoded before."""
+    encoder = _Encoder()
+    if isinstance(message, dict):
+        fields = (f"[{json.dumps(str(key))}, {encoder.text(value)}]" for key, value in message.items())
+        text = ('[' + ', '.join(['"dict"', *fields]) + ']').encode()
+    else:
+        text = encoder.text(message).encode()
+    blobs = b"".join(encoder.blobs)
+    size = len(text).to_bytes(4, "big")
+    return b"".join([(4 + len(text) + len(blobs)).to_bytes(8, "big"), size, text, blobs])
+
+
+def opened(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
     """Take the values of a frame, as JSON has them, and the bytes of its tensors.
 
     Raises:
@@ -177,6 +195,12 @@ class _Encoder:
         self.blobs: list[bytes] = []
         self.shared: dict[int, int] = {}
         self.hidden: dict[int, int] = {}
+
+    def text(self, value: Any) -> str:
+        if isinstance(value, Encoded):
+            self.blobs.append(value.blobs)
+            return value.text
+        return json.dumps(self.value(value))
 
     def value(self, value: Any) -> Any:
         if value is None or isinstance(value, (bool, int, float, str)):
