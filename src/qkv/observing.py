@@ -686,11 +686,9 @@ def record(value: Any, depth: int = 0) -> Any:
 def _record_tensor(value: Tensor) -> Any:
     with torch._C.DisableTorchFunctionSubclass():  # a subclass may answer anything when it is asked
         plain = torch.Tensor.detach(value)
-        kind, shape = str(plain.dtype).removeprefix("torch."), bounded(f"of shape {tuple(plain.shape)}")
-        if plain.numel() > MAX_NUMBERS:
-            return OtherValue(f"very large {kind} tensor", shape)
-        if plain.dtype not in DTYPES:
-            return OtherValue(f"{kind} tensor", shape)
+        if plain.numel() > MAX_NUMBERS or plain.dtype not in DTYPES:
+            kind = "very large " * (plain.numel() > MAX_NUMBERS) + str(plain.dtype).removeprefix("torch.")
+            return OtherValue(f"{kind} tensor", bounded(f"of shape {tuple(plain.shape)}"))
         try:
             plain = plain.to_dense() if plain.layout is not torch.strided else plain
             return torch.empty(plain.shape, dtype=plain.dtype, device="cpu").copy_(plain)
@@ -716,6 +714,8 @@ def _kind(value: Any) -> str:
 def bounded(text: str, limit: int = MAX_TEXT) -> str:
     """Cut a text that an answer controls, and drop what cannot be shown."""
     text = str(text)[: limit + 1]
+    if len(text) <= limit and text.isprintable():
+        return text
     clean = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 

@@ -424,3 +424,31 @@ def test_ten_thousand_changed_replies_raise_nothing_give_no_point_and_take_no_me
     print(f"{refused} of 10000 refused; {(after - before) // 1024} MB more")
     assert 5_000 < refused < 10_000
     assert after - before < 300 * 1024
+
+
+# ── replies that were read before ─────────────────────────────────────────────────────────────────
+
+
+def mark(frame: bytes, number: int = 7) -> bytes:
+    return replies.Reply(frame, number).mark
+
+
+def test_a_reply_is_known_by_every_byte_but_its_number() -> None:
+    """One bit elsewhere, in its values or in a tensor, makes another reply of it: that one is read."""
+    frame = reply_of("3.1", QUESTIONS["3.1"].reference)
+    start = len(b'\0\0\0\0["dict", ["id", 7')
+    places = [*range(4), *random.Random(5).sample(range(start, len(frame)), 30)]
+    others = [bytes(byte ^ (i == place) for i, byte in enumerate(frame)) for place in places]
+    assert len({mark(frame), *map(mark, others)} - {b""}) >= len(places) - 4
+    assert mark(frame) not in map(mark, others)
+    assert mark(frame, 8) == b"", "it answers what was asked, or it is none that is known"
+    again = wire.encode({"id": 1234, "kind": "callable"})[8:]
+    assert mark(again, 1234) == mark(reply(kind="callable")) != b""
+
+
+def test_what_is_known_is_not_read_again_and_anything_else_is() -> None:
+    cases = cases_of("3.1")
+    right, wrong = reply_of("3.1", QUESTIONS["3.1"].reference), wrong_reply("3.1")
+    seen = [replies.read(one, 7, lambda r: replies.observed(r, cases, True, {mark(right)})) for one in (right, wrong)]
+    assert [one.kind for one in seen] == ["known", "traced"]
+    assert seen[0].mark == mark(right) and not seen[0].first

@@ -143,3 +143,9 @@ def test_a_case_of_a_class_can_be_sent():
     back = there_and_back(case)
     assert (back.raises, back.tolerance, back.name) == ("ValueError", 0.1, "plain")
     assert torch.equal(back.script[1].kwargs["w.weight"], torch.ones(2, 2))
+
+
+def test_a_value_that_was_encoded_before_arrives_as_it_would_have() -> None:
+    value = [torch.arange(3.0), {"a": torch.ones(2, dtype=torch.bfloat16)}, "text", Seeded(5)]
+    message = {"before": torch.zeros(2), "value": value, "after": torch.ones(1, dtype=torch.bool)}
+    assert wire.encode(message | {"value": wire.encoded(value)}) == wire.encode(message)

@@ -38,6 +38,7 @@ MAX_AXES = 16  # of a tensor
 MAX_ERROR = 2 * observing.MAX_TEXT  # characters about an error in a cell, with its line
 BY_THE_CLOCK = 4  # times its processor time: what an answer may take by the clock
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
 PLAIN: dict[str, type] = {
     cls.__name__: cls
     for cls in (
@@ -49,6 +50,8 @@ PLAIN: dict[str, type] = {
         observing.Trace,
     )
 }
+
+FIELDS = {name: [field.name for field in dataclasses.fields(cls)] for name, cls in PLAIN.items()}
 
 Ask = Callable[[int, int, str, tuple[Any, ...], dict[str, Any]], Any]  # the number of what is hidden, and `hidden.Ask`
 
@@ -142,7 +145,7 @@ def encode(message: Any) -> bytes:
     encoder = _Encoder()
     if isinstance(message, dict):
         fields = (f"[{json.dumps(str(key))}, {encoder.text(value)}]" for key, value in message.items())
-        text = ('[' + ', '.join(['"dict"', *fields]) + ']').encode()
+        text = ", ".join(['["dict"', *fields]).encode() + b"]"
     else:
         text = encoder.text(message).encode()
     blobs = b"".join(encoder.blobs)
@@ -176,10 +179,9 @@ def tensor_of(raw: bytes | bytearray | memoryview, dtype: torch.dtype, shape: Se
     """
     if not len(raw):
         return torch.empty(tuple(shape), dtype=dtype)
-    flat = torch.frombuffer(bytearray(raw), dtype=torch.uint8)
-    if dtype is torch.bool and int(flat.max()) > 1:
+    if dtype is torch.bool and int(torch.frombuffer(bytearray(raw), dtype=torch.uint8).max()) > 1:
         raise WireError("a truth value that is neither")
-    return flat.view(dtype).reshape(tuple(shape))
+    return torch.frombuffer(bytearray(raw), dtype=dtype).reshape(tuple(shape))
 
 
 def decode(frame: bytes | bytearray, ask: Ask | None = None) -> Any:
@@ -216,17 +218,18 @@ class _Encoder:
         if isinstance(value, hidden.Hidden):  # its number alone: what it is stays here
             return ["Hidden", self.hidden.setdefault(id(value), len(self.hidden)), *value.methods]
         if type(value).__name__ in PLAIN:
-            fields = (getattr(value, field.name) for field in dataclasses.fields(value))
+            fields = (getattr(value, name) for name in FIELDS[type(value).__name__])
             return [type(value).__name__, *map(self.value, fields)]
         raise WireError(f"a {type(value).__name__} cannot be sent")
 
     def tensor(self, value: Tensor) -> list[Any]:
-        kind = str(value.dtype).removeprefix("torch.")
-        if kind not in DTYPES:
-            raise WireError(f"a tensor of {kind} cannot be sent")
-        flat = value.detach().cpu().contiguous().reshape(-1)
-        self.blobs.append(flat.view(torch.uint8).numpy().tobytes())
-        return ["tensor", kind, *value.shape]
+        if value.dtype not in NAMES:
+            raise WireError(f"a tensor of {value.dtype} cannot be sent")
+        plain = value.detach().cpu()
+        if plain.dtype is torch.bfloat16:  # NumPy has no such numbers
+            plain = plain.view(torch.int16)
+        self.blobs.append(plain.numpy().tobytes())
+        return ["tensor", NAMES[value.dtype], *value.shape]
 
     def once(self, value: Any) -> list[Any]:
         if id(value) in self.shared:
