@@ -451,4 +451,5 @@ def test_what_is_known_is_not_read_again_and_anything_else_is() -> None:
     right, wrong = reply_of("3.1", QUESTIONS["3.1"].reference), wrong_reply("3.1")
     seen = [replies.read(one, 7, lambda r: replies.observed(r, cases, True, {mark(right)})) for one in (right, wrong)]
     assert [one.kind for one in seen] == ["known", "traced"]
-    assert seen[0].mark == mark(right) and not seen[0].first
+    assert seen[0].mark == mark(right)
+    assert not seen[0].first

@@ -71,7 +71,6 @@ REFUSED = {
     "aarch64": (0xC00000B7, 222, (279, 447, 194, 186, 190, 180, 217, 218, 219, 117, 270, 271, 438, 272, 280, 241, 282,
                                   425, 97, 268, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433, 442, 264, 265)),
 }  # fmt: skip
-MADV_COLLAPSE, LARGE_PAGE = 25, 2 * MB
 CAPABILITIES_3 = 0x20080522  # the version of the kernel's structure that `capset` is given
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -98,7 +97,6 @@ def main() -> None:
     control.sendall(b'{"ready": true}\n')
     gc.collect()
     gc.freeze()  # or a session that collects would copy every page that it looks at
-    gather_pages()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
         if not message:
@@ -136,18 +134,6 @@ def warm_up() -> None:
     ):
         wire.decode(wire.encode(observing.trace(answer, cases, gradients=True)[0])[8:])
     torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()
-
-
-def gather_pages() -> None:
-    """Gather this process's memory in large pages, where the kernel does so: a fork copies an entry for each page."""
-    with open("/proc/self/maps") as file:
-        places = [line.split() for line in file]
-    for place, rights, *_, name in (place if len(place) == 6 else [*place, ""] for place in places):
-        if rights == "rw-p" and name in ("", "[heap]"):
-            start, end = (int(address, 16) for address in place.split("-"))
-            start, end = -(-start // LARGE_PAGE) * LARGE_PAGE, end // LARGE_PAGE * LARGE_PAGE
-            if start < end:
-                libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
 
 
 # ── a session's beginning and end ─────────────────────────────────────────────────────────────────
