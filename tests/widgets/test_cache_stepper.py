@@ -222,6 +222,19 @@ def test_no_number_moves_from_step_to_step(page: Page):
 
 
 @pytest.mark.browser
+def test_the_sheets_have_a_cell_for_each_number_of_their_kind(page: Page):
+    """At step 3 five words are in: four rows are in the cache, one is new. A cell of a kind is so many outlines."""
+    page.evaluate("shown[0].model.set('step', 3)")
+    frame(page)
+    outlines = "(es) => es.map((e) => [e.dataset.is, (e.getAttribute('d').match(/M/g) ?? []).length])"
+    drawn = page.locator(".qkv-kv-sheet .qkv-kv-cells").evaluate_all(outlines)
+    new, kept = 3 + 5, 2 * 4
+    again, masked = 3 * 4 + (1 + 2 + 3 + 4), 4 + 3 + 2 + 1
+    with_cache = [["full", new + 3 * kept], ["again", 0], ["masked", 0]]
+    assert drawn == [*with_cache, ["full", new], ["again", 3 * again], ["masked", 4 * masked]]
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize(("step", "kept", "new"), [(1, 0, 3), (5, 6, 1), (8, 8, 1)])
 def test_memory_has_a_place_for_every_token(page: Page, step: int, kept: int, new: int):
     page.evaluate("(step) => shown[0].model.set('step', step)", step)

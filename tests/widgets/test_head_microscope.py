@@ -215,6 +215,12 @@ def test_text_maps_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage
 
 
 @pytest.mark.browser
+def test_the_text_that_it_opens_with_is_not_cut_on_a_phone(open_page: OpenPage):
+    field = show(open_page(width=390)).get_by_role("textbox")
+    assert len(field.input_value()) == 16
+    assert field.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+
+
 def test_the_training_is_followed_by_dragging_its_curve_and_by_keys(open_page: OpenPage):
     page = open_page()
     widget = show(page)

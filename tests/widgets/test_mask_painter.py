@@ -239,6 +239,11 @@ def test_rows_that_are_not_asked_for_go_and_come_back(open_page: Callable[..., P
     page = opened(open_page(), queries=2)
     rows = page.locator(".qkv-mask tbody tr:visible")
     assert rows.count() == 2
+    assert page.locator(".qkv-mask input:enabled").count() == 2 * N
+    head, first = page.locator(".qkv-mask thead th").first.bounding_box(), rows.first.bounding_box()
+    assert head
+    assert first
+    assert 0 <= first["y"] - head["y"] - head["height"] < 4  # the names of the keys stand on the first row
     page.locator('[data-cell="35"] input').focus()
     page.keyboard.press("ArrowUp")  # above is no row
     page.keyboard.press("Space")

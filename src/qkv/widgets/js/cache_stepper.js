@@ -1,4 +1,4 @@
-import { button, choices, html, num, powersOfTwo, slider, stepSlider, svg, tables, widget } from "./base.js";
+import { button, choices, html, num, powersOfTwo, remember, slider, stepSlider, svg, tables, widget } from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -48,7 +48,7 @@ const picture = (state, set, id) => html`
     ${controls(state, set)}
     ${story(state)}
     <div class="qkv-kv-pictures">
-      <div>${sheets(state)} ${legend}</div>
+      <div>${sheets(state, id)} ${legend}</div>
       ${memory(state)}
     </div>
     ${counters(state)}
@@ -239,7 +239,8 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
   return i < seen ? "again" : "new";
 }
 
-// A sheet is drawn as one path for each kind of cell: hundreds of elements would take too long on a slow phone.
+// A sheet is drawn as one path for each look of cells, in stripes of the parts' colours: hundreds of elements would take too
+// long on a slow phone, and so would a path for each part.
 const [CELL, ROW, TOP, LEFT, GAP] = [10.5, 15, 33, 58, 3];
 const SHEET = 12 * CELL + GAP;
 const STARTS = { true: LEFT, false: LEFT + SHEET + 8 }; // of the sheets with a cache and without
@@ -261,40 +262,55 @@ const NOTHING = PARTS.concat("score").flatMap((part) =>
   ),
 );
 
-/** The cells of one part and one kind, as a single path. */
-function cells(step, part, is) {
-  const columns = part === "score" ? TEXT.length : 1;
-  let path = "";
-  for (let i = 0; i < TEXT.length; i++) {
-    for (let j = 0; j < columns; j++) {
-      if (cellState(step, part, i, j) === is) path += LOOKS[is](columnOf(part, j), TOP + i * ROW);
-    }
-  }
-  return svg`<path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${path} />`;
-}
+/** How the cells of a kind are painted: those of two kinds are full, in one path. */
+const PAINTED = { full: ["new", "kept"], again: ["again"], masked: ["masked"] };
+
+/** The paths of a step, with a cache or without. */
+const paths = remember((changed, cached, step) => {
+  const done = run({ changed }, cached, step);
+  const cells = [...PARTS, "score"].flatMap((part) =>
+    TEXT.flatMap((_, i) =>
+      (part === "score" ? TEXT : [0]).map((_, j) => ({
+        is: cellState(done, part, i, j),
+        at: [columnOf(part, j), TOP + i * ROW],
+      })),
+    ),
+  );
+  return Object.entries(PAINTED).map(([name, kinds]) => {
+    const drawn = cells.filter(({ is }) => kinds.includes(is)).map(({ is, at }) => LOOKS[is](...at));
+    return { name, path: drawn.join("") };
+  });
+}, 40);
+
+/** Where the colours of q, k, v and the scores begin and end, across a sheet. */
+const STRIPES = [...PARTS, "score"].flatMap((part, i) => {
+  const [from, to] = [columnOf(part, 0), i < 3 ? columnOf(part, 0) + CELL : SHEET];
+  return [from, to].map((x) => svg`<stop data-part=${part} offset=${x / SHEET} />`);
+});
 
 /** Both sheets beside each other, under their names and with one list of the words. */
-function sheets(state) {
+function sheets(state, id) {
   const [cached, plain] = [run(state, true), run(state, false)];
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
   const read = cached.start ? `, and the keys and values of ${cached.start} read` : "";
   const label = `With a cache ${rows(cached.rows.length)} computed${read}. Without one ${rows(plain.rows.length)}.`;
-  return html`<svg class="qkv-kv-sheet" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
+  return html`<svg class="qkv-kv-sheet" style="--ink: url(#${id}-parts)" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
+    <linearGradient id="${id}-parts" gradientUnits="userSpaceOnUse" x1="0" x2=${SHEET}>${STRIPES}</linearGradient>
     ${words.map(
       (word, i) =>
         svg`<text class="qkv-kv-word" data-unread=${i >= cached.n} x=${LEFT - 5} y=${TOP + i * ROW + 12}>${word}</text>`,
     )}
-    ${sheet(cached, true)} ${sheet(plain, false)}
+    ${sheet(state, cached, true)} ${sheet(state, plain, false)}
   </svg>`;
 }
 
-const sheet = (step, cached) => svg`<g transform="translate(${STARTS[cached]} 0)">
+const sheet = ({ changed, step }, done, cached) => svg`<g transform="translate(${STARTS[cached]} 0)">
   <text x="0" y="11"><tspan class="qkv-kv-name">${cached ? "with cache" : "without"}</tspan> <tspan
-    data-number=${cached ? "rows-with" : "rows-without"}>${step.rows.length}</tspan> of ${step.n}</text>
+    data-number=${cached ? "rows-with" : "rows-without"}>${done.rows.length}</tspan> of ${done.n}</text>
   ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part) + CELL / 2} y=${TOP - 6}>${part}</text>`)}
   <text class="qkv-kv-scores" x=${columnOf("score", 0)} y=${TOP - 6}>scores</text>
   <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
-  ${[...PARTS, "score"].map((part) => Object.keys(LOOKS).map((is) => cells(step, part, is)))}
+  ${paths(changed, cached, step).map(({ name, path }) => svg`<path class="qkv-kv-cells" data-is=${name} d=${path} />`)}
 </g>`;
 
 /** What is kept after this step: a place for the key and the value of every token, full where there is one. */
@@ -307,17 +323,17 @@ function memory(state) {
   };
   return html`<figure class="qkv-kv-memory">
     <figcaption><span class="qkv-label">in memory: k, v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
-    <div role="img" aria-label="In memory: keys and values of ${n} tokens.">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
+    <div class=${state.playing ? "qkv-kv-playing" : ""} role="img" aria-label="In memory: keys and values of ${n} tokens.">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
   </figure>`;
 }
 
-const swatch = (part, is, text) => html`<li>
-  <svg viewBox="0 0 10.5 15" aria-hidden="true"><path class="qkv-kv-cells" data-part=${part} data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
+const swatch = (is, text) => html`<li>
+  <svg viewBox="0 0 10.5 15" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
 </li>`;
 
 const legend = html`<ul class="qkv-kv-legend">
-  ${swatch("k", "new", "computed now")} ${swatch("k", "again", "once more")}
-  ${swatch("k", "kept", "read from the cache")} ${swatch("score", "masked", "masked")}
+  ${swatch("new", "computed now")} ${swatch("again", "once more")}
+  ${swatch("kept", "read from the cache")} ${swatch("masked", "masked")}
 </ul>`;
 
 /** Multiply-adds with a cache and without: of this step, of all so far, and of one token far on. */

@@ -120,10 +120,10 @@ function cell({ query, mask }, key, weight, state, set) {
   const leak = !mask[key] && weight > 0;
   const kind = `qkv-heat ${mask[key] ? "" : "qkv-hidden"} ${leak ? "qkv-leak" : ""}`;
   const index = tokens.length * query + key;
-  return html`<td><label class=${kind} style="--qkv-p: ${weight || 0}" data-cell=${index}>
+  return html`<td><label data-cell=${index}>
     <input class="qkv-over" type="checkbox" .checked=${live(mask[key])} ?disabled=${isSkipped({ query }, state)} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
       @change=${() => set({ flipped: toggled(state.flipped, index), painted: query })}>
-    <span>${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
+    <span class=${kind} style="--qkv-p: ${weight || 0}">${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
   </label></td>`;
 }
 

@@ -401,7 +401,7 @@ function dial(clock, turn) {
   const { asking, answering, product, tokens } = clock ?? NO_CLOCK;
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
-  return html`<div class=${clock ? "" : "qkv-pos-none"}>
+  return html`<div class="qkv-pos-clock ${clock ? "" : "qkv-pos-none"}">
     <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
