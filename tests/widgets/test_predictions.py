@@ -20,6 +20,7 @@ BARS = COMMON | {
     "near": 0.1,
     "top": 1,
     "line": False,
+    "given": [],
     "unit": "",
     "guess": [],
 }
@@ -117,6 +118,86 @@ def test_bars_are_drawn_in_one_stroke(start):
     assert values[1] == pytest.approx(0.2, abs=0.03)
 
 
+def test_a_sloped_stroke_gives_each_column_its_height_in_the_middle(start):
+    page = start("predictBars", BARS | {"labels": ["a", "b", "c", "d"], "answer": [0.5] * 4})
+    area = page.locator(".qkv-drawn-area").bounding_box()
+    assert area
+    page.mouse.move(area["x"] + 1, area["y"] + 1)
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] - 1, area["y"] + area["height"] - 1, steps=30)
+    page.mouse.up()
+    frame(page)
+    values = [float(bar.input_value()) for bar in page.get_by_role("slider").all()]
+    assert values == pytest.approx([0.875, 0.625, 0.375, 0.125], abs=0.02)
+
+
+def test_a_value_follows_the_pointer_up_and_down_beside_its_middle(start):
+    page = start("predictBars", BARS)
+    area = page.locator(".qkv-drawn-area").bounding_box()
+    assert area
+    for column, x in enumerate((0.25, 0.9)):
+        page.mouse.move(area["x"] + x * area["width"], area["y"] + 0.8 * area["height"])
+        page.mouse.down()
+        page.mouse.move(area["x"] + x * area["width"], area["y"] + 0.3 * area["height"], steps=4)
+        page.mouse.up()
+        frame(page)
+        assert float(page.get_by_role("slider").nth(column).input_value()) == pytest.approx(0.7, abs=0.03)
+
+
+def test_the_column_that_was_pressed_has_the_arrow_keys(start):
+    page = start("predictBars", BARS)
+    area = page.locator(".qkv-drawn-area").bounding_box()
+    assert area
+    page.mouse.click(area["x"] + 0.75 * area["width"], area["y"] + 0.5 * area["height"])
+    frame(page)
+    before = float(page.get_by_role("slider").nth(1).input_value())
+    page.keyboard.press("ArrowUp")
+    frame(page)
+    assert float(page.get_by_role("slider").nth(1).input_value()) == pytest.approx(before + 0.02)
+
+
+PLACES = """() => {
+  const middles = (selector) => [...document.querySelectorAll(selector)].map((e) => {
+    const { left, right } = e.getBoundingClientRect();
+    return (left + right) / 2;
+  });
+  return [".qkv-drawn-bar", "thead th", "tbody tr:last-child td"].map(middles);
+}"""
+
+
+@pytest.mark.parametrize("line", [True, False])
+def test_the_columns_of_numbers_are_below_what_is_drawn_and_nothing_moves_when_the_answer_comes(start, line):
+    labels = ["1", "4", "16", "attention, positions"]
+    page = start("predictBars", BARS | {"labels": labels, "answer": [0, 0.5, 1, 0.25], "line": line}, width=390)
+    page.get_by_role("slider").first.press("End")
+    frame(page)
+    area = page.locator(".qkv-drawn-area").bounding_box()
+    bars, names, numbers = page.evaluate(PLACES)
+    assert names == pytest.approx(bars, abs=1)
+    assert numbers == pytest.approx(bars, abs=1)
+    commit(page)
+    assert page.locator(".qkv-drawn-area").bounding_box() == area
+    for places in page.evaluate(PLACES):
+        assert places == pytest.approx(bars, abs=1)
+
+
+def test_the_scale_and_what_the_question_gives_are_written(start):
+    page = start("predictBars", BARS | {"top": 0.5, "given": [0.24]})
+    assert page.locator(".qkv-drawn-axis").inner_text().split() == ["0", "0.25", "0.50"]
+    area, line = (page.locator(f".qkv-drawn-{part}").bounding_box() for part in ("area", "given"))
+    assert area
+    assert line
+    assert line["y"] == pytest.approx(area["y"] + area["height"] * (1 - 0.24 / 0.5), abs=2)
+    assert "given: 0.24" in page.locator(".qkv-drawn").inner_text()
+
+
+def test_an_exact_guess_is_called_right(start):
+    page = start("predictBars", BARS | {"answer": [1, 0]})
+    page.get_by_role("slider").first.press("End")
+    frame(page)
+    assert commit(page) == "That is right."
+
+
 def test_bars_are_drawn_with_the_keyboard_and_compared_on_average(start):
     page = start("predictBars", BARS)
     first, second = page.get_by_role("slider").all()
@@ -129,7 +210,7 @@ def test_bars_are_drawn_with_the_keyboard_and_compared_on_average(start):
         frame(page)
     assert commit(page) == "That is close. On average you are off by 0.10."
     assert page.evaluate("shown.model.get('guess')") == pytest.approx([1, 0.2])
-    assert page.locator(".qkv-drawn-table tr").nth(2).inner_text().split() == ["answer", "0.80", "0.20"]
+    assert page.locator(".qkv-drawn-table tr").last.inner_text().split() == ["answer", "0.80", "0.20"]
 
 
 def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):

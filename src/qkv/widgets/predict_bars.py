@@ -23,6 +23,7 @@ class PredictBars(Widget):
         near      how far a guess may lie from them on average and still count as right
         top       the highest value that can be drawn
         line      whether the values are drawn as a curve in place of bars
+        given     values that the question tells, each drawn as a line
         unit      what stands behind a value when it is read out
         why       why that is the answer
         guess     the values that the reader committed to; empty before that
@@ -35,6 +36,7 @@ class PredictBars(Widget):
     near = real(0, 0).tag(author=True)
     top = real(1, 0).tag(author=True)
     line = flag(False).tag(author=True)
+    given = listed([], real(0, 0)).tag(author=True)
     unit = text("").tag(author=True)
     why = text("").tag(author=True)
     guess = listed([], real(0, 0))

@@ -2,32 +2,44 @@ import { dragged, html, nothing, num, partAt, svg } from "./base.js";
 import { asked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: what an arrow key moves, and what a drag is rounded to
+const NEAR_MIDDLE = 0.05; // of a column: so near to its middle a press counts as one in the middle
 
 export default prediction("PredictBars", {
-  own: { heights: null },
+  own: { heights: null, stroke: null },
   leaning: ({ heights }) => heights ?? undefined,
   isRight: (state, guess) => meanError(state, guess) <= state.near,
   verdict: (state) => {
     const off = meanError(state, state.guess);
+    if (off < 1e-9) return "That is right.";
     return `${off <= state.near ? "That is close." : "Not yet."} On average you are off by ${num(off, { digits: 2 })}.`;
   },
   ask: (state, set) => html`<fieldset>
     <legend>${asked(state.question)}</legend>
-    ${drawing(state, state.heights ?? state.answer.map(() => 0), set)}
+    ${drawing(state, heightsOf(state), set)}
     <p class="qkv-note">${state.line ? "Draw the curve" : "Drag the bars"} with the mouse or a finger, or move each value with the arrow keys.</p>
   </fieldset>`,
   show: (state) => html`${compared(state)}<p class="qkv-why">${rich(state.why)}</p>`,
 });
 
+const heightsOf = ({ heights, answer }) => heights ?? answer.map(() => 0);
+
 const meanError = ({ answer }, guess) =>
   answer.reduce((total, value, i) => total + Math.abs(value - guess[i]), 0) / answer.length;
 
-function drawing({ labels, top, line, unit }, heights, set) {
-  const put = (index, value) => set({ heights: heights.map((height, i) => (i === index ? value : height)) });
-  // A stroke across the area draws one value after the other.
-  const draw = dragged(({ x, y }) => put(partAt(x, labels.length), (Math.round((1 - y) * STEPS) * top) / STEPS));
+function drawing(state, heights, set) {
+  const { labels, top, line, unit } = state;
+  const put = (index, value) => set({ heights: heightsOf(state).map((height, i) => (i === index ? value : height)) });
+  const draw = dragged((grip) => set(drawnOn(state, grip)));
+  // The column that was pressed has the keyboard from then on.
+  const focus = ({ currentTarget, clientX }) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    const column = Math.max(0, partAt((clientX - left) / width, labels.length));
+    currentTarget.querySelectorAll("input")[column].focus({ preventScroll: true });
+  };
   return html`<div class="qkv-drawn" data-line=${line}>
-    <div class="qkv-drawn-area" @pointerdown=${draw} @pointermove=${draw}>
+    ${axis(state)}
+    <div class="qkv-drawn-area" @pointerdown=${draw} @pointermove=${draw} @click=${focus}>
+      ${grid(state)}
       ${line ? curve(heights, top, "qkv-yours-line") : nothing}
       ${heights.map(
         (height, i) => html`<span class="qkv-drawn-bar" style="--qkv-p: ${height / top}">
@@ -37,15 +49,53 @@ function drawing({ labels, top, line, unit }, heights, set) {
         </span>`,
       )}
     </div>
-    ${names(labels, heights)}
+    ${table(labels, [["you", heights]])}
   </div>`;
+}
+
+/** What a stroke has drawn once it is at `x`, `y`. Each column gets the stroke's height in the column's middle. Until the
+ * stroke passes there, and for as long as it stays in the column where it began, the column follows the pointer. */
+function drawnOn(state, { x, y, isPress }) {
+  const { labels, top } = state;
+  const count = labels.length;
+  const column = partAt(x, count);
+  const last = isPress || !state.stroke ? { x, y, column, home: column, passed: {} } : state.stroke;
+  const passed = { ...last.passed };
+  if (column !== last.column) delete passed[column];
+  for (let i = 0; i < count; i++) {
+    const at = heightInMiddle((i + 0.5) / count, NEAR_MIDDLE / count, last, { x, y });
+    if (at !== undefined) passed[i] = at;
+  }
+  const home = column === last.home ? column : -1;
+  const places = { ...passed, ...(home === column || !(column in passed) ? { [column]: y } : {}) };
+  const heights = heightsOf(state).map((height, i) =>
+    i in places ? Math.round((1 - places[i]) * STEPS) * (top / STEPS) : height,
+  );
+  return { heights, stroke: { x, y, column, home, passed } };
+}
+
+/** The height at which the way between two points passes a column's middle, if it does. */
+function heightInMiddle(middle, slack, from, to) {
+  const [first, last] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
+  if (middle < first - slack || middle > last + slack) return undefined;
+  const share = to.x === from.x ? 1 : Math.min(1, Math.max(0, (middle - from.x) / (to.x - from.x)));
+  return from.y + share * (to.y - from.y);
 }
 
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
 
-const names = (labels, heights) => html`<div class="qkv-drawn-names" aria-hidden="true">
-  ${labels.map((label, i) => html`<span>${label}<b>${num(heights[i], { digits: 2 })}</b></span>`)}
+/* ---- the scale: 0, the half, the top, and what the question gives */
+
+const axis = ({ top }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
+  ${[0, 0.5, 1].map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
 </div>`;
+
+const grid = ({ top, given }) => html`
+  ${[0.5, 1].map((share) => html`<i class="qkv-drawn-tick" style="--qkv-p: ${share}"></i>`)}
+  ${given.map(
+    (value) =>
+      html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"><b>given: ${num(value, { digits: 2 })}</b></i>`,
+  )}`;
 
 /** A curve through the middles of the columns. */
 const curve = (heights, top, kind) => {
@@ -56,21 +106,30 @@ const curve = (heights, top, kind) => {
 };
 
 /** The guess beside the answer: as outlines and solid shapes, and as numbers. */
-const compared = ({ labels, guess, answer, top, line }) => html`<div class="qkv-drawn" data-line=${line}>
+const compared = (state) => {
+  const { labels, guess, answer, top, line } = state;
+  return html`<div class="qkv-drawn" data-line=${line}>
+    ${axis(state)}
     <div class="qkv-drawn-area qkv-is-shown" role="img" aria-label="Your guess as an outline, the answer solid; the numbers follow.">
+      ${grid(state)}
       ${line ? html`${curve(answer, top, "qkv-answer-line")}${curve(guess, top, "qkv-yours-line")}` : nothing}
       ${answer.map(
         (height, i) =>
           html`<span class="qkv-drawn-bar" style="--qkv-p: ${height / top}; --qkv-yours: ${guess[i] / top}"></span>`,
       )}
     </div>
-    <table class="qkv-drawn-table">
-      <thead><tr><td></td>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
-      <tbody>
-        ${numbers("you", guess)} ${numbers("answer", answer)}
-      </tbody>
-    </table>
+    ${table(labels, [
+      ["you", guess],
+      ["answer", answer],
+    ])}
   </div>`;
+};
 
-const numbers = (who, values) =>
-  html`<tr><th scope="row">${who}</th>${values.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>`;
+/** The numbers, each below its column of the drawing. */
+const table = (labels, rows) => html`<table class="qkv-drawn-table">
+  <thead><tr><td></td>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
+  <tbody>${rows.map(
+    ([who, values]) =>
+      html`<tr><th scope="row">${who}</th>${values.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>`,
+  )}</tbody>
+</table>`;
