@@ -118,8 +118,57 @@ def test_a_number_that_cannot_be_taken_is_answered(stepper: Page, number: str, s
 
 
 @pytest.mark.browser
+def test_what_is_typed_takes_the_place_of_the_old_number_and_a_letter_is_answered(stepper: Page):
+    cell = stepper.get_by_label("X, row 1, column 1")
+    cell.click()
+    stepper.keyboard.type("9.7b")
+    expect(stepper.locator(".qkv-spelled")).to_contain_text("Type a number")
+    stepper.keyboard.type("5")
+    expect(stepper.locator(".qkv-spelled")).not_to_contain_text("Type a number")
+    expect(cell).to_have_value("9.75")
+    stepper.keyboard.press("Tab")
+    assert stepper.evaluate("shown[0].model.get('x')")[0] == [9.75, 0, 1, 0]
+    cell.click()
+    drag(stepper, cell, 1.5)
+    assert stepper.evaluate("shown[0].model.get('x')")[0][0] == 11.75, "a number that is selected is dragged as well"
+
+
+@pytest.mark.browser
+def test_undo_takes_back_the_switch_too(stepper: Page):
+    undo = stepper.get_by_role("button", name="undo edits")
+    expect(undo).to_be_disabled()
+    stepper.get_by_role("switch").check()
+    undo.click()
+    expect(stepper.get_by_role("switch")).not_to_be_checked()
+    expect(undo).to_be_disabled()
+
+
+@pytest.mark.browser
+def test_a_long_number_keeps_to_one_line_and_the_mark_of_a_change_is_below_it(stepper: Page):
+    legend = stepper.get_by_text("changed by the last edit")
+    expect(legend).to_be_hidden()
+    for value, cell in [
+        (-5, "W V, row 1, column 2"),
+        (-2.51, "W V, row 2, column 1"),
+        (-999.7, "W V, row 2, column 3"),
+    ]:
+        stepper.get_by_label(cell).fill(str(value))
+        stepper.get_by_label(cell).press("Tab")
+    expect(legend).to_be_visible()
+    numbers = stepper.locator(".qkv-outcome").evaluate_all("""all => all.map((cell) => {
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      const [{ bottom, height }, box] = [text.getBoundingClientRect(), cell.getBoundingClientRect()];
+      return [cell.textContent, height, box.bottom - bottom];
+    })""")
+    assert all(height < 18 and below >= 4 for _, height, below in numbers), numbers
+    assert {text for text, *_ in numbers if text.startswith("−")} >= {"−5", "−2e3"}
+
+
+@pytest.mark.browser
 def test_a_result_is_chosen_on_the_canvas_and_nothing_jumps(stepper: Page):
-    height = "() => document.querySelector('.qkv-widget').offsetHeight"
+    height = """() => [document.querySelector('.qkv-widget'), ...document.querySelectorAll('.qkv-matrix3')]
+      .map((part) => [part.offsetHeight, part.offsetTop])"""
     before = stepper.evaluate(height)
     for step in ("queries", "keys", "values", "scores", "weights", "output"):
         stepper.get_by_role("button", name=f"{step}, row 1, column 3").click()

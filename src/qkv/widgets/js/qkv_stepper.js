@@ -12,10 +12,12 @@ const STEPS = {
   keys: { left: "x", top: "w_k", result: "k", kind: "key", says: "what each token can be found by" },
   values: { left: "x", top: "w_v", result: "v", kind: "value", says: "what each token hands over" },
   scores: { left: "q", top: "kT", result: "scores", kind: "ink", says: "every query meets every key" },
-  weights: { left: "scores", result: "weights", kind: "weight", says: "each row shares out a total of 1" },
-  output: { left: "weights", top: "v", result: "out", kind: "output", says: "a mixture of values for each token" },
+  weights: { left: "scores", result: "weights", kind: "weight", says: "each row sums to 1" },
+  output: { left: "weights", top: "v", result: "out", kind: "output", says: "a mixture of values" },
 };
 const NAMES = Object.keys(STEPS);
+const TYPE_A_NUMBER = "Type a number, such as 2 or −0.5.";
+const IN_A_NUMBER = /^[-\d.,+eE−]*$/;
 const LETTERS = { x: "X", w_q: "W Q", w_k: "W K", w_v: "W V" };
 const TITLES = {
   x: html`<i>X</i>: type, or drag sideways`,
@@ -32,14 +34,14 @@ const TITLES = {
 
 export default widget("QKVStepper", {
   // The tables before the first edit; what a number was when its drag began; which results the last edit changed, and how
-  // many edits there were; what is to be said about a number that cannot be taken.
-  own: { first: null, grip: null, changed: {}, edits: 0, answer: "" },
+  // many edits there were; what is to be said about a number that cannot be taken; what is being typed, and in which cell.
+  own: { first: null, grip: null, changed: {}, edits: 0, answer: "", draft: {} },
   says: (state) =>
     state.answer ||
     `${state.step}, row ${state.row + 1}, column ${state.column + 1}: ${spelled(state, worked(state)).join(" ")}`,
   view: (state, set, id) => {
     const parts = worked(state);
-    return html`${controls(state, set, id)} ${canvas(state, set, parts)}
+    return html`${controls(state, set, id)} ${canvas(state, set, parts)} ${legend(state)}
       <p class="qkv-spelled">${
         state.answer
           ? html`<b>${state.answer}</b>`
@@ -58,7 +60,7 @@ function worked({ x, w_q, w_k, w_v, scaled }) {
 function controls(state, set, id) {
   const at = NAMES.indexOf(state.step);
   const go = (index) => set({ step: NAMES[index], answer: "" });
-  const { x, w_q, w_k, w_v, first } = state;
+  const { first } = state;
   return html`<div class="qkv-controls">
     ${choices({
       label: "step",
@@ -70,19 +72,25 @@ function controls(state, set, id) {
     <div class="qkv-walk">
       ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: () => go(at - 1) })}
       ${button({ label: html`<span class="qkv-unseen">next </span>→`, disabled: at === NAMES.length - 1, onClick: () => go(at + 1) })}
-      ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(marked(state, { scaled })) })}
+      ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(edited(state, { scaled })) })}
       ${button({
         label: html`undo<span class="qkv-unseen"> edits</span>`,
-        disabled: !first || JSON.stringify(first) === JSON.stringify({ x, w_q, w_k, w_v }),
+        disabled: !first || JSON.stringify(first) === JSON.stringify(given(state)),
         onClick: () => set(marked(state, first)),
       })}
     </div>
   </div>`;
 }
 
+/** What the results are made of. */
+const given = ({ x, w_q, w_k, w_v, scaled }) => ({ x, w_q, w_k, w_v, scaled });
+
+/** An edit, which the first state is kept for. */
+const edited = (state, changes) => ({ first: state.first ?? given(state), ...marked(state, changes) });
+
 /** Changes of the state, and which entries of which results they change. */
-function marked({ x, w_q, w_k, w_v, scaled, edits }, changes) {
-  const before = { x, w_q, w_k, w_v, scaled };
+function marked(state, changes) {
+  const before = given(state);
   const [was, is] = [worked(before), worked({ ...before, ...changes })];
   const changed = Object.fromEntries(
     NAMES.map((name) => {
@@ -90,22 +98,28 @@ function marked({ x, w_q, w_k, w_v, scaled, edits }, changes) {
       return [name, is[result].map((row, i) => row.map((entry, j) => entry !== was[result][i][j]))];
     }),
   );
-  return { ...changes, changed, edits: edits + 1, answer: "" };
+  return { ...changes, changed, edits: state.edits + 1, answer: "" };
 }
 
 /* ---- one canvas: what is given, and the six results, with the entries that made the chosen one */
 
 function canvas(state, set, parts) {
   const lit = litBy(state);
-  const given = (part) => editable(state, set, part, lit[part] ?? (() => false));
+  const start = (part) => editable(state, set, part, lit[part] ?? (() => false));
   const result = (name) => outcome(state, set, parts, name, lit[STEPS[name].result] ?? (() => false));
   return html`<div class="qkv-canvas" data-flash=${state.edits % 2}>
-    <div class="qkv-given">${given("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small></p></div>
-    <div>${["w_q", "w_k", "w_v"].map(given)}</div>
+    <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small></p></div>
+    <div>${["w_q", "w_k", "w_v"].map(start)}</div>
     <div>${["queries", "keys", "values"].map(result)}</div>
     <div>${["scores", "weights", "output"].map(result)}</div>
   </div>`;
 }
+
+/** What the bar in a cell means, once there is one. */
+const legend = ({ changed }) =>
+  html`<p class="qkv-note qkv-changed-legend ${
+    NAMES.some((name) => changed[name]?.flat().some(Boolean)) ? "" : "qkv-changed-none"
+  }"><i></i> changed by the last edit</p>`;
 
 /** For each table that made the chosen entry, which of its entries did. */
 function litBy({ step, row, column }) {
@@ -123,7 +137,7 @@ const formula = ({ step, scaled }) =>
     keys: html`<b><i class="qkv-k">K</i> = <i>X W<sub>K</sub></i></b>`,
     values: html`<b><i class="qkv-v">V</i> = <i>X W<sub>V</sub></i></b>`,
     scores: html`<b><i class="qkv-q">Q</i> <i class="qkv-k">K</i>ᵀ${scaled ? " / √3" : ""}</b>`,
-    weights: html`<b>softmax, row by row</b>`,
+    weights: html`<b>softmax by row</b>`,
     output: html`<b>weights · <i class="qkv-v">V</i></b>`,
   })[step];
 
@@ -140,7 +154,8 @@ const editable = (state, set, part, lit) =>
     TITLES[part],
     state[part],
     (entry, i, j) => {
-      const put = (value) => set(edited(state, part, i, j, value));
+      const put = (value) => set({ draft: {}, ...edited(state, { [part]: withEntry(state[part], i, j, value) }) });
+      const name = `${part} ${i} ${j}`;
       const drag = dragged(({ event, isPress }) => {
         if (isPress) set({ grip: { from: entry, at: event.clientX } });
         const steps = Math.round((event.clientX - state.grip.at) / PIXELS);
@@ -148,8 +163,10 @@ const editable = (state, set, part, lit) =>
       });
       return html`<td class=${lit(i, j) ? "qkv-lit" : ""}>
         <label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
-          <input class="qkv-drag" type="number" step="any" .value=${live(String(entry))} @pointerdown=${drag} @pointermove=${drag}
-            @change=${({ target }) => typed(target, put, set)}></label>
+          <input class="qkv-drag" type="number" step="any" .value=${live(state.draft[name] ?? String(entry))} @pointerdown=${drag} @pointermove=${drag}
+            @click=${selected} @dragstart=${refused} @beforeinput=${({ data }) => warned(data, state, set)}
+            @input=${({ target }) => set({ draft: { [name]: target.value } })}
+            @change=${({ target }) => typed(target, put, set)} @blur=${() => set({ draft: {} })}></label>
       </td>`;
     },
     part,
@@ -158,22 +175,29 @@ const editable = (state, set, part, lit) =>
 
 const within = (value) => Math.min(MOST, Math.max(-MOST, value));
 
+/** A number to type takes the place of the old one. What is selected is not dragged away: the number is dragged to change. */
+const selected = ({ target }) => target.select();
+const refused = (event) => event.preventDefault();
+
+/** A letter, which most browsers keep out of a number without a word, is answered as it is typed. */
+function warned(data, { answer }, set) {
+  const now = IN_A_NUMBER.test(data ?? "") ? "" : TYPE_A_NUMBER;
+  if (now !== answer) set({ answer: now });
+}
+
 /** What is typed is taken, or answered: with the nearest number that can be, or with what to type. */
 function typed(target, put, set) {
   const value = target.valueAsNumber;
-  if (Number.isNaN(value)) return set({ answer: "Type a number, such as 2 or −0.5." });
+  if (Number.isNaN(value)) return set({ answer: TYPE_A_NUMBER, draft: {} });
   put(within(value));
   if (within(value) !== value)
     set({ answer: `${num(value)} is too far: numbers go from −1,000 to 1,000. It is ${num(within(value))} now.` });
 }
 
-function edited(state, part, i, j, value) {
-  const { x, w_q, w_k, w_v } = state;
-  const rows = state[part].map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
-  return { first: state.first ?? { x, w_q, w_k, w_v }, ...marked(state, { [part]: rows }) };
-}
+const withEntry = (rows, i, j, value) =>
+  rows.map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
 
-/** Results, each a button that has itself spelled out. A corner marks what the last edit changed. */
+/** Results, each a button that has itself spelled out. A bar marks what the last edit changed. */
 function outcome(state, set, parts, name, lit) {
   const cell = (entry, i, j) => {
     const here = name === state.step && i === state.row && j === state.column;
@@ -218,10 +242,10 @@ function spelled({ step, row, column, scaled }, parts) {
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
 const short = (x) => (Number.isInteger(x) ? num(x) : num(x, { places: Math.abs(x) < 10 ? 3 : 1 }));
 
-/** A number in at most five signs, for a cell. */
+/** A number that a cell has room for: the sign of a negative one costs a digit. */
 function brief(x) {
-  const size = Math.abs(x);
-  if (size >= 9999.5) return x.toExponential(0).replace("e+", "e").replace("-", "−");
+  const size = Math.abs(x) * (x < 0 ? 10 : 1);
+  if (size >= (x < 0 ? 9995 : 9999.5)) return x.toExponential(0).replace("e+", "e").replace("-", "−");
   return Number.isInteger(x) ? num(x) : num(x, { places: size < 9.995 ? 2 : size < 99.95 ? 1 : 0 });
 }
 
