@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from qkv.positions import alibi_bias, apply_rope, pair_frequencies, sinusoidal_encoding
 from qkv.widgets import PositionExplorer
@@ -190,6 +190,34 @@ def test_the_hands_point_where_the_code_says(explorer: Callable[..., Locator]):
 def test_a_token_of_few_features_shows_its_clocks_alone(explorer: Callable[..., Locator]):
     root = explorer(d=8)
     assert root.locator(".qkv-pos-dial:visible").count() == 4
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_it_says_of_what_the_sum_is(explorer: Callable[..., Locator], width: int):
+    root = explorer(width=width, words=True, query=30, key=90, d=128)
+    said = root.locator(".qkv-pos-clocks")
+    expect(said).to_contain_text("8 of 64 shown", use_inner_text=True)
+    expect(said).to_contain_text(re.compile(r"sum\W+place · place"), use_inner_text=True)
+    terms = dict(zip(*(root.locator(f".qkv-readings {part}").all_inner_texts() for part in ("dt", "dd")), strict=True))
+    assert terms["place · place"].replace("−", "-") == f"{number(root, 'clocks'):.2f}"
+    assert terms["together"].replace("−", "-") == f"{number(root, 'score'):.2f}"
+
+
+def test_no_axis_changes_until_a_handle_is_let_go(explorer: Callable[..., Locator]):
+    root = explorer(together=False, query=60, key=50)
+    ticks = root.locator(".qkv-pos-curves figure").first.locator("text")
+    area = root.locator(".qkv-pos-map-area")
+    box = area.bounding_box()
+    assert box
+    mouse = root.page.mouse
+    mouse.move(box["x"] + 20, box["y"] + 61 / 127 * box["height"])
+    mouse.down()
+    mouse.move(box["x"] + 20, box["y"] + 110 / 127 * box["height"])
+    assert places(root) == [110, 50]
+    assert "30" in ticks.all_text_contents()
+    mouse.up()
+    frame(root.page)
+    assert "100" in ticks.all_text_contents()
 
 
 def test_the_four_terms_add_up(explorer: Callable[..., Locator]):

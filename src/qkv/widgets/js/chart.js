@@ -49,7 +49,7 @@ function outlineOf(points) {
   return outlines.get(points);
 }
 
-/** The point of a curve that is grabbed: a ring, as large as a finger finds, around its dot.
+/** The point of a curve that is grabbed: a ring, as large as a finger finds, around a small dot.
  * @param {{ x: number, y: number, kind?: string }} parts */
 export const gripMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-grip" r="11" cx=${pct(x)} cy=${pct(y)} />${dotMark({ x, y, kind })}`;

@@ -45,7 +45,7 @@ const NO_CLOCK = { asking: [0, 1], answering: [0, 1], product: 0, tokens: 0 };
 const fixed = (x) => num(x, { places: 2 });
 
 export default widget("PositionExplorer", {
-  // `held` is the token whose hand or mark is dragged, `reach` how far the curve over distance goes while it is dragged.
+  // `held` is the token whose hand or mark is dragged, `reach` how far the curve over distance goes while anything is.
   own: { repainted: 0, held: "query", reach: null },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (state) => {
@@ -184,13 +184,16 @@ const baseSlider = ({ base }, set) =>
 const headSlider = ({ head }, set) =>
   slider({ label: "head", value: head, min: 1, max: 8, onInput: (value) => set({ head: value }) });
 
-/** Moving one handle takes the other along, as far as the text reaches. */
+/** Moving one handle takes the other along, as far as the text reaches. No axis changes until the handle is let go. */
 function move(state, name, to) {
-  if (!state.together) return { [name]: to, reach: null };
+  const reach = reachOf(state);
+  if (!state.together) return { [name]: to, reach };
   const other = name === "query" ? "key" : "query";
   const step = clamp(state[other] + to - state[name], 0, LAST) - state[other];
-  return { [name]: state[name] + step, [other]: state[other] + step, reach: null };
+  return { [name]: state[name] + step, [other]: state[other] + step, reach };
 }
+
+const letGo = (set) => () => set({ reach: null });
 
 /** The token that a press takes hold of, and that the drag after it keeps: the one that `away` says is nearer. */
 const heldBy = (state, isPress, away) => {
@@ -204,7 +207,7 @@ const handle = (state, set, name) => html`<div class="qkv-control qkv-pos-handle
   <label>
     <span class="qkv-label">${name}</span>
     <input type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
-      @input=${(event) => set(move(state, name, Number(event.target.value)))}>
+      @input=${(event) => set(move(state, name, Number(event.target.value)))} @change=${letGo(set)}>
   </label>
   <b aria-hidden="true">${state[name]}</b>
 </div>`;
@@ -219,7 +222,7 @@ function mapPanel(state, set) {
   return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
     <figcaption><span class="qkv-label">${title}${long(where)}</span></figcaption>
     ${handle(state, set, "query")}
-    <div class="qkv-pos-map-area qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
+    <div class="qkv-pos-map-area qkv-drag" @pointerdown=${grab} @pointermove=${grab} @lostpointercapture=${letGo(set)}>
       ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state), repainted: `${state.scheme} ${state.repainted}` })}
       ${mark("query", state.query)} ${mark("key", state.key)}
       ${state.together && !scores ? kept(state) : nothing}
@@ -243,7 +246,7 @@ const grabCell =
   (state, set) =>
   ({ x, y }) => {
     const query = Math.round(y * LAST);
-    set(state.together ? move(state, "query", query) : { query, key: Math.round(x * LAST), reach: null });
+    set(state.together ? move(state, "query", query) : { query, key: Math.round(x * LAST), reach: reachOf(state) });
   };
 
 const mark = (name, position) =>
@@ -306,7 +309,7 @@ function distancePanel(state, set) {
   const grab = ({ x }) => set({ reach, ...parted(state, Math.round((2 * x - 1) * reach)) });
   return panel({
     title: html`${nameOfScore(state)} over distance`,
-    reading: html`at ${num(distance)}${state.together ? ", kept" : ""}: <b data-number="score">${fixed(now)}</b>`,
+    reading: html`at ${num(distance)}${state.together ? long(", kept") : ""}: <b data-number="score">${fixed(now)}</b>`,
     drawing: plot({
       label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
       marks,
@@ -349,16 +352,23 @@ function clocksPanel(state, set) {
   const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
   const clocks = clocksOf(state);
   const total = clocks.reduce((sum, { product }) => sum + product, 0);
+  const ofPlaces = state.words && state.scheme === "sinusoidal";
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
       <span class="qkv-label">
-        ${long("hands of ")}<b class="qkv-pos-query">query</b>${long(" and")}<span class="qkv-pos-short">,</span> <b class="qkv-pos-key">key</b>${long(", to be turned; their product, ↻ tokens in a turn")}
+        ${long("hands of ")}<b class="qkv-pos-query">query</b>${long(" and")}<span class="qkv-pos-short">,</span> <b class="qkv-pos-key">key</b>${long(", to be turned; product, ↻ tokens a turn")}
       </span>
-      <span>sum${long(` over ${pairs}`)}: <b data-number="clocks">${fixed(total)}</b></span>
+      <span>${long(pairs > DIALS.length ? `${DIALS.length} of ${pairs} shown; ` : "")}sum${long(ofPlaces ? ", place · place" : ` over ${pairs}`)}: <b data-number="clocks">${fixed(total)}</b></span>
     </figcaption>
-    <div class="qkv-pos-dials">${DIALS.map((i) => dial(clocks[shown[i]], dragged(turnHand(state, set, shown[i]))))}</div>
+    <div class="qkv-pos-dials">${DIALS.map((i) => dial(clocks[shown[i]], dragged(turnHand(state, set, shown[i])), letGo(set)))}
+      <small class="qkv-pos-short qkv-pos-which">${[
+        pairs > DIALS.length ? `${DIALS.length} of ${pairs} shown` : "",
+        ofPlaces ? "sum: place · place" : pairs > DIALS.length ? `sum: of all ${pairs}` : "",
+      ]
+        .filter(Boolean)
+        .join("; ")}</small></div>
   </figure>
-  ${state.words && state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing}`;
+  ${ofPlaces ? fourTerms(state, total) : nothing}`;
 }
 
 /** The features that the clocks show for a token at one place. */
@@ -397,12 +407,12 @@ function clocksOf(state) {
 }
 
 /** A clock, or the room for one that this d has not. Hands turn by transforms, for which nothing is laid out again. */
-function dial(clock, turn) {
+function dial(clock, turn, release) {
   const { asking, answering, product, tokens } = clock ?? NO_CLOCK;
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
   return html`<div class="qkv-pos-clock ${clock ? "" : "qkv-pos-none"}">
-    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn}>
+    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn} @lostpointercapture=${release}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
     <b>${fixed(product)}</b>
