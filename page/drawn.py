@@ -30,6 +30,7 @@ OFFER = (
 )
 
 
+LAST = '<span class="qkv-said qkv-last"></span>'
 PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
 PAD = """import torch
 from qkv.attention import attention
@@ -116,11 +117,11 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
     )
 
 
-def buttons(word: str) -> str:
+def buttons(word: str, more: str = "") -> str:
     """What runs a cell, what stops it, and where is said what Python does meanwhile."""
     run = f'<button type="button" class="qkv-run" data-do="{word.lower()}">{word}</button>'
     stop = '<button type="button" class="qkv-run" data-do="stop" disabled>Stop</button>'
-    return f'<p class="qkv-do">{run} {stop} <span class="qkv-said" role="status"></span></p>'
+    return f'<p class="qkv-do">{run} {stop} <span class="qkv-said" role="status"></span>{more}</p>'
 
 
 def runnable(name: str) -> str:
@@ -151,7 +152,7 @@ def check(cell: Cell) -> str:
     """The button that checks an answer, and the place of its card."""
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
     card = '<div class="qkv-verdict" aria-live="polite"></div>'
-    return f'<div class="qkv-live qkv-check" {about}>{buttons("Check")}{card}</div>'
+    return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST)}{card}</div>'
 
 
 def points(_: Cell) -> str:

@@ -21,6 +21,7 @@ export function enhance(area, written) {
   const extensions = [
     history(),
     drawSelection(),
+    EditorView.lineWrapping, // on a phone, nothing of an answer is out of sight
     indentUnit.of("    "),
     indentOnInput(),
     bracketMatching(),

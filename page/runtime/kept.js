@@ -1,5 +1,5 @@
 // The answers that the reader wrote and how they were checked last, in this browser alone: one entry of localStorage.
-// {"3.1": {source, status, points}, "try 3.1": {source}}
+// {"3.1": {source, status, points, checked: {source, status, points}}, "try 3.1": {source}}
 
 const KEY = "qkv-answers";
 const FORMAT = { format: "qkv-answers", version: 1 };

@@ -47,21 +47,40 @@ function open(area) {
 async function begin(editor, written) {
   if (!obstacle() && !navigator.connection?.saveData) python.start();
   try {
-    editor.view = (await editorOf(FILES)).enhance(editor.area, written);
+    const [{ enhance }] = await Promise.all([editorOf(FILES), pressed(editor.area)]);
+    editor.view = enhance(editor.area, written);
   } catch {
     // a lost network: the text can be written all the same
   }
 }
 
-/** Keep a text that differs from what stood there; an answer that changed has not been checked. */
+/** When the press that led into a text is over: by then the cursor stands where it was put. */
+function pressed(area) {
+  return new Promise((over) => {
+    window.addEventListener("mouseup", over, { once: true });
+    setTimeout(() => area.matches(":active") || over(), 300); // by a key, there was no press
+  });
+}
+
+/** Keep a text that differs from what stood there. What was found of the text that was checked last counts for it alone. */
 function changed(key, text) {
   const { defaultValue } = editors.get(key).area;
-  const before = load()[key]?.source ?? defaultValue;
-  if (text === before) return;
+  const kept = load()[key];
+  if (text === (kept?.source ?? defaultValue)) return;
   const source = text === defaultValue ? undefined : text;
-  if (!note(key, { source, status: undefined, points: undefined }))
+  const { status, points } = kept?.checked?.source === text ? kept.checked : {};
+  if (!note(key, { source, status, points }))
     offer("This browser keeps nothing: download your notebook before you leave the page.");
+  outdate(key, status === undefined);
   count();
+}
+
+/** Say of what is shown that it belongs to an earlier text, or that it belongs to this one again. */
+function outdate(key, isOld) {
+  const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
+  const tried = card ? editors.get(`try ${key}`) : editors.get(key);
+  const printed = tried?.area.closest(".qkv-live").querySelector(".qkv-printed");
+  for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld);
 }
 
 const offer = (words) => {
@@ -131,7 +150,9 @@ async function andShow(button, asked, selector) {
 function show(cell, { printed = "", problem }) {
   const shown = cell.querySelector(".qkv-printed");
   shown.hidden = false;
-  shown.textContent = printed + problem || `It printed nothing.${whyNothing(cell)}`;
+  shown.removeAttribute("data-old");
+  const words = printed + problem ? problem : `It printed nothing.${whyNothing(cell)}`;
+  shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
 }
 
 /** A cell to try an answer in is silent while that answer is still to be written. */
@@ -192,9 +213,14 @@ async function check(question) {
   const { html, ...report } = await ask(place, { cells: before(place), question, name: area.dataset.name });
   const card = place.querySelector(".qkv-verdict");
   card.dataset.status = report.status;
+  card.removeAttribute("data-old");
   card.replaceChildren(html ? document.createRange().createContextualFragment(html) : report.message);
-  if (html && editors.get(question).text === text) note(question, { status: report.status, points: report.points });
+  const found = { status: report.status, points: report.points };
+  if (html) note(question, { checked: { source: text, ...found } });
+  if (html && editors.get(question).text === text) note(question, found);
+  else outdate(question, true);
   count();
+  said(place, `Checked at ${new Date().toLocaleTimeString()}.`);
   const { status, points, misconception, message } = report;
   return { status, points, misconception, message };
 }
@@ -205,6 +231,11 @@ function answer(question, source) {
   if (source !== undefined) editor.text = source;
   return editor.text;
 }
+
+/** Beside a question's button: what is known of its answer. */
+const said = (place, words) => {
+  place.querySelector(".qkv-last").textContent = words;
+};
 
 // ── points, and the whole notebook ─────────────────────────────────────────────────────────────────
 function count() {
@@ -238,7 +269,10 @@ async function download() {
 function clear(button) {
   const kept = load();
   const texts = [...editors].map(([key, { text }]) => [key, text]);
-  for (const editor of editors.values()) editor.text = editor.area.defaultValue;
+  for (const [key, editor] of editors) {
+    editor.text = editor.area.defaultValue;
+    note(key, { checked: undefined });
+  }
   count();
   const undo = button.cloneNode();
   delete undo.dataset.do;
@@ -293,3 +327,5 @@ function prepare() {
 if (document.querySelector(".qkv-check")) prepare();
 window.qkv = { ...window.qkv, answer, check };
 count();
+for (const place of all(".qkv-check"))
+  if (load()[place.dataset.question]?.status === "passed") said(place, "Right when it was checked last.");

@@ -155,10 +155,29 @@ def test_the_card_comes_into_view_below_a_button_at_the_bottom_of_the_screen(pag
     expect(place.locator(".qkv-card")).to_be_in_viewport(ratio=1)
 
 
-def test_an_answer_that_was_changed_has_no_points_until_it_is_checked(page: Page):
+def test_what_was_found_of_an_answer_counts_for_that_text_alone(page: Page):
     checked(page, "3.1", RIGHT)
+    card = page.locator(".qkv-check[data-question='3.1'] .qkv-verdict")
     page.evaluate(SET, ["3.1", RIGHT + "\n"])
     expect(page.locator(".qkv-points")).to_contain_text("0 of 15 points")
+    expect(card).to_have_attribute("data-old", "")
+    page.evaluate(SET, ["3.1", RIGHT])
+    expect(page.locator(".qkv-points")).to_contain_text("3 of 15 points")
+    expect(card).not_to_have_attribute("data-old", "")
+
+
+def test_the_cursor_stands_where_the_first_press_put_it(page: Page):
+    """Also in a second text, when the editor is loaded already."""
+    for key in ("try 3.2", "try 3.3"):
+        area = page.locator(f"[data-key='{key}']")
+        area.evaluate("area => area.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        place = area.bounding_box()
+        page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+        expect(area).to_be_hidden()
+        page.keyboard.type("!")
+        text = page.evaluate("key => window.qkv.answer(key)", key)
+        assert 0 < text.index("!") < len(text) - 1, text
+        page.evaluate(SET, [key, text.replace("!", "")])
 
 
 def test_an_earlier_answer_is_seen_by_a_later_one(page: Page):
@@ -246,4 +265,5 @@ def test_an_answer_is_kept_and_in_its_place_before_the_first_paint(page: Page, s
     page.evaluate(SET, ["3.1", ENDLESS])
     page.reload()
     assert page.evaluate("window.qkv.answer('3.1')") == ENDLESS, "kept in this browser"
+    expect(page.locator(".qkv-last").first).to_be_empty()
     assert page.evaluate("window.shifts") == []
