@@ -275,4 +275,6 @@ class _C:
 
 def __getattr__(name: str) -> NoReturn:
     """Say what is missing, and where there is all of it."""
-    raise AttributeError(f"`torch.{name}` is not in the page's torch; open this notebook in Colab or JupyterLab")
+    raise AttributeError(
+        f"`torch.{name}` is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab"
+    )

@@ -11,12 +11,12 @@ from .dtypes import bfloat16, float16, wider
 from .gradients import recorded
 from .indexing import gathered
 from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
-from .tensors import Tensor, made, method, numbers_as, places_in, viewed
+from .tensors import Tensor, made, method, numbers_as, places_in, viewed, with_numpys_names
 
 
-def cat(tensors: Iterable[Tensor], dim: Any = 0, axis: Any = None) -> Tensor:
+@with_numpys_names
+def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     ts = list(tensors)
-    dim = axis if axis is not None else dim
     if not ts:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(ts):
@@ -56,6 +56,7 @@ def cat(tensors: Iterable[Tensor], dim: Any = 0, axis: Any = None) -> Tensor:
     return recorded(out, real, back)
 
 
+@with_numpys_names
 def stack(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     ts = list(tensors)
     if not ts:

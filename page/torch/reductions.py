@@ -54,16 +54,14 @@ def reduced(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vj
 
 
 @method
-def sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None, axis: Any = None) -> Tensor:
-    dim = axis if axis is not None else dim
+def sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
     x = x.to(dtype) if dtype is not None else x
     dt = x.dtype if x.dtype.kind == FLOATING else int64
     return reduced("sum", x, dim, keepdim, builtins.sum, dt, lambda g, y: g.expand(x.shape))
 
 
 @method
-def mean(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None, axis: Any = None) -> Tensor:
-    dim = axis if axis is not None else dim
+def mean(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
     x = x.to(dtype) if dtype is not None else x
     if x.dtype.kind < FLOATING:
         raise RuntimeError(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import kernels
 from .dtypes import CPU, FLOATING, TYPE_NAMES, State, bfloat16, bool_, dtype, float16, float32, int64, strided, wider
@@ -20,8 +21,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 KEYWORDS = {"type_"}
 
 
+def with_numpys_names(function: F) -> F:
+    """Take `axis` for `dim` and `keepdims` for `keepdim`, as torch does."""
+    code = function.__code__
+    takes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    ours = {numpys: name for numpys, name in {"axis": "dim", "keepdims": "keepdim"}.items() if name in takes}
+    if not ours:
+        return function
+
+    @wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{ours.get(name, name): value for name, value in kwargs.items()})
+
+    return cast("F", renamed)
+
+
 def method(function: F) -> F:
     """Make a function a method of `Tensor` too."""
+    function = with_numpys_names(function)
     setattr(Tensor, function.__name__.rstrip("_") if function.__name__ in KEYWORDS else function.__name__, function)
     return function
 

@@ -212,6 +212,15 @@ x.sum()
 x.sum(-1)
 x.sum((0, 2), keepdim=True)
 x.sum((0, 0))
+x.sum(axis=-1, keepdims=True)
+x.max(axis=-1).values
+torch.amax(x, axis=-1, keepdims=True)
+torch.softmax(x, axis=-1)
+F.softmax(x, axis=-1)
+x.argmax(axis=0)
+x.var(axis=0)
+torch.stack([x, x], axis=1)
+torch.cat([x, x], axis=1)
 x.sum(7)
 torch.arange(4).sum()
 torch.tensor([True, True]).sum()
@@ -492,7 +501,9 @@ def test_optimizers_take_the_same_steps():
 
 
 def test_what_is_missing_says_so():
-    with pytest.raises(AttributeError, match=r"`torch\.fft` is not in the page's torch; open this notebook in Colab"):
+    with pytest.raises(
+        AttributeError, match=r"`torch\.fft` is not in the page's torch; if PyTorch has it, open this notebook"
+    ):
         _ = page_torch.fft
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'svd' in the page's torch"):
         _ = page_torch.ones(2).svd
