@@ -11,6 +11,7 @@ import io
 import json
 import linecache
 import traceback
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -32,7 +33,7 @@ def answer(asked: str) -> str:
     wanted = json.loads(asked)
     if "question" in wanted:
         names, _, problems = run_all(wanted["cells"])
-        return json.dumps(checked(wanted["question"], wanted["name"], names, problems[-1]))
+        return json.dumps(checked(wanted["question"], wanted["name"], names, problems))
     return json.dumps(printed_by(wanted["cells"]))
 
 
@@ -83,14 +84,22 @@ def unchecked(name: str, problem: str) -> str:
     return f"Your cell raised an error before it could be checked: {lines[-1]}.{at}"
 
 
-def checked(question_id: str, name: str, names: dict[str, Any], problem: str) -> dict[str, Any]:
+def above(problems: list[str]) -> str:
+    """What a reader should know who was told that a name is missing: an answer above did not run."""
+    problem = next(filter(None, problems), "")
+    return f" An answer above this one did not run: {problem.strip().splitlines()[-1]}." if problem else ""
+
+
+def checked(question_id: str, name: str, names: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     """The verdict on the answer of this name, as `check` gives it, with its card as HTML."""
-    question, given = find(question_id), names.get(name)
+    question, given, problem = find(question_id), names.get(name), problems[-1]
     if given is None and (problem or name not in names):
         message = unchecked(name, problem)
         card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
     verdict, printed = checking._verdict(question, given)
+    if "NameError" in verdict.message:
+        verdict = replace(verdict, message=verdict.message + above(problems[:-1]))
     report = checking._report(question, verdict)
     html = checking._card(question, report, verdict, printed).html()
     return {

@@ -80,7 +80,7 @@ function outdate(key, isOld) {
   const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
   const tried = card ? editors.get(`try ${key}`) : editors.get(key);
   const printed = tried?.area.closest(".qkv-live").querySelector(".qkv-printed");
-  for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld);
+  for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld && shown.textContent !== "");
 }
 
 const offer = (words) => {
@@ -117,17 +117,27 @@ function before(cell) {
   });
 }
 
-/** Ask Python from a cell: its buttons change places meanwhile, and what happens is said beside them. */
+let turn = Promise.resolve(); // over when all that was asked before is answered
+
+/** Ask Python from a cell, after what runs already; the cell's buttons change places, and beside them is said what happens. */
 async function ask(cell, question) {
   const [run, stop] = all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell);
-  places = [cell.querySelector(".qkv-said")];
+  const before = turn;
+  let over;
+  turn = new Promise((done) => {
+    over = done;
+  });
+  cell.querySelector(".qkv-said").textContent = "Waits for what runs already …";
   run.disabled = true;
+  await before;
+  places = [cell.querySelector(".qkv-said")];
   stop.disabled = false;
   try {
     return await python.ask(question, question.question ? SECONDS.check : SECONDS.run);
   } finally {
     run.disabled = false;
     stop.disabled = true;
+    over();
   }
 }
 
@@ -217,10 +227,11 @@ async function check(question) {
   card.replaceChildren(html ? document.createRange().createContextualFragment(html) : report.message);
   const found = { status: report.status, points: report.points };
   if (html) note(question, { checked: { source: text, ...found } });
-  if (html && editors.get(question).text === text) note(question, found);
-  else outdate(question, true);
+  const isOld = editors.get(question).text !== text;
+  if (html && !isOld) note(question, found);
+  outdate(question, isOld);
   count();
-  said(place, `Checked at ${new Date().toLocaleTimeString()}.`);
+  said(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
   const { status, points, misconception, message } = report;
   return { status, points, misconception, message };
 }

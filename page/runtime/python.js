@@ -5,7 +5,7 @@ import { bytesOf, workerOf } from "./files.js";
 const LARGE = 250e6; // bytes of memory, after which a fresh worker takes over
 const FILES = ["sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
 const MODELS = "models.zip"; // the trained models, which few cells use
-const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+const RUNNING = "Running …";
 const failure = (why) => `Python could not start here (${why}). Open this notebook in JupyterLab or Colab instead.`;
 
 export class Python {
@@ -42,11 +42,11 @@ export class Python {
   }
 
   #hear({ progress, ready, failed, id, ...answer }) {
-    if (progress) this.#say(`Python: ${megabytes(progress.done)} of ${megabytes(progress.total)} MB`);
+    if (progress) this.#say(`Loading Python: ${Math.floor((100 * progress.done) / progress.total)} %`);
     else if (failed) this.end(failure(failed.split("\n")[0]));
     else if (ready) {
       this.#readySince = Date.now();
-      this.#say(this.#waiting.size ? "Running …" : "");
+      this.#say(this.#waiting.size ? RUNNING : "");
     } else {
       this.#waiting.get(id)?.(answer);
       this.#waiting.delete(id);
@@ -97,7 +97,7 @@ export class Python {
     this.start();
     const id = ++this.#asked;
     const since = Date.now();
-    if (this.#readySince < since) this.#say("Running …");
+    this.#say(this.#readySince < since ? RUNNING : "Starting Python …");
     const clock = setInterval(() => {
       if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
         this.end(`Stopped: this ran for ${limit} seconds without an end. Does a loop of yours ever stop?`);

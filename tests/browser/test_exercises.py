@@ -186,6 +186,23 @@ def test_an_earlier_answer_is_seen_by_a_later_one(page: Page):
     assert checked(page, "3.3", later)["status"] == "passed"
 
 
+def test_an_answer_above_that_does_not_run_is_named(page: Page):
+    page.evaluate(SET, ["3.1", RIGHT.replace(")", "", 1)])
+    found = checked(page, "3.3", "def attention(q, k, v):\n    return scaled_scores(q, k).softmax(-1) @ v\n")
+    assert "An answer above this one did not run: SyntaxError" in found["message"]
+    page.evaluate(SET, ["3.1", RIGHT])
+
+
+def test_what_is_asked_meanwhile_waits_and_has_its_own_time(page: Page):
+    """The first is stopped; the second, which waited, is answered by another worker."""
+    page.evaluate("source => { window.qkv.answer('3.1', source); window.first = window.qkv.check('3.1'); }", ENDLESS)
+    page.evaluate("source => { window.qkv.answer('3.1', source); window.second = window.qkv.check('3.1'); }", RIGHT)
+    page.wait_for_timeout(500)
+    page.locator(".qkv-check").first.get_by_role("button", name="Stop").click()
+    assert page.evaluate("() => window.first")["status"] == "error"
+    assert page.evaluate("() => window.second")["status"] == "passed"
+
+
 def test_a_cell_to_try_in_prints(page: Page):
     page.evaluate(SET, ["3.1", RIGHT])
     cell = page.locator(".qkv-cell-try").first

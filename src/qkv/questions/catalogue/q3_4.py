@@ -63,6 +63,8 @@ QUESTION = Question(
         ),
         mistake("identity-for-diag", lambda p: identity(p) - outer(p)),
         mistake("of-the-logarithm", lambda p: identity(p) - p, lambda p: identity(p) - p[:, None]),
+        mistake("diagonal-taken-away-twice", lambda p: torch.diag(p * (1 - p)) - outer(p)),
+        mistake("outer-product-with-one-less", lambda p: torch.outer(p, 1 - p), lambda p: torch.outer(1 - p, p)),
         mistake("sign-off-the-diagonal", lambda p: 2 * torch.diag(p * (1 - p)) - softmax_jacobian(p)),
     ),
 )

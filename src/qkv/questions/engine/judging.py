@@ -66,7 +66,10 @@ def _is_stub(seen: Observation) -> bool:
 
 def _not_attempted_text(seen: Observation) -> str:
     if seen.raised is not None:
-        return "Not attempted yet: your answer raises NotImplementedError."
+        return (
+            "Not attempted yet: your answer raises NotImplementedError. If you have written it, it calls another one "
+            "that is still to be written."
+        )
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
