@@ -101,8 +101,28 @@ def test_a_bar_of_either_kind_is_dragged(lab: Page):
     mouse = lab.locator(".qkv-key", has_text="mouse")
     drag(lab, mouse.locator(".qkv-weight"), 0.8)
     assert float(mouse.locator("b").inner_text()) == pytest.approx(0.8, abs=0.02)
-    lab.get_by_role("button", name="put back the scores").click()
+    lab.get_by_role("button", name="reset scores").click()
     assert trait(lab, "scores") == list(TemperatureLab().scores)
+
+
+@pytest.mark.browser
+def test_a_weight_that_can_go_no_further_says_why(lab: Page):
+    drag(lab, lab.locator(".qkv-weight").nth(1), 0.7)
+    assert "Scores end" not in lab.locator(".qkv-keys").inner_text()
+    drag(lab, lab.locator(".qkv-weight").nth(1), 1)
+    assert trait(lab, "scores")[1] == 4
+    assert "Scores end at ±4" in lab.locator(".qkv-keys").inner_text()
+
+
+@pytest.mark.browser
+def test_the_end_of_a_weights_bar_is_its_weight(lab: Page):
+    ends = """() => [...document.querySelectorAll('.qkv-weight')].map((bar) => {
+      const [inner, outer] = [bar.querySelector('i'), bar].map((e) => e.getBoundingClientRect());
+      return [(inner.right - outer.left) / outer.width, Number(bar.nextElementSibling.textContent)];
+    })"""
+    drag(lab, lab.locator(".qkv-plot svg.qkv-drag"), 0)
+    for end, weight in lab.evaluate(ends):
+        assert end == pytest.approx(weight, abs=0.005)
 
 
 @pytest.mark.browser
@@ -119,17 +139,17 @@ def test_the_point_on_the_curve_is_dragged(lab: Page):
 def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
     drag(lab, lab.locator(".qkv-plot svg.qkv-drag"), 0)
     lab.get_by_role("button", name="+ 100 words").click()
-    expect(lab.locator(".qkv-sampled")).to_have_text("cat cat · cat · cat · cat · cat")
+    expect(lab.locator(".qkv-sampled")).to_have_text("100 draws (dotted): cat cat · cat · cat · cat · cat")
     expect(lab.locator("details td:last-child").nth(1)).to_have_text("1.000")
     lab.get_by_role("slider", name="score of cat").press("ArrowLeft")
-    expect(lab.locator(".qkv-sampled")).to_contain_text("A writing model")
+    expect(lab.locator(".qkv-sampled")).to_contain_text("A language model")
 
 
 @pytest.mark.browser
 def test_nothing_jumps_when_words_are_drawn_and_bars_are_dragged(lab: Page):
     height = "() => document.querySelector('.qkv-widget').offsetHeight"
     before = lab.evaluate(height)
-    lab.get_by_role("button", name="sample next word").click()
+    lab.get_by_role("button", name="draw a word").click()
     frame(lab)
     assert lab.evaluate(height) == before
     drag(lab, lab.locator(".qkv-weight").nth(5), 1)

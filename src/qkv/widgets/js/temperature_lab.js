@@ -66,10 +66,10 @@ const spreads = remember((scores, d_k) =>
 
 function rows(state, set) {
   const { weights } = measured(state);
-  const reach = Math.max(4, ...state.scores.map(Math.abs), ...(state.first ?? []).map(Math.abs));
+  const reach = reachOf(state);
   const often = countsOf(state);
   return html`<div class="qkv-keys">
-    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>score</span><span>weight</span></p>
+    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>score, ±${num(reach)}</span><span>weight</span></p>
     ${state.tokens.map((token, i) => {
       const put = (score) => set(moved(state, i, score, reach));
       return html`<div class="qkv-key">
@@ -82,6 +82,9 @@ function rows(state, set) {
     ${limits(state)}
   </div>`;
 }
+
+/** The largest score that can be set, up or down. */
+const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));
 
 /** The scores with one of them changed, and what they were before anybody changed any. */
 const moved = ({ first, scores }, index, score, reach) => ({
@@ -124,7 +127,12 @@ function scoreFor(state, index, weight) {
   return Number(score.toPrecision(3));
 }
 
-function limits({ scores, tokens }) {
+function limits(state) {
+  const { scores, tokens, first } = state;
+  const reach = reachOf(state);
+  if (first && scores.some((score, i) => score !== first[i] && Math.abs(score) === reach)) {
+    return html`<p class="qkv-note">Scores end at ±${num(reach)}: weights can go no further.</p>`;
+  }
   const top = Math.max(...scores);
   const winners = tokens.filter((_, i) => scores[i] === top);
   const each = winners.length > 1 ? `${num(1 / winners.length, { places: 2 })} each for` : "all to";
@@ -154,17 +162,18 @@ function sampling(state, set) {
   const drawn = drawnNow(state);
   const seen = drawn.slice(-SEEN).map((index) => state.tokens[index]);
   return html`<div class="qkv-sampling">
-    ${button({ label: "sample next word", onClick: draw(1) })}
+    ${button({ label: "draw a word", onClick: draw(1) })}
     ${button({ label: html`+ 100<span class="qkv-unseen"> words</span>`, onClick: draw(100) })}
     ${button({
-      label: html`put back<span class="qkv-unseen"> the scores</span>`,
+      label: "reset scores",
       disabled: !state.first || state.first.every((score, i) => score === state.scores[i]),
       onClick: () => set({ scores: state.first }),
     })}
     <p class="qkv-sampled">${
       drawn.length
-        ? html`<b>${seen.at(-1)}</b> <span class="qkv-note">${seen.slice(0, -1).reverse().join(" · ")}</span>`
-        : html`<span class="qkv-note">A writing model draws its next word so.</span>`
+        ? html`<span class="qkv-note">${num(drawn.length)} ${drawn.length > 1 ? "draws" : "draw"} (dotted):</span>
+            <b>${seen.at(-1)}</b> <span class="qkv-note">${seen.slice(0, -1).reverse().join(" · ")}</span>`
+        : html`<span class="qkv-note">A language model chooses words in this way.</span>`
     }</p>
   </div>`;
 }
