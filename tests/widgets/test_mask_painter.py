@@ -226,6 +226,59 @@ def test_a_finger_taps_a_cell(open_page: Callable[..., Page]):
     assert page.evaluate("it.model.get('flipped')") == [35]
 
 
+@pytest.mark.parametrize(
+    "cells", [[0, 7, 14, 21, 28, 35], [42, 35, 28, 21], [7, 8, 9, 10]], ids=["down", "up", "across"]
+)
+def test_a_finger_paints_in_any_direction(open_page: Callable[..., Page], cells: list[int]):
+    page = opened(open_page("<p style='height: 2000px'>below</p>", width=390, has_touch=True), preset="all")
+    page.locator(".qkv-mask").scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    boxes = [page.locator(f'[data-cell="{cell}"]').bounding_box() for cell in cells]
+    finger = page.context.new_cdp_session(page)
+    for number, box in enumerate(boxes):
+        assert box
+        at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove" if number else "touchStart", "touchPoints": [at]})
+        frame(page)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    frame(page)
+    assert sorted(page.evaluate("it.model.get('flipped')")) == sorted(cells)
+    assert page.evaluate("scrollY") == before
+
+
+def test_queries_that_are_not_asked_are_named_in_their_place(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390))
+    place = page.locator(".qkv-unasked")
+    assert place.evaluate("e => e.offsetHeight") == 0
+    page.evaluate("it.model.set('queries', 3)")
+    frame(page)
+    assert place.inner_text() == "not asked: cat, chased, mouse, comma"
+    box, head, first = (
+        page.locator(f".qkv-mask {part}").bounding_box()
+        for part in (".qkv-unasked", "thead th >> nth=0", "tbody tr:visible >> nth=0")
+    )
+    assert box
+    assert head
+    assert first
+    assert box["y"] + box["height"] <= head["y"] < head["y"] + head["height"] <= first["y"]
+    assert box["height"] > 3.5 * first["height"]
+
+
+def test_what_is_written_at_a_row_s_end_stays_inside(open_page: Callable[..., Page]):
+    hidden = [7 * 5 + key for key in (0, 1, 2, 4, 5)]  # 它 sees the comma alone
+    page = opened(open_page(width=390), flipped=hidden)
+    assert page.locator("tbody tr:nth-child(6) small").last.inner_text() == "×57.5"
+    beyond = page.evaluate("""() => {
+      const { right } = document.querySelector('.qkv-mask').getBoundingClientRect();
+      const range = document.createRange();
+      return [...document.querySelectorAll('.qkv-mask-end :is(b, small)')].map((e) => {
+        range.selectNodeContents(e);
+        return range.getBoundingClientRect().right - right;
+      });
+    }""")
+    assert max(beyond) <= 2
+
+
 def test_arrow_keys_walk_and_the_space_bar_paints(open_page: Callable[..., Page]):
     page = opened(open_page())
     page.locator('[data-cell="28"] input').focus()
@@ -261,14 +314,14 @@ def test_rows_that_are_not_asked_for_go_and_come_back(open_page: Callable[..., P
 def test_what_goes_wrong_is_said(open_page: Callable[..., Page]):
     page = opened(open_page(), flipped=[0])
     assert shown(page, 0) == ["NaN"] * 7
-    assert "Sees nothing: cat." in summary(page)
+    assert "Rows with no key in sight: cat." in summary(page)
     page.get_by_role("radio", name="−1e9", exact=True).check()
     frame(page)
     assert shown(page, 0) == ["0.14"] * 7
     assert "Hidden keys that get weight: cat, chased, mouse, comma, because, it, hungry." in summary(page)
     page.get_by_role("radio", name="its weight becomes 0").check()
     frame(page)
-    assert "Does not sum to 1: cat, chased, mouse, comma, because, it." in summary(page)
+    assert "Rows that do not sum to 1: cat, chased, mouse, comma, because, it." in summary(page)
 
 
 def test_another_start_clears_the_painting(open_page: Callable[..., Page]):

@@ -26,12 +26,11 @@ export default widget("MaskPainter", {
     const rows = table(state);
     return html`
       <div class="qkv-mask-lab">
-        <div>${grid(rows, state, set)}</div>
+        <div>${painting(state, set)} ${grid(rows, state, set)}</div>
         <div>
           <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
           ${controls(state, set, id)}
-          <p class="qkv-note">Queries down, keys across. Press a cell, or drag over several; with the keyboard, use the arrow keys
-            and the space bar.</p>
+          <p class="qkv-note">Queries down, keys across. With the keyboard, use the arrow keys and the space bar.</p>
         </div>
       </div>
       ${tables(() => [numbers(rows, state)])}`;
@@ -55,8 +54,14 @@ function table(state, queries = state.queries) {
 const english = (token) => token.split(" ").at(-1);
 const spoken = (token) => token.replace(/ (.+)/, " ($1)");
 
+/** How to paint, above what is painted. */
+const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
+  <p class="qkv-note">Press a cell, or drag over several.</p>
+  ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [], painted: IT }) })}
+</div>`;
+
 function controls(state, set, id) {
-  const { preset, method, flipped, queries, window, real, tokens } = state;
+  const { preset, method, queries, window, real, tokens } = state;
   const n = tokens.length;
   return html`<div class="qkv-mask-controls">
     ${choices({
@@ -78,7 +83,6 @@ function controls(state, set, id) {
       options: METHODS,
       onChange: (value) => set({ method: value }),
     })}
-    ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [], painted: IT }) })}
   </div>`;
 }
 
@@ -86,15 +90,21 @@ function controls(state, set, id) {
 const grid = (rows, state, set) => html`<table class="qkv-mask"
   @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
   @click=${(event) => endOfStroke(event, state)}>
-  <colgroup><col class="qkv-names"></colgroup>
+  <colgroup><col class="qkv-names"><col span=${state.tokens.length}><col></colgroup>
   <thead style="--skipped: ${rows[0].query}"><tr>
-    <td></td>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th>
+    <td>${unasked(rows, state)}</td>
+    ${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}
+    <th scope="col">sum${grows(state) ? html`<small>growth</small>` : nothing}</th>
   </tr></thead>
   <tbody>${everyRow(rows, state).map(
     (row) =>
       html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${kept(row, state, set)}</tr>`,
   )}</tbody>
 </table>`;
+
+/** In the place of the queries that are not asked: their names. */
+const unasked = ([{ query }], { tokens }) =>
+  html`<span class="qkv-unasked">not asked: ${tokens.slice(0, query).map(english).join(", ")}</span>`;
 
 /** The rows in sight, below those of a table in which every query is asked. */
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
@@ -130,11 +140,15 @@ function cell({ query, mask }, key, weight, state, set) {
 const toggled = (flipped, index) =>
   flipped.includes(index) ? flipped.filter((other) => other !== index) : [...flipped, index];
 
-function rowEnd({ total, growth }, { method }) {
-  const grows = method === "−∞" || method === "−1e9";
+/** Whether the weights in sight grow under this mask. */
+const grows = ({ method }) => method === "−∞" || method === "−1e9";
+
+const factor = (growth) => `×${num(growth, { places: growth < 9.995 ? 2 : 1 })}`;
+
+function rowEnd({ total, growth }, state) {
   const text = Number.isNaN(total) ? "NaN" : num(total, { places: 2 });
   return html`<b data-wrong=${!(Math.abs(total - 1) < 1e-9)}>${text}</b>
-    ${grows && Number.isFinite(growth) ? html`<small>×${num(growth, { places: 2 })}</small>` : nothing}`;
+    ${grows(state) && Number.isFinite(growth) ? html`<small>${factor(growth)}</small>` : nothing}`;
 }
 
 const numbers = (rows, { tokens }) => ({
@@ -157,9 +171,9 @@ function summary(rows, state) {
   const keys = tokens.filter((_, key) => leaking.some((row) => leaks(row).includes(key))).map(english);
   const shown = [
     preset === "top-left" ? "The first query counts as token 0." : "",
-    empty.length ? `Sees nothing: ${names(empty)}.` : "",
+    empty.length ? `Rows with no key in sight: ${names(empty)}.` : "",
     leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
-    short.length ? `Does not sum to 1: ${names(short)}.` : "",
+    short.length ? `Rows that do not sum to 1: ${names(short)}.` : "",
     !empty.length && !leaking.length && !short.length ? "Hidden keys get nothing and every row sums to 1." : "",
     ofRow(rows.find(({ query }) => query === state.painted) ?? rows.at(-1), state),
   ];
@@ -169,14 +183,13 @@ function summary(rows, state) {
 /** The hidden keys that a query gives weight to. */
 const leaks = ({ mask, weights }) => weights.flatMap((weight, key) => (weight > 0 && !mask[key] ? [key] : []));
 
-function ofRow({ query, mask, weights, growth }, { tokens, method }) {
+function ofRow({ query, mask, weights, growth }, state) {
+  const { tokens } = state;
   const seen = mask.filter(Boolean).length;
   if (!seen) return "";
   const top = weights.indexOf(Math.max(...weights));
-  const grown =
-    method === "−∞" || method === "−1e9" ? ` Its weights in sight grow ×${num(growth, { places: 2 })}.` : "";
-  const hidden = seen < tokens.length ? ` A hidden score becomes ${method === "after" ? "anything" : method}.` : "";
-  return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}${hidden}`;
+  const grown = grows(state) ? ` Its weights in sight grow ${factor(growth)}.` : "";
+  return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}`;
 }
 
 /** Arrow keys go from cell to cell. */
