@@ -89,9 +89,9 @@ def numbers(widget: Locator, table: int = 0) -> list[list[str]]:
     return rows
 
 
-def expected(table: torch.Tensor) -> torch.Tensor:
-    """The first features of each word; of weights, the row of each word in both heads."""
-    return table.transpose(0, 1).flatten(1) if table.dim() == 3 else table[:, :8]
+def expected(stage: str, table: torch.Tensor) -> torch.Tensor:
+    """The first features of each word, or all its nouns; of weights, the row of each word in both heads."""
+    return table.transpose(0, 1).flatten(1) if table.dim() == 3 else table[:, : 32 if stage == "nouns" else 8]
 
 
 @pytest.mark.browser
@@ -107,7 +107,7 @@ def test_every_stage_shows_what_python_computes(open_page: OpenPage, off: dict[s
         rows = numbers(widget)
         assert [row[0] for row in rows] == tagged.words, stage
         shown = torch.tensor([[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows])
-        wanted = expected(tagged.places[place_of(stage)])
+        wanted = expected(stage, tagged.places[place_of(stage)])
         torch.testing.assert_close(shown.double(), wanted, atol=0.0051, rtol=0)
     said = [[row[1], row[3]] for row in numbers(widget, 1)]
     assert said == [[kind, tagged.refers_to.get(i, "–")] for i, kind in enumerate(tagged.classes)]
@@ -131,6 +131,48 @@ def test_without_residual_all_words_become_one_class(open_page: OpenPage):
     widget.get_by_role("switch", name="residual").press("Space")
     expect(answer).to_contain_text("2 of 9 words keep their class.")
     expect(widget.get_by_role("status")).to_contain_text("2 of 9")
+
+
+@pytest.mark.browser
+def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPage):
+    tagger = load_tagger().double()
+    page = open_page(width=390)
+    widget = show(page, stage="nouns")
+    row = tagger.tag(SENTENCES[0]).places["noun_logits"][6]
+    shares, best = row.softmax(0).topk(3)
+    said = widget.locator(".qkv-flow-likeliest dd").all_inner_texts()
+    assert [float(text) for text in said] == pytest.approx(shares.tolist(), abs=0.0051)
+    assert widget.locator(".qkv-flow-likeliest dt").first.inner_text() == "cat"
+    name = widget.locator(".qkv-flow-columns i")
+    expect(name).to_have_text("cat")
+    assert name.evaluate("i => parseFloat(i.style.getPropertyValue('--at'))") == (int(best[0]) + 0.5) / 32 * 100
+    widget.locator("summary").click()
+    head = widget.locator("details table").first.locator("thead th")
+    assert head.all_inner_texts()[1 + int(best[0])] == "cat"
+    first = widget.locator("details tbody th").first
+    before = first.bounding_box()
+    widget.locator(".qkv-scroll").first.evaluate("box => { box.scrollLeft = 200; }")
+    assert first.bounding_box() == before, "the words stay in sight"
+    page.evaluate("it.model.set('stage', '2 attention')")
+    expect(name).to_have_text(["cat", "cat"])
+
+
+@pytest.mark.browser
+def test_a_stage_that_is_off_is_struck_out(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    off = widget.locator(".qkv-flow-off")
+    expect(off).to_have_count(0)
+    widget.get_by_role("switch", name="feed-forward").uncheck()
+    expect(off).to_contain_text(["feed-forward (off)"] * 2)
+    widget.get_by_role("switch", name="norm").uncheck()
+    expect(off).to_have_count(7)
+
+
+@pytest.mark.browser
+def test_a_chinese_noun_in_an_english_sentence_is_said_to_be_one(open_page: OpenPage):
+    widget = show(open_page(width=390), residual=False, stage="nouns")
+    expect(widget.locator(".qkv-flow-answer")).to_contain_text("It stands for 鳥, Chinese for bird")
+    expect(widget.locator(".qkv-flow-across")).to_contain_text("one list for both languages")
 
 
 @pytest.mark.browser

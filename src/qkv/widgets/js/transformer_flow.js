@@ -52,7 +52,7 @@ export default widget("TransformerFlow", {
 });
 
 const shown = (number) => num(number, { places: 2 });
-const glossed = (word) => (GLOSSES.has(word) ? `${word}, ${GLOSSES.get(word)}` : word);
+const glossed = (word) => (GLOSSES.has(word) ? `${word}, Chinese for ${GLOSSES.get(word)}` : word);
 
 /* ---- what the tagger makes of the state */
 
@@ -93,6 +93,10 @@ function answerText({ said, words, n, at, same }) {
 
 /* ---- the flow */
 
+/** Whether a switch has turned off what makes this stage. */
+const isOff = ({ name, place }, { norm, feed_forward }) =>
+  (!norm && place.endsWith("normed")) || (!feed_forward && name.endsWith("hidden"));
+
 /** The stages as one choice, from top to bottom. The line at their left is the stream; without residuals it is cut. */
 const flow = (
   state,
@@ -105,9 +109,9 @@ const flow = (
     (
       stage,
     ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block">block ${stage.block}</small>` : nothing}
-    <label class=${stage.aside ? "qkv-flow-stage qkv-pick qkv-flow-aside" : "qkv-flow-stage qkv-pick"}>
+    <label class="qkv-flow-stage qkv-pick ${stage.aside ? "qkv-flow-aside" : ""} ${isOff(stage, state) ? "qkv-flow-off" : ""}">
       <input class="qkv-over" type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
-      <span>${stage.label}</span> <small>${shapeOf(stage, said, n)}</small>
+      <span>${stage.label}<i class="qkv-unseen">${isOff(stage, state) ? " (off)" : ""}</i></span> <small>${shapeOf(stage, said, n)}</small>
     </label>`,
   )}
 </fieldset>`;
@@ -121,8 +125,12 @@ function picture(state, seen, set) {
     const { top, height } = currentTarget.getBoundingClientRect();
     set({ word: Math.min(n - 1, Math.max(0, Math.floor(((clientY - top) / height) * n))) });
   };
-  return html`<p class="qkv-flow-title"><b>${seen.stage.title}</b> <span>${shapeText(seen)}</span></p>
+  const most = isWeights ? 1 : table.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-9);
+  return html`<p class="qkv-flow-title"><b>${seen.stage.title}</b>${isOff(seen.stage, state) ? ", off" : ""} <span>${shapeText(seen)}</span></p>
     <div class="qkv-flow-table">
+      <div class="qkv-flow-columns" aria-hidden="true">${strongest(seen).map(
+        ({ name, column }) => html`<span><i style="--at: ${100 * column}%">${name}</i></span>`,
+      )}</div>
       <div class="qkv-flow-words" aria-hidden="true">${words.map((word, i) => html`<span class=${i === at ? "qkv-flow-at" : ""}>${word}</span>`)}</div>
       <div class=${isWeights ? "qkv-flow-map qkv-flow-weights" : "qkv-flow-map"} @pointerdown=${press}
         @pointermove=${(event) => event.buttons === 1 && press(event)}>
@@ -131,18 +139,44 @@ function picture(state, seen, set) {
           rows,
           width: heads * width,
           height: n,
-          most: isWeights ? 1 : table.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-9),
+          most,
           key: table,
           repainted: `${isWeights} ${state.repainted}`,
         })}
         <div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
       </div>
-    </div>`;
+      <div class=${isWeights ? "qkv-flow-scale qkv-flow-weights" : "qkv-flow-scale"}><span>${isWeights ? 0 : num(-most, { digits: 2 })}</span><i></i><span>${num(most, { digits: 2 })}</span></div>
+    </div>
+    <p class="qkv-note qkv-flow-across">across: ${across(seen)}</p>`;
 }
 
-/** Of the word's row: where its heads look, or mean and standard deviation. */
+/** What the columns of a stage's table are: names, if they have any. */
+const columnNames = ({ stage, words }) =>
+  stage.place.endsWith("weights") ? words : { classes: theTagger().classes, nouns: theTagger().nouns }[stage.name];
+
+function across(seen) {
+  if (seen.isWeights) return `the ${seen.n} words, for head 1 and for head 2`;
+  if (seen.stage.name === "nouns") return `${seen.width} nouns: the model has one list for both languages`;
+  return `${seen.width} ${seen.stage.name === "classes" ? "classes" : "features"}`;
+}
+
+/** The highest number of the chosen row, of each head: the name of its column, and where that is, from 0 to 1. */
+function strongest(seen) {
+  const names = columnNames(seen);
+  if (!names) return [];
+  const row = [...seen.rows(seen.at)];
+  return Array.from({ length: seen.heads }, (_, h) => {
+    const part = row.slice(h * seen.width, (h + 1) * seen.width);
+    const column = part.indexOf(Math.max(...part));
+    return { name: names[column], column: (column + 0.5) / seen.width };
+  });
+}
+
+/** Of the word's row: where its heads look, which answers are the likeliest, or mean and standard deviation. */
 function numbers(seen) {
   const row = [...seen.rows(seen.at)];
+  const names = columnNames(seen);
+  if (names && !seen.isWeights) return html`<p class="qkv-note">most likely:</p>${likeliest(seen, names)}`;
   if (!seen.isWeights) {
     const mean = row.reduce((total, x) => total + x, 0) / row.length;
     const spread = Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length);
@@ -160,11 +194,23 @@ function numbers(seen) {
   );
 }
 
-const COLUMNS = 8; // of a table in numbers
+const LIKELIEST = 3;
+
+function likeliest({ table, at, width }, names) {
+  const shares = chances(table, at, width);
+  const best = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, LIKELIEST);
+  return html`<div class="qkv-flow-likeliest">${readings(
+    best.map((i) => [GLOSSES.has(names[i]) ? `${names[i]}, ${GLOSSES.get(names[i])}` : names[i], shown(shares[i])]),
+  )}</div>`;
+}
+
+const COLUMNS = 8; // of a table in numbers whose columns have no names
 
 const stageTable = (seen) => {
-  const columns = seen.isWeights ? seen.heads * seen.n : Math.min(COLUMNS, seen.width);
-  const head = (j) => (seen.isWeights ? `${seen.words[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : j + 1);
+  const names = columnNames(seen);
+  const columns = names ? seen.heads * seen.width : Math.min(COLUMNS, seen.width);
+  const head = (j) =>
+    seen.isWeights ? `${names[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : (names?.[j] ?? j + 1);
   return {
     caption: `${seen.stage.title}, ${shapeText(seen)}${columns < seen.width ? `: the first ${columns} features` : ""}`,
     head: ["word", ...Array.from({ length: columns }, (_, j) => head(j))],
