@@ -129,6 +129,7 @@ def test_what_is_not_a_function_is_told_apart(grader):
 
 def test_a_fault_of_ours_is_no_zero(grader, monkeypatch):
     monkeypatch.setattr(session, "judge", lambda *_: 1 / 0)
+    grader.verdicts.clear()  # what is known is not judged again
     result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
     assert (result.status, result.score) == ("ungraded", None)
     assert "ZeroDivisionError" in result.reason
