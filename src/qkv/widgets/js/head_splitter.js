@@ -48,9 +48,7 @@ const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ valu
 
 export default widget("HeadSplitter", {
   // `held` is the line between heads that is dragged, counted from the left.
-  // `all` says whether the drawings of other splits are there, too.
-  own: { gliding: false, held: 1, all: false },
-  setup: ({ set }) => set({ all: true }),
+  own: { gliding: false, held: 1 },
   says: (state) => `${titleOf(state.wrong)}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     ${controls(state, set, id)}
@@ -239,11 +237,10 @@ function cut(name, room) {
 const boxes = (places) => places.map(([x, y]) => `M${x} ${y + INSIDE / 2}h${INSIDE}`).join("");
 const lines = (places) => places.map(([x, y]) => `M${x} ${y + 4}h${INSIDE}m0 ${INSIDE - 8}h-${INSIDE}`).join("");
 
-/** A drawing for each split, and one is seen: a step draws nothing anew. The page as it arrives has only that one. */
+/** A drawing for each split, and one is seen: a step draws nothing anew. */
 const sheet = (route, b, state, hatch) =>
   html`<div class="qkv-entries">${SPLITS.map((count) => {
     const away = count !== state.n_heads;
-    if (away && !state.all) return nothing;
     const drawing = guard([route, state.nudged], () => split(route, b, count, state.nudged, `${hatch}-${count}`));
     return html`<div class=${away ? "qkv-away" : ""} aria-hidden=${away}>${drawing}</div>`;
   })}</div>`;
