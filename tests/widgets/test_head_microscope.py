@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -202,7 +203,32 @@ def test_a_text_is_typed(open_page: OpenPage):
     expect(widget.locator(".qkv-scope-next")).to_contain_text("After C comes")
     expect(widget.get_by_role("status")).to_contain_text("Surprise where the text repeats")
     widget.get_by_role("textbox").fill("")
-    expect(widget.get_by_role("button")).to_have_count(2)  # it never shows nothing
+    expect(widget.locator(".qkv-scope-symbol")).to_have_count(2)  # it never shows nothing
+    expect(widget.locator(".qkv-scope-typed")).to_contain_text("too short: AB")
+
+
+@pytest.mark.browser
+def test_what_is_left_out_of_a_text_is_said(open_page: OpenPage):
+    widget = show(open_page())
+    label = widget.locator(".qkv-scope-typed")
+    expect(label).to_contain_text("text: A to Z, 1 to 6")
+    widget.get_by_role("textbox").fill("hello7 hello7 he")
+    expect(label).to_contain_text("left out: 7")
+
+
+@pytest.mark.browser
+def test_a_head_that_is_replaced_is_crossed_out_wherever_it_is_named_and_all_come_back(open_page: OpenPage):
+    page = open_page()
+    widget = show(page)
+    widget.get_by_role("radio", name="zeros").check()
+    expect(widget.locator(".qkv-scope-out")).to_have_count(1)
+    widget.get_by_role("radio", name="1.1").check()
+    expect(widget.get_by_role("radio", name=re.compile(r"2\.1\s+replaced"))).to_be_visible()
+    expect(widget.locator(".qkv-scope-head").nth(2)).to_have_class(re.compile("qkv-scope-out"))
+    widget.get_by_role("button", name="all on").click()
+    expect(widget.locator(".qkv-scope-out")).to_have_count(0)
+    expect(widget.get_by_role("button", name="all on")).to_be_disabled()
+    assert page.evaluate("it.model.get('modes')") == ["on"] * 4
 
 
 @pytest.mark.browser

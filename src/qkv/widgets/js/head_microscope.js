@@ -1,5 +1,6 @@
 import { live } from "lit-html/directives/live.js";
 import {
+  button,
   choices,
   curve,
   dragged,
@@ -46,13 +47,16 @@ export default widget("HeadMicroscope", {
       <div class="qkv-scope">
         <div class="qkv-scope-maps">${HEADS.map((head) => map(head, state, seen, set))}</div>
         <div class="qkv-scope-controls">
-          ${choices({
-            label: "head (layer.head)",
-            name: `${id}-scope-head`,
-            value: state.head,
-            options: HEADS.map((value) => ({ value, label: short(value) })),
-            onChange: (head) => set({ head }),
-          })}
+          <div class="qkv-scope-heads">
+            ${choices({
+              label: "head (layer.head)",
+              name: `${id}-scope-head`,
+              value: state.head,
+              options: HEADS.map((value) => ({ value, label: named(value, state.modes[value]) })),
+              onChange: (head) => set({ head }),
+            })}
+            ${button({ label: "all on", disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
+          </div>
           ${choices({
             label: `what head ${short(state.head)} hands on`,
             name: `${id}-scope-mode`,
@@ -70,15 +74,15 @@ export default widget("HeadMicroscope", {
               text: `${seen.at + 1} of ${seen.n}: ${symbol(seen.ids[seen.at])}`,
               onInput: (value) => set({ position: value - 1 }),
             })}
-            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">text: A to Z, 1 to 6</span>
+            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">${fieldLabel(state.symbols)}</span>
               <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
                 .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
           </div>
         </div>
         ${training(state, set)}
       </div>
-      <p class="qkv-note">Press a symbol or a row of a map (queries down). The other text: ${moved(seen.ids).map(symbol).join("")}. Curves:
-        means over 64 texts.</p>
+      <p class="qkv-note">Press a symbol or a row. <b>previous</b>: mean weight on the symbol before. <b>induction</b>: mean weight on the symbol
+        after the last equal one. Other text: ${moved(seen.ids).map(symbol).join("")}. Curves: 64 texts.</p>
       ${tables(() => [table(seen)])}`;
   },
 });
@@ -105,6 +109,9 @@ function loader(state, set) {
 const symbol = (id) => SYMBOLS[id];
 /** "2.1" is head 1 of layer 2. */
 const short = (head) => `${1 + Math.floor(head / 2)}.${1 + (head % 2)}`;
+/** A head by name, struck out while something else is handed on in its place. */
+const named = (head, mode) =>
+  mode === "on" ? short(head) : html`<s>${short(head)}</s><span class="qkv-unseen"> replaced</span>`;
 const shown = (number) => num(number, { places: 2 });
 
 /* ---- what the model makes of the state */
@@ -125,6 +132,13 @@ const ran = remember((model, ids, modes) => {
 }, 8);
 
 const ALL_ON = HEADS.map(() => "on");
+
+/** What the text field takes, or what of the text it does not. */
+function fieldLabel(text) {
+  const others = [...new Set(text.toUpperCase().replace(/\s/g, ""))].filter((letter) => !SYMBOLS.includes(letter));
+  if (others.length) return html`<b>left out: ${others.slice(0, 6).join(" ")}</b>`;
+  return idsOf(text).length < 2 ? html`<b>too short: AB</b>` : "text: A to Z, 1 to 6";
+}
 
 /** Everything that the drawing needs of one state. */
 function look(state) {
@@ -195,7 +209,7 @@ function map(head, state, { n, at, maps, scores, modes }, set) {
     key: weights,
     repainted: state.repainted,
   });
-  return html`<figure class=${head === state.head ? "qkv-scope-head qkv-scope-chosen" : "qkv-scope-head"}>
+  return html`<figure class="qkv-scope-head ${head === state.head ? "qkv-scope-chosen" : ""} ${modes[head] === "on" ? "" : "qkv-scope-out"}">
     <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${(event) => event.buttons === 1 && grab(event)}>
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
     </div>
