@@ -86,12 +86,34 @@ def test_the_word_that_is_meant_is_offered_while_it_is_typed(seed: int):
 )
 def test_an_unknown_word_is_named_with_the_nearest_known_ones(text: str, unknown: str, nearest: str):
     answer = node(f"async (text) => {TYPING}.readText(grammar, text)", text)
-    assert answer["unknown"] == unknown
+    assert answer["unknown"][0] == unknown
     assert len(answer["nearest"]) == 3
     if unknown.isascii():
         assert nearest in answer["nearest"]
     else:
         assert not any(word.isascii() for word in answer["nearest"])
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("the ca, the cat ca sat", ["ca", "sat"]),
+        ("today xyz", ["today", "xyz"]),
+        ("today the mou", ["today"]),
+        ("貓吃老鼠喝", ["吃", "喝"]),
+    ],
+)
+def test_all_unknown_words_are_named(text: str, unknown: list[str]):
+    assert node(f"async (text) => {TYPING}.readText(grammar, text)", text)["unknown"] == unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "wanted"),
+    [("the cat ca sat", "ca", "the cat dog sat"), ("why? c++, I", "c++", "why? dog, I"), ("貓吃狗", "吃", "貓dog狗")],
+)
+def test_only_the_unknown_word_is_replaced(text: str, unknown: str, wanted: str):
+    call = f"async ([text, unknown, word]) => {TYPING}.mended(text, unknown, word)"
+    assert node(call, [text, unknown, "dog"]) == wanted
 
 
 def test_a_word_that_is_still_being_typed_is_not_yet_unknown():
@@ -223,7 +245,10 @@ def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
     widget.get_by_role("switch", name="type a sentence").check()
     field = widget.get_by_role("textbox", name="the sentence")
     field.fill("I saw a dinosaur")
-    expect(widget.locator(".qkv-offers")).to_contain_text("does not know “dinosaur”")
+    expect(widget.locator(".qkv-offers")).to_contain_text("does not know the word “dinosaur”")
+    expect(widget.locator(".qkv-offers")).to_contain_text(
+        "The picture still shows the sentence before. Known words spelled"
+    )
     expect(widget.locator(".qkv-token")).to_have_text(HUNGRY.split())
     field.fill("I saw a s")
     widget.get_by_role("button", name="saw", exact=True).click()
@@ -232,6 +257,43 @@ def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
     assert page.evaluate("it.model.get('sentence')") == "I saw a saw"
     field.fill("the the")
     expect(widget.locator(".qkv-offers")).to_contain_text("trained on no sentence like this")
+
+
+LONGEST = "the old rabbit followed the old hammer because it was curious"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, pytest.param(800, marks=pytest.mark.slow)])
+def test_a_shorter_or_longer_sentence_moves_nothing_below_and_fits_its_field(open_page: OpenPage, width: int):
+    page = open_page(width=width)
+    widget = show(page, matrix=True)
+    widget.get_by_role("switch", name="type a sentence").check()
+    field = widget.get_by_role("textbox", name="the sentence")
+    heights = set()
+    for text in (HUNGRY, "I saw a saw", "they ", LONGEST, "today xyz"):
+        field.fill(text)
+        frame(page)
+        heights.add(widget.evaluate("(widget) => widget.offsetHeight"))
+        assert field.evaluate("(field) => field.scrollHeight <= field.clientHeight"), text
+    assert len(heights) == 1, heights
+    field.press("Enter")
+    expect(field).to_have_value("today xyz")
+
+
+@pytest.mark.browser
+def test_a_row_of_all_weights_chooses_its_word(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page, matrix=True)
+    widget.locator(".qkv-weights tbody tr").nth(1).locator("td").nth(4).click()
+    frame(page)
+    assert page.evaluate("it.model.get('word')") == 1
+    expect(widget.locator(".qkv-finding")).to_contain_text("cat looks")
+    expect(widget.locator(".qkv-row-from")).to_contain_text("cat")
+    text = widget.locator(".qkv-all .qkv-note")
+    box, matrix = text.bounding_box(), widget.locator(".qkv-weights").bounding_box()
+    assert box
+    assert matrix
+    assert box["width"] == matrix["width"], "the words above the matrix are as wide as the widget"
 
 
 @pytest.mark.browser

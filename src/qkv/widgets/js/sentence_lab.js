@@ -4,7 +4,7 @@ import { EXAM_LENGTH, examiner } from "./exam.js";
 import { GLOSSES } from "./glosses.js";
 import { tag } from "./tagger.js";
 import { theGrammar, theTagger } from "./trained.js";
-import { completions, readText, withWord } from "./typing.js";
+import { completions, mended, readText, withWord } from "./typing.js";
 
 const LAYERS = [0, 1];
 const HEADS = [0, 1];
@@ -70,7 +70,7 @@ const tagged = remember((key) => {
 /** Everything that the drawing needs of one state; { problem } where the sentence is none that the model can read. */
 function look(state) {
   const { words, unknown, unfinished, nearest } = readText(theGrammar(), state.sentence);
-  if (!words) return { problem: "unknown", unknown: unknown ?? unfinished, nearest };
+  if (!words) return { problem: "unknown", unknown: unknown ?? [unfinished], nearest };
   if (!words.length || words.length > theTagger().nMax) return { problem: "length" };
   const said = tagged(JSON.stringify({ words, handles: settings(state) }));
   const it = [...said.refersTo.keys()][0] ?? -1;
@@ -134,9 +134,14 @@ function verdict(seen) {
   </p>`;
 }
 
-const problemText = ({ problem, unknown, nearest = [] }) =>
+const notKnown = (unknown) =>
+  `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
+const SPELLED = "Known words spelled most like"; // near in their letters, not in what they mean
+const STILL = "The picture still shows the sentence before.";
+
+const problemText = ({ problem, unknown, nearest }) =>
   problem === "unknown"
-    ? `The model does not know the word “${unknown}”. The nearest words that it knows: ${nearest.join(", ")}.`
+    ? `${notKnown(unknown)}${nearest ? ` ${SPELLED} “${unknown[0]}”: ${nearest.join(", ")}.` : ""}`
     : `The model reads 1 to ${theTagger().nMax} words.`;
 
 const examText = ({ handles: turned, marks }) =>
@@ -257,11 +262,14 @@ function typing({ sentence, draft }, set) {
   };
   return html`<div class="qkv-typing">
     <label class="qkv-control"><span class="qkv-label">the sentence</span>
-      <input type="text" autocomplete="off" autocapitalize="none" spellcheck="false" .value=${live(draft ?? sentence)}
-        @input=${({ target }) => write(target.value)}></label>
+      <textarea autocomplete="off" autocapitalize="none" spellcheck="false" .value=${live(draft ?? sentence)}
+        @keydown=${noNewLine} @input=${({ target }) => write(target.value)}></textarea></label>
     ${draft === null ? examples(sentence, set) : answer(draft, write)}
   </div>`;
 }
+
+/** The field has several lines for a long sentence, which is one all the same. */
+const noNewLine = (event) => event.key === "Enter" && event.preventDefault();
 
 /** A long sentence by its first words. */
 const shortened = (text) => (text.length > 20 ? `${text.split(" ").slice(0, 3).join(" ")} …` : text);
@@ -274,12 +282,12 @@ const examples = (sentence, set) =>
 function answer(draft, write) {
   const { words, unknown, nearest } = readText(theGrammar(), draft);
   if (unknown) {
-    const mended = (word) => write(draft.replace(unknown, word));
-    return html`<div class="qkv-offers"><span>The model does not know “${unknown}”. Nearest:</span>
-      ${nearest.map((word) => offer(word, word, () => mended(word)))}</div>`;
+    const [first] = unknown;
+    return html`<div class="qkv-offers"><span>${notKnown(unknown)} ${STILL} ${SPELLED} “${first}”:</span>
+      ${nearest.map((word) => offer(word, word, () => write(mended(draft, first, word))))}</div>`;
   }
   if (words?.length > theTagger().nMax)
-    return html`<div class="qkv-offers">${problemText({ problem: "length" })}</div>`;
+    return html`<div class="qkv-offers">${problemText({ problem: "length" })} ${STILL}</div>`;
   const next = completions(theGrammar(), draft);
   if (words && !next.words.length) {
     const known = theGrammar().read(words);
@@ -348,7 +356,7 @@ function handles(state, set) {
 
 /* ---- numbers */
 
-function matrixOf({ layer, head }, { words, weights }, set, id) {
+function matrixOf({ layer, head }, { words, weights, from }, set, id) {
   const choice = (label, name, value) =>
     choices({
       label,
@@ -359,13 +367,15 @@ function matrixOf({ layer, head }, { words, weights }, set, id) {
     });
   return html`<div class="qkv-all">
     <div class="qkv-controls">${choice("layer", "layer", layer)} ${choice("head", "head", head)}</div>
+    <p class="qkv-note">Each row is a word; along it, how much it looks at each word. A row sums to 1. Press a row to choose its word.</p>
     <div class="qkv-weights" tabindex="0" role="group" aria-label="weights">
       <table>
-        <caption>Each row is a word; along it, how much it looks at each word. A row sums to 1.</caption>
         <thead><tr><td></td>${words.map((word) => html`<th scope="col" lang=${langOf(word)}><span>${word}</span></th>`)}</tr></thead>
         <tbody>${words.map(
           (word, i) =>
-            html`<tr><th scope="row" lang=${langOf(word)}>${word}</th>${weights[i].map(
+            html`<tr class=${i === from ? "qkv-row-from" : ""} @click=${() => set({ word: i, changing: i, over: -1 })}><th scope="row" lang=${langOf(word)}>${word}</th>${weights[
+              i
+            ].map(
               (weight) => html`<td class="qkv-heat" style="--qkv-p: ${rounded(weight)}">${shown(weight)}</td>`,
             )}</tr>`,
         )}</tbody>

@@ -1,15 +1,33 @@
-/* A sentence while it is typed: the words so far, the words that may follow, and the known words nearest to an unknown one. */
+/* A sentence while it is typed: the words so far, the words that may follow, and the known words spelled most like an unknown one. */
 
 const OFFERED = 18; // the nouns, and one word more
 const LATIN = /^[\0-\x7f]*$/;
 
-/** { words } of a text whose words are all known; else { unknown, nearest }, or { unfinished } while its last word is being typed. */
+/** { words } of a text whose words are all known; else { unknown, nearest }: the words that are not, and the known ones spelled
+ * most like the first; or { unfinished } while its last word is being typed. */
 export function readText(grammar, text) {
-  const { words, unknown } = grammar.split(text);
+  const { words } = grammar.split(text);
   if (words) return { words };
-  const isLast = text.toLowerCase().endsWith(unknown.toLowerCase());
-  const begun = grammar.words.some((word) => word.toLowerCase().startsWith(unknown.toLowerCase()));
-  return isLast && begun ? { unfinished: unknown } : { unknown, nearest: nearest(grammar, unknown) };
+  const unknown = text.split(/\s+/).flatMap((piece) => unknownIn(grammar, piece));
+  const last = unknown.at(-1).toLowerCase();
+  const begun = grammar.words.some((word) => word.toLowerCase().startsWith(last));
+  const unfinished = text.toLowerCase().endsWith(last) && begun ? unknown.pop() : undefined;
+  return unknown.length ? { unknown: [...new Set(unknown)], nearest: nearest(grammar, unknown[0]) } : { unfinished };
+}
+
+/** The unknown words of a piece of text without spaces: Chinese words stand in one. */
+function unknownIn(grammar, piece) {
+  const { unknown } = grammar.split(piece);
+  if (!unknown) return [];
+  const end = piece.toLowerCase().indexOf(unknown.toLowerCase()) + unknown.length;
+  return [unknown, ...unknownIn(grammar, piece.slice(end))];
+}
+
+/** A text with another word in the place of an unknown one; no part of a longer word is replaced. */
+export function mended(text, unknown, word) {
+  const literal = unknown.replace(/[^\p{L}\p{N}]/gu, "\\$&");
+  const whole = LATIN.test(unknown) ? `(?<![a-z])${literal}(?![a-z])` : literal;
+  return text.replace(new RegExp(whole, "iu"), () => word);
 }
 
 /** The words that may stand next, or end what the last letters begin: { start, words }, with the text before them. */
