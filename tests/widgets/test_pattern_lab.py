@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from playwright.sync_api import Page, expect
 
 from qkv.attention import causal_mask, window_mask
 from qkv.cheaper import dilated_mask, global_mask, seen_through
 from qkv.widgets import PatternLab
 
+from .conftest import drag, frame
 from .node import JS, node
+from .test_access import draw
 
 MODULE = (JS / "patterns.js").as_uri()
 N = 32
@@ -58,3 +63,63 @@ def test_errors_tell_what_each_pattern_gives_up():
 def test_it_opens_on_a_causal_window():
     lab = PatternLab()
     assert (lab.pattern, lab.window, lab.causal, lab.layers, lab.token) == ("window", 4, True, 1, 32)
+
+
+@pytest.fixture
+def lab(open_page: Callable[..., Page]) -> Page:
+    page = open_page()
+    draw(page, [("PatternLab", {})])
+    return page
+
+
+def traits(page: Page) -> list[object]:
+    frame(page)
+    return page.evaluate("['pattern', 'window', 'token'].map((name) => shown[0].model.get(name))")
+
+
+@pytest.mark.browser
+def test_a_stroke_sets_the_window_and_a_press_follows_a_token(lab: Page):
+    picture = lab.locator(".qkv-pattern-picture")
+    drag(lab, picture, 0.25)
+    assert traits(lab) == ["window", 9, 32]
+    box = picture.bounding_box()
+    assert box
+    lab.mouse.click(box["x"] + 20, box["y"] + box["height"] * 10.5 / N)
+    assert traits(lab) == ["window", 9, 11]
+
+
+@pytest.mark.browser
+def test_a_stroke_over_full_attention_leaves_the_window_that_it_does_not_use(lab: Page):
+    lab.get_by_role("radio", name="full").check()
+    drag(lab, lab.locator(".qkv-pattern-picture"), 0.25)
+    assert traits(lab) == ["full", 4, 32]
+    expect(lab.get_by_role("slider", name="tokens in the window")).to_have_attribute("aria-valuetext", "not used")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("pattern", "causal", "says"),
+    [
+        ("window", True, "4"),
+        ("window", False, "7"),
+        ("dilated", False, "7, each 3rd"),
+        ("strided", True, "4, then each 4th"),
+    ],
+)
+def test_the_window_is_as_wide_as_it_says(lab: Page, pattern: str, causal: bool, says: str):
+    lab.get_by_role("radio", name=pattern, exact=True).check()
+    lab.get_by_role("switch").set_checked(causal)
+    expect(lab.get_by_role("slider", name="tokens in the window")).to_have_attribute("aria-valuetext", says)
+    if pattern == "window":
+        assert mask_of(pattern, 4, causal)[16].sum() == int(says)
+
+
+@pytest.mark.browser
+def test_the_ring_is_where_the_needle_is(lab: Page):
+    at = [float(lab.locator(".qkv-needle").get_attribute(name) or 0) for name in ("cx", "cy")]
+    assert at == [N // 8 + 0.5, N - 0.5]
+    hidden = torch.ones(N, N, dtype=torch.bool)
+    hidden[-1, N // 8] = False
+    body = f'async (x) => (await import("{MODULE}")).patternErrors(x.mask, x.all, 10)'
+    found = node(body, {"mask": hidden.tolist(), "all": torch.ones(N, N, dtype=torch.bool).tolist()})
+    assert found["needle"] > 0.8

@@ -12,12 +12,14 @@ import {
   toggle,
   widget,
 } from "./base.js";
-import { patternErrors, patternMask, seenThrough } from "./patterns.js";
+import { needleOf, patternErrors, patternMask, seenThrough } from "./patterns.js";
 
 const N = 32;
+const NEEDLE = needleOf(N);
 const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
 
 export default widget("PatternLab", {
+  own: { pressed: null, isStroke: false }, // the cell where the pointer went down, and whether it has left it since
   says: (state) => {
     const { pairs, known } = measured(state);
     return `${state.pattern}: ${num(100 * pairs)} % of the pairs. After ${state.layers} layers token ${state.token} knows of ${known} tokens.`;
@@ -26,7 +28,7 @@ export default widget("PatternLab", {
     <div class="qkv-pattern">
       ${picture(state, set)}
       <div>
-        ${slider({ label: "tokens in the window", value: state.window, min: 1, max: 16, onInput: (window) => set({ window }) })}
+        ${slider({ label: "tokens in the window", value: state.window, min: 1, max: 16, text: windowText(state), onInput: (window) => set({ window }) })}
         ${slider({ label: "layers", value: state.layers, min: 1, max: 6, onInput: (layers) => set({ layers }) })}
         ${slider({ label: "token to follow", value: state.token, min: 1, max: N, onInput: (token) => set({ token }) })}
         ${choices({
@@ -41,9 +43,23 @@ export default widget("PatternLab", {
       </div>
     </div>
     <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: known after all. Drag to widen the window, press to
-      follow a token. An error is the distance to full attention's output; a needle is one far token that matters.</p>
+      follow a token. An error is the distance to full attention's output. The ring is the needle: token ${N} asks for token ${NEEDLE + 1}
+      alone.</p>
     ${tables(() => [table(state)])}`,
 });
+
+/** How many tokens a token in the middle sees, and which others. */
+function windowText({ pattern, window, causal }) {
+  if (pattern === "full") return "not used";
+  const others = {
+    "window and global": ", and 2 global",
+    dilated: ", each 3rd",
+    strided: `, then each ${ordinal(window)}`,
+  };
+  return `${causal ? window : 2 * window - 1}${others[pattern] ?? ""}`;
+}
+
+const ordinal = (n) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
 
 const masks = remember((pattern, window, causal) => patternMask(pattern, { n: N, window, causal }), 8);
 const errors = remember((mask, all) => patternErrors(mask, all, 10), 8);
@@ -68,33 +84,42 @@ function measured({ pattern, window, causal, layers, token }) {
 function picture(state, set) {
   const { mask, seen } = measured(state);
   const shape = (rows) => rows.flatMap((row, i) => row.map((may, j) => (may ? `M${j} ${i}h1v1h-1z` : ""))).join("");
-  const grab = grabbing(set);
-  return html`<div class="qkv-pattern-picture" @pointerdown=${grab} @pointermove=${grab}>
+  const { drag, press } = grabbing(state, set);
+  return html`<div class="qkv-pattern-picture" @pointerdown=${drag} @pointermove=${drag} @click=${press}>
     <svg viewBox="0 0 ${N} ${N}" role="img" aria-label="Which of ${N} keys each of ${N} queries may see.">
       ${svg`<path class="qkv-known" d=${shape(seen)} /><path class="qkv-seen" d=${shape(mask)} />
-        <rect class="qkv-followed" x="0" y=${state.token - 1} width=${N} height="1" />`}
+        <rect class="qkv-followed" x="0" y=${state.token - 1} width=${N} height="1" />
+        ${["qkv-needle-edge", "qkv-needle"].map((kind) => svg`<circle class=${kind} cx=${NEEDLE + 0.5} cy=${N - 0.5} r="0.8" />`)}`}
     </svg>
   </div>`;
 }
 
-/** A press follows its row; a stroke makes the window as wide as the pointer is away from the diagonal. */
-const grabbing = (set) =>
-  dragged(({ x, y, isPress }) => {
-    const row = partAt(y, N);
-    if (isPress) set({ token: row + 1 });
-    else set({ window: Math.min(16, Math.abs(row - partAt(x, N)) + 1) });
+/** A press follows its row. A stroke makes the window, where there is one, as wide as the pointer is away from the diagonal. */
+function grabbing(state, set) {
+  const drag = dragged(({ x, y, isPress }) => {
+    const [row, column] = [partAt(y, N), partAt(x, N)];
+    const cell = row * N + column;
+    if (isPress) set({ pressed: cell, isStroke: false });
+    else if (state.isStroke || cell !== state.pressed) {
+      const window = state.pattern === "full" ? state.window : Math.min(16, Math.abs(row - column) + 1);
+      set({ isStroke: true, window });
+    }
   });
+  const press = () => {
+    if (!state.isStroke && state.pressed !== null) set({ token: Math.floor(state.pressed / N) + 1 });
+  };
+  return { drag, press };
+}
 
 const numbers = (state) => {
   const { pairs, joined, known, errors } = measured(state);
   return html`${readings([
     ["pairs in a layer", num(100 * pairs), "%"],
-    [`pairs joined after ${state.layers}`, num(100 * joined), "%"],
+    [`joined after ${state.layers}`, num(100 * joined), "%"],
     [`token ${state.token} knows of`, num(known), "tokens"],
-    ["error: random", num(errors.random, { places: 2 })],
-    ["error: local", num(errors.local, { places: 2 })],
-    ["error: needle", num(errors.needle, { places: 2 })],
-  ])}`;
+  ])}
+  <p class="qkv-label">error of one layer, by kind of input</p>
+  ${readings(["random", "local", "needle"].map((kind) => [kind, num(errors[kind], { places: 2 })]))}`;
 };
 
 const table = (state) => ({

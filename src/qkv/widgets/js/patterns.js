@@ -37,6 +37,10 @@ export function seenThrough(mask, layers) {
   return seen;
 }
 
+/** Which key the last query asks for on the inputs with a needle.
+ * @param {number} n */
+export const needleOf = (n) => Math.floor(n / 8);
+
 /** Queries, keys and values of one kind: random, local (neighbours matter) or needle (the last query asks for one key). */
 function inputs(kind, n, seed) {
   const draws = normals(4 * n * WIDTH, seed);
@@ -49,7 +53,7 @@ function inputs(kind, n, seed) {
     k = k.map((row, i) => row.map((_, f) => Math.SQRT2 * Math.cos(i * speeds[f] + phases[f])));
     q = k.map((row) => row.map((x) => 2 * x));
   }
-  if (kind === "needle") q[n - 1] = k[Math.floor(n / 8)].map((x) => 4 * x);
+  if (kind === "needle") q[n - 1] = k[needleOf(n)].map((x) => 4 * x);
   return { q, k, v };
 }
 
