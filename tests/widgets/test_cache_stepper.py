@@ -231,7 +231,7 @@ def test_the_sheets_have_a_cell_for_each_number_of_their_kind(page: Page):
     new, kept = 3 + 5, 2 * 4
     again, masked = 3 * 4 + (1 + 2 + 3 + 4), 4 + 3 + 2 + 1
     with_cache = [["full", new + 3 * kept], ["again", 0], ["masked", 0]]
-    assert drawn == [*with_cache, ["full", new], ["again", 3 * again], ["masked", 4 * masked]]
+    assert drawn == [*with_cache, ["full", new], ["again", 3 * again], ["masked", masked]]
 
 
 @pytest.mark.browser
@@ -250,6 +250,58 @@ def test_the_second_prompt_is_there_in_its_step_only(page: Page):
     expect(slider).to_have_count(0)
     page.evaluate("shown[0].model.set('step', 8)")
     expect(slider).to_have_attribute("aria-valuetext", "hungry → tired")
+
+
+@pytest.mark.browser
+def test_the_second_prompt_has_no_row_of_the_slider_that_it_replaces(page: Page):
+    far = page.locator(".qkv-kv-counters").get_by_text("far on")
+    expect(far).to_be_visible()
+    page.evaluate("shown[0].model.set('step', 8)")
+    expect(far).to_be_hidden()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("model", "changed", "said"),
+    [
+        ("one layer", 1, "Of 9 cached keys, 8 are still right. But only those before word 1 are reused: 0."),
+        ("GPT-2 small", 4, "Of 9 cached keys, 8 are still right in layer 1 and 3 in later layers: 3 rows are reused."),
+        ("GPT-2 small", 0, "All 9 cached keys are still right. The last word is run again, for its output."),
+    ],
+)
+def test_it_says_how_many_rows_are_reused_of_the_keys_that_are_right(page: Page, model: str, changed: int, said: str):
+    values = {"step": 8, "model": model, "changed": changed}
+    page.evaluate(
+        "(values) => Object.entries(values).forEach(([key, value]) => shown[0].model.set(key, value))", values
+    )
+    expect(page.locator("[data-number=still-right]")).to_have_text(said)
+    computed = int(page.locator("[data-number=rows-with]").text_content() or "")
+    assert computed == 9 - (changed - 1 if changed else 8)
+
+
+@pytest.mark.browser
+def test_no_number_runs_into_the_next(page: Page):
+    page.add_style_tag(content="main { width: 356px }")
+    for model in MODELS:
+        page.evaluate("(m) => [['model', m], ['token', 131072]].forEach((it) => shown[0].model.set(...it))", model)
+        frame(page)
+        gaps = page.locator(".qkv-kv-counters td[data-number]").evaluate_all("""(cells) => cells.map((cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return cell.getBoundingClientRect().right - range.getBoundingClientRect().right;
+        })""")
+        assert min(gaps) >= 0, (model, gaps)
+
+
+@pytest.mark.browser
+def test_a_wide_table_s_name_is_in_sight(page: Page):
+    page.locator("summary").click()
+    frame(page)
+    caption, box = (page.locator(f".qkv-scroll{part}").bounding_box() for part in (" caption", ""))
+    assert caption
+    assert box
+    assert page.locator(".qkv-scroll").evaluate("e => e.scrollWidth - e.clientWidth") > 0
+    assert caption["x"] + caption["width"] <= box["x"] + box["width"] + 1
 
 
 # ---- it plays once by itself, in this view alone
@@ -300,6 +352,17 @@ def test_it_plays_the_text_once_seen_and_the_saved_step_stays(playing: Page):
     playing.locator(".qkv-kv-sheet").scroll_into_view_if_needed()
     playing.clock.run_for(9000)
     assert steps(playing) == ("7 of 8", 1), "it plays once"
+
+
+@pytest.mark.browser
+def test_once_it_has_played_it_plays_from_the_start(playing: Page):
+    see(playing)
+    playing.clock.run_for(9000)
+    for _ in range(2):
+        playing.get_by_role("button", name="play").click()
+        assert steps(playing) == ("1 of 8", 1)
+        playing.clock.run_for(9000)
+        assert steps(playing) == ("7 of 8", 7)
 
 
 @pytest.mark.browser

@@ -67,8 +67,8 @@ const atShown = ({ step, changed, model, token, playing, shown }) => ({
   playing,
 });
 
-/** What follows after a pause. By itself it plays to the last word, and leaves the second prompt to the reader. */
-const tick = (state) => (state.shown ? { shown: state.shown + 1, playing: state.shown + 1 < LAST - 1 } : next(state));
+/** What follows after a pause. It plays to the last word, and leaves the second prompt to the reader. */
+const tick = (state) => (state.shown ? { shown: state.shown + 1, playing: state.shown + 1 < WRITTEN } : next(state));
 
 /** Plays step by step once the picture is in sight, until the reader touches anything; returns what ends that. */
 function playOnceSeen(state, set, root) {
@@ -98,8 +98,9 @@ function playOnceSeen(state, set, root) {
 // ---- what happens in a step
 
 const rows = (count) => (count === 1 ? "1 row is" : `${count} rows are`);
+const WRITTEN = LAST - 1; // the step of the last word: it plays to there, and from there on begins again
 const next = ({ step }) =>
-  step < LAST ? { step: step + 1, shown: 0, playing: step + 1 < LAST } : { step: 1, shown: 0, playing: true };
+  step < WRITTEN ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
 const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
 /** What one step reads: the words that are in the model by its end, and how many of them are new. */
@@ -131,11 +132,11 @@ const spentSoFar = (state, cached) =>
 
 // ---- numbers as text
 
-/** A count: whole where it has few digits, in words where it has many. */
+/** A count: whole where it has few digits, in words where it has more, as a power of ten where few know the word. */
 function amount(count) {
-  const scale = [1e18, 1e15, 1e12, 1e9, 1e6].find((size) => count >= size) ?? 1;
-  const names = { 1e18: "quintillion", 1e15: "quadrillion", 1e12: "trillion", 1e9: "billion", 1e6: "million" };
-  return scale === 1 || count < 1e8 ? num(count) : `${num(count / scale)} ${names[scale]}`;
+  const scale = [1e12, 1e9, 1e6].find((size) => count >= size);
+  const names = { 1e12: "trillion", 1e9: "billion", 1e6: "million" };
+  return !scale || count < 1e8 || count >= 1e15 ? num(count) : `${num(count / scale)} ${names[scale]}`;
 }
 
 function bytes(count) {
@@ -188,7 +189,7 @@ const farSlider = (state, set) => {
   })}
   <p class="qkv-note">
     There the cache has <span data-number="far-kept-with">${bytes(kvCacheBytes(MODELS[state.model], state.token))}</span>,
-    and all parameters <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>. Only attention is counted, in all layers.
+    and all parameters <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>.
   </p>`;
 };
 
@@ -204,8 +205,8 @@ const whose = ({ model }, set, id) =>
 function title({ step, changed }) {
   if (step === 1) return `Step 1: the model reads the prompt, ${PROMPT} words at once.`;
   if (step < LAST) return `Step ${step}: it has written “${TEXT[PROMPT + step - 2]}”, and reads it to write on.`;
-  const what = changed ? `in which word ${changed} is another` : "which is the same";
-  return `Step ${LAST}: a second prompt comes, ${what}.`;
+  const what = changed ? `in which word ${changed} differs` : "with the same words";
+  return `Step ${LAST}, a new conversation: a second prompt, ${what}.`;
 }
 
 /** The text of this step, marked where it is run with a cache, and what the second prompt finds. */
@@ -224,9 +225,12 @@ function story(state) {
  * In layer 1 a key depends on one word; in later layers on all words up to it. */
 export const keysStillRight = ({ changed }) => (changed ? [TEXT.length - 1, changed - 1] : [TEXT.length, TEXT.length]);
 
-function stillRight({ changed }) {
+function stillRight({ changed, model }) {
+  if (!changed) return `All ${TEXT.length} cached keys are still right. The last word is run again, for its output.`;
   const [inFirst, inLater] = keysStillRight({ changed });
-  return `Of ${TEXT.length} cached keys, ${inFirst} are still right in layer 1 and ${inLater} in later layers.`;
+  const right = `Of ${TEXT.length} cached keys, ${inFirst} are still right`;
+  if (MODELS[model].layers === 1) return `${right}. But only those before word ${changed} are reused: ${inLater}.`;
+  return `${right} in layer 1 and ${inLater} in later layers: ${rows(inLater)} reused.`;
 }
 
 /** What a cell is: computed now, computed again, read from the cache, computed and then masked, or not there. */
@@ -249,12 +253,12 @@ const PARTS = ["q", "k", "v"];
 const columnOf = (part, j) => (part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL);
 const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
 
-/** What a cell looks like, from its upper left corner: full, hatched, a ring with a dot, or four dots. */
+/** What a cell looks like, from its upper left corner: full, hatched, a ring with a dot, or a dash. */
 const LOOKS = {
   new: (x, y) => box(x + 0.75, y + 1, 9, 13),
   again: (x, y) => `${box(x + 1.25, y + 1.5, 8, 12)}M${x + 1.5} ${y + 7}l5 -5M${x + 1.5} ${y + 13}l7.5 -7.5`,
   kept: (x, y) => box(x + 0.75, y + 1, 9, 13) + box(x + 2.5, y + 2.75, 5.5, 9.5) + box(x + 4.25, y + 6.5, 2, 2),
-  masked: (x, y) => [2.5, 6.5].flatMap((dx) => [3.5, 9].map((dy) => box(x + dx, y + dy, 1.5, 1.5))).join(""),
+  masked: (x, y) => box(x + 2.25, y + 6.75, 6, 1.5),
 };
 const NOTHING = PARTS.concat("score").flatMap((part) =>
   TEXT.flatMap((_, i) =>
@@ -343,11 +347,12 @@ function counters(state) {
     ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
     ["far on", "far", ...atToken(state)],
   ];
+  const isAway = (key) => key === "far" && state.step === LAST; // as is its slider
   return html`<table class="qkv-kv-counters">
-    <caption>multiply-adds</caption>
+    <caption>multiply-adds of attention, in all layers</caption>
     <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
     <tbody>${counted.map(
-      ([name, key, withCache, without]) => html`<tr>
+      ([name, key, withCache, without]) => html`<tr class=${isAway(key) ? "qkv-kv-away" : ""}>
         <th scope="row">${name}</th>
         <td data-number="${key}-with">${amount(withCache)}</td><td data-number="${key}-without">${amount(without)}</td>
         <td data-number="${key}-ratio">${times(without / withCache)}</td>
