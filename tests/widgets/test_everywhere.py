@@ -135,7 +135,7 @@ def test_the_slope_of_one_roof_finds_the_slope_of_the_other(open_page: OpenPage)
     most = widget.locator("dd").last
     expect(most).to_contain_text("row 3, column 6")
     widget.get_by_role("switch", name="touching patches only").press("Space")
-    expect(most).to_contain_text("row 3, column 2")
+    expect(most).to_contain_text("3 equal ones")  # the rest of its roof
     expect(widget.locator("dd").first).to_contain_text("6 of 64 tokens")
 
 
@@ -160,3 +160,18 @@ def test_drawing_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
         heights.add(round(box["height"] / 20))
     assert max(heights) * 20 < 760
     assert len(heights) == 1, "the page below moves when another kind is chosen"
+
+
+@pytest.mark.browser
+def test_the_bar_of_a_frame_is_below_the_middle_of_the_frame_and_has_a_scale(open_page: OpenPage):
+    widget = show(open_page(), kind="sound", token=9)
+    parts = [".qkv-asking-filled", ".qkv-asking:last-child", ".qkv-thing-bar:nth-of-type(11)"]
+    middles = """(parts) => parts.map((part) => {
+      const { left, right } = document.querySelector(`.qkv-things ${part}`).getBoundingClientRect();
+      return (left + right) / 2;
+    })"""
+    frame_, edge, bar = widget.page.evaluate(middles, parts)
+    assert edge == pytest.approx(frame_, abs=1)
+    assert bar == pytest.approx(frame_, abs=1)
+    weights = [float(cell) for cell in widget.locator("details td:last-child").all_text_contents()]
+    assert f"highest bar: {max(weights):.2f}" in (widget.locator(".qkv-things").text_content() or "")

@@ -162,3 +162,46 @@ def test_nothing_jumps_from_kind_to_kind(explorer: Callable[..., Page]):
         heights.add(page.locator(".qkv-walker").evaluate("e => e.getBoundingClientRect().top"))
         heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
     assert len(heights) == 2
+
+
+@pytest.mark.browser
+def test_columns_are_named_in_the_picture_and_in_the_numbers(explorer: Callable[..., Page]):
+    page = explorer(kind="text", embedded=True)
+    assert page.locator(".qkv-columns").inner_text().split("\n")[-4:] == ["alive", "action", "place", "small talk"]
+    assert page.locator("details th[scope=col]").all_text_contents()[1:] == ["alive", "action", "place", "small talk"]
+    page.get_by_role("switch", name="embedded").uncheck()
+    expect(page.locator("details th[scope=col]").nth(2)).to_have_text("saw")
+
+
+@pytest.mark.browser
+def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer: Callable[..., Page]):
+    page = explorer(kind="text", embedded=True)
+    walker = page.locator(".qkv-walker")
+    page.get_by_role("textbox").fill("the zebra chased the zebra")
+    expect(walker).to_contain_text("“zebra” is not in the table: its row is drawn at random. 1 more like it.")
+    page.get_by_role("slider", name="row").press("ArrowLeft")
+    expect(walker).not_to_contain_text("random")
+    page.get_by_role("switch", name="embedded").uncheck()
+    expect(walker).not_to_contain_text("random")
+
+
+@pytest.mark.browser
+def test_all_rows_that_are_the_same_are_counted_and_marked(explorer: Callable[..., Page]):
+    page = explorer(kind="graph", molecule="ethanol", row=4)
+    expect(page.locator(".qkv-walker")).to_contain_text("5 other rows have the same numbers")
+    assert (page.locator(".qkv-same path").get_attribute("d") or "").count("M") == 5
+    page.get_by_role("slider", name="row").fill("3")
+    expect(page.locator(".qkv-walker")).to_contain_text("No other row has these numbers.")
+
+
+@pytest.mark.browser
+def test_a_drag_over_a_drawing_selects_no_words(explorer: Callable[..., Page]):
+    page = explorer(kind="graph")
+    first, last = (page.locator(".qkv-letter").nth(i).bounding_box() for i in (0, 3))
+    assert first
+    assert last
+    page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"], last["y"] + last["height"] / 2, steps=4)
+    page.mouse.up()
+    assert page.evaluate("String(getSelection())") == ""

@@ -26,7 +26,7 @@ const KINDS = {
     near: (n) => inReach(n, 3),
     name: (i) => `${10 * i} to ${10 * i + 25} ms`,
     draw: drawSound,
-    at: (x, _, n) => Math.floor((x / WIDTH) * n),
+    at: (x) => Math.round(((x / WIDTH) * seconds() - FRAME / 2) / HOP),
   },
   graph: {
     first: 2, // the oxygen
@@ -45,8 +45,9 @@ const KINDS = {
 
 export default widget("Everywhere", {
   says: (state) => {
-    const { n, token, best, row, name } = look(state);
-    return `Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${name(best)}, ${shown(row[best])}.`;
+    const seen = look(state);
+    const { n, token, best, row, name } = seen;
+    return `Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${bestName(seen)}, ${shown(row[best])}.`;
   },
   view: (state, set, id) => {
     const seen = look(state);
@@ -115,12 +116,20 @@ function grab(event, { kind, n }, set) {
 const shown = (weight) => num(weight, { places: 2 });
 const opacity = (weight, most) => Math.round(100 * (weight / most)) / 100;
 
-const numbers = ({ n, row, best, may, token, name }) =>
-  readings([
+/** The other tokens with the largest weight, or their number if there are several. */
+function bestName({ row, best, token, name }) {
+  const equal = row.filter((weight, i) => i !== token && row[best] - weight < 1e-9).length;
+  return equal > 1 ? `${equal} equal ones` : name(best);
+}
+
+const numbers = (seen) => {
+  const { n, row, best, may, token } = seen;
+  return readings([
     ["sees", num(may.filter(Boolean).length), `of ${n} tokens`],
     ["weight on itself", shown(row[token])],
-    ["looks most at another token", name(best), `weight ${shown(row[best])}`],
+    ["looks most at another token", bestName(seen), `weight ${shown(row[best])}`],
   ]);
+};
 
 const table = ({ row, may, name, token }) => ({
   caption: `Where ${name(token)} looks`,
@@ -196,24 +205,28 @@ function drawPicture({ row, token }) {
   return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
 }
 
-/* ---- a sound: its wave, and below it a bar a frame */
+/* ---- a sound: its wave, and below the middle of each frame a bar */
+
+const [FRAME, HOP] = [0.025, 0.01]; // seconds: how long a frame is, and after how long the next one begins
+const seconds = () => melody().length / RATE;
 
 const wave = remember(() => {
   const samples = melody();
   return samples.map((sample, i) => `${((i / samples.length) * WIDTH).toFixed(1)},${(32 - 28 * sample).toFixed(1)}`);
 });
 
-function drawSound({ row, token, n }) {
-  const seconds = melody().length / RATE;
-  const start = (i) => ((0.01 * i) / seconds) * WIDTH;
+function drawSound({ row, token }) {
+  const scale = WIDTH / seconds();
   const most = Math.max(...row);
-  const width = WIDTH / n;
+  const width = HOP * scale;
+  const left = (i) => (i * HOP + (FRAME - HOP) / 2) * scale;
   const bar = (weight, i) =>
-    svg`<rect class="qkv-thing-bar" x=${i * width + 0.5} y=${116 - 44 * opacity(weight, most)} width=${width - 1} height=${44 * opacity(weight, most)} />`;
+    svg`<rect class="qkv-thing-bar" x=${left(i) + 0.5} y=${116 - 44 * opacity(weight, most)} width=${width - 1} height=${44 * opacity(weight, most)} />`;
   return svg`<polyline class="qkv-thing-wave" points=${wave().join(" ")} />
-    <rect class="qkv-asking qkv-asking-filled" x=${start(token)} y="2" width=${(0.025 / seconds) * WIDTH} height="60" />
+    <rect class="qkv-asking qkv-asking-filled" x=${token * HOP * scale} y="2" width=${FRAME * scale} height="58" />
+    <text class="qkv-share-of" x=${WIDTH - 1} y="69.5" text-anchor="end">highest bar: ${shown(most)}</text>
     ${row.map(bar)}
-    <rect class="qkv-asking" x=${token * width} y="68" width=${width} height="50" />`;
+    <rect class="qkv-asking" x=${left(token)} y="71" width=${width} height="47" />`;
 }
 
 /* ---- a graph: ethanol */

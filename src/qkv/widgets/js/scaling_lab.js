@@ -37,7 +37,7 @@ const share = linear([0, 1], [100, 0]);
 const METRICS = [
   { key: "largest", name: "largest weight", top: 1, ticks: [0, 0.5, 1], places: 2 },
   { key: "entropy", name: "entropy", unit: "nats", top: 3, ticks: [0, 1, 2, 3], places: 2 },
-  { key: "jacobianNorm", name: "gradient norm", top: 0.4, ticks: [0, 0.2, 0.4], places: 3 },
+  { key: "jacobianNorm", name: "gradient norm", unit: "of the softmax", top: 0.4, ticks: [0, 0.2, 0.4], places: 3 },
 ];
 
 export default widget("ScalingLab", {

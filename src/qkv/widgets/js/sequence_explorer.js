@@ -76,9 +76,10 @@ const KINDS = {
       const { tokens } = sentenceOf({ sentence, typed });
       const words = [...new Set([...VOCABULARY, ...tokens])];
       const rows = tokens.map((t) => (embedded ? embedding(t) : onehot(words.indexOf(t), words.length)));
-      return { rows, names: tokens };
+      return { rows, names: tokens, columns: embedded ? FEATURES : words };
     },
-    columns: ({ embedded }, d) => (embedded ? FEATURES.join(", ") : `one for each of ${d} words`),
+    columns: (_, d) => `one for each of ${d} words`,
+    isMadeUp: ({ embedded }, token) => embedded && !Object.hasOwn(EMBEDDING, token),
     drawn: (state, row, set) => {
       const { tokens, gloss = [] } = sentenceOf(state);
       return html`<p class="qkv-sentence">
@@ -110,7 +111,8 @@ const KINDS = {
     unit: "window",
     from: ({ tenths }) => {
       const rows = spectrum(tenths);
-      return { rows, names: rows.map((_, i) => `${i * 10}–${i * 10 + 25} ms`) };
+      const columns = rows[0].map((_, j) => `band ${j + 1}`);
+      return { rows, names: rows.map((_, i) => `${i * 10}–${i * 10 + 25} ms`), columns };
     },
     columns: () => `loudness in ${BANDS} bands, from low to high`,
     drawn: drawSound,
@@ -128,9 +130,8 @@ const KINDS = {
     unit: "atom",
     from: ({ molecule }) => {
       const names = MOLECULES[molecule].atoms.split(" ");
-      return { rows: names.map((atom) => onehot(ATOMS.indexOf(atom), 3)), names };
+      return { rows: names.map((atom) => onehot(ATOMS.indexOf(atom), 3)), names, columns: ATOMS };
     },
-    columns: () => `one for each kind: ${ATOMS.join(", ")}`,
     drawn: drawMolecule,
     settings: ({ molecule }, set, id) =>
       choices({
@@ -146,7 +147,9 @@ const KINDS = {
     from: ({ patch }) => {
       const rows = patches(patch);
       const across = SIDE / patch;
-      return { rows, names: rows.map((_, i) => `down ${Math.floor(i / across) + 1}, across ${(i % across) + 1}`) };
+      const names = rows.map((_, i) => `down ${Math.floor(i / across) + 1}, across ${(i % across) + 1}`);
+      const columns = rows[0].map((_, j) => `${["red", "green", "blue"][j % 3]} ${Math.floor(j / 3) + 1}`);
+      return { rows, names, columns };
     },
     columns: ({ patch }) => `red, green, blue of ${patch * patch} pixel${patch > 1 ? "s" : ""}`,
     drawn: drawImage,
@@ -205,12 +208,19 @@ const matrices = remember((kind, sentence, embedded, tenths, molecule, patch, ty
 /** The object's matrix, and the row that is looked at. */
 function look(state) {
   const { kind, sentence, embedded, tenths, molecule, patch, typed } = state;
-  const { rows, names } = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
-  return { rows, names, row: Math.min(state.row, rows.length - 1) };
+  const matrix = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
+  const row = Math.min(state.row, matrix.rows.length - 1);
+  return { ...matrix, row, same: sameAs(matrix.rows, row) };
 }
 
+/** The other rows that have the numbers of this one. */
+const sameAs = (rows, row) =>
+  rows.flatMap((other, i) => (i !== row && other.every((x, j) => x === rows[row][j]) ? [i] : []));
+
+const FEW = 4; // so many columns are wide enough for their names
+
 /** The matrix as a picture: the larger, the more like text on the page. A press or a drag looks at a row. */
-function asMatrix(state, { rows, row }, set) {
+function asMatrix(state, { rows, row, same, columns }, set) {
   const [n, d] = [rows.length, rows[0].length];
   const look = dragged(({ y }) => set({ row: partAt(y, n) }));
   const picture = heatmap({
@@ -225,14 +235,21 @@ function asMatrix(state, { rows, row }, set) {
     <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n × d${state.kind === "image" ? `, ${n * d} numbers` : ""}</small></p>
     <div class="qkv-matrix qkv-drag" @pointerdown=${look} @pointermove=${look}>
       ${picture}
+      <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
+        ${svg`<path d=${same.map((i) => `M0 ${i}h1v1h-1z`).join("")} />`}
+      </svg>
       <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
     </div>
-    <p class="qkv-note">columns: ${KINDS[state.kind].columns(state, d)}</p>
+    ${
+      d <= FEW
+        ? html`<p class="qkv-note qkv-columns"><span class="qkv-unseen">columns: </span>${columns.map((name) => html`<span>${name}</span> `)}</p>`
+        : html`<p class="qkv-note">columns: ${KINDS[state.kind].columns(state, d)}</p>`
+    }
   </div>`;
 }
 
-function walker(state, { rows, names, row }, set) {
-  const { unit } = KINDS[state.kind];
+function walker(state, { rows, names, row, same }, set) {
+  const { unit, isMadeUp } = KINDS[state.kind];
   const entries = rows[row].slice(0, 12).map((x) => num(x, { places: Number.isInteger(x) ? 0 : 2 }));
   const more = rows[row].length > 12 ? ` … (${rows[row].length} numbers)` : "";
   return html`<div class="qkv-walker">
@@ -241,22 +258,22 @@ function walker(state, { rows, names, row }, set) {
       value: row + 1,
       min: 1,
       max: rows.length,
-      text: `${row + 1} of ${rows.length}: ${unit} ${names[row]}`,
+      text: `${row + 1} of ${rows.length}: ${state.kind === "image" ? "" : `${unit} `}${names[row]}`,
       onInput: (value) => set({ row: value - 1 }),
     })}
     <p class="qkv-row-numbers">[${entries.join(", ")}${more}]</p>
-    ${twin({ rows, row, unit })}
+    <p class="qkv-note">${isMadeUp?.(state, names[row]) ? madeUp(names[row], same) : twins(same, unit)}</p>
   </div>`;
 }
 
+const madeUp = (token, same) =>
+  `“${token.slice(0, 12)}” is not in the table: its row is drawn at random.${same.length ? ` ${same.length} more like it.` : ""}`;
+
 /** A row that stands in the matrix twice is worth a word: nothing tells the two apart. */
-function twin({ rows, row, unit }) {
-  const same = rows.findIndex((other, i) => i !== row && other.every((x, j) => x === rows[row][j]));
-  const text =
-    same < 0
-      ? "No other row has these numbers."
-      : `Row ${same + 1} has the same numbers: as a row, this ${unit} is that one.`;
-  return html`<p class="qkv-note">${text}</p>`;
+function twins(same, unit) {
+  if (!same.length) return "No other row has these numbers.";
+  if (same.length > 1) return `${same.length} other rows have the same numbers. They are marked on the left.`;
+  return `Row ${same[0] + 1} has the same numbers: as a row, this ${unit} is that one.`;
 }
 
 /** The window whose middle is nearest to the pointer is looked at. */
@@ -318,10 +335,10 @@ const PIXELS = PICTURE.flatMap((line, y) =>
   }),
 );
 
-const numbers = (state, { rows, names }) => [
+const numbers = (state, { rows, names, columns }) => [
   {
     caption: `X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
-    head: [KINDS[state.kind].unit, ...rows[0].slice(0, 8).map((_, j) => j + 1)],
+    head: [KINDS[state.kind].unit, ...columns.slice(0, 8)],
     rows: rows.slice(0, 16).map((row, i) => [`${i + 1}: ${names[i]}`, ...row.slice(0, 8).map((x) => num(x))]),
   },
 ];
