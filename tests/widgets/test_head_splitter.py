@@ -14,7 +14,7 @@ from qkv.attention import attention, causal_mask, merge_heads, split_heads
 from qkv.widgets import HeadSplitter
 
 from .conftest import frame
-from .node import ROOT, node
+from .node import JS, ROOT, node
 
 B, N, D_MODEL = 2, 3, 12  # sizes that differ, and heads that leave a remainder of no size
 HEADS = [1, 2, 3, 4, 6, 12]
@@ -111,6 +111,29 @@ def test_half_a_trap_needs_the_causal_mask_to_be_seen():
         assert masked != [heard("right", 2, nudged, causal=True) for nudged in range(4)], route
 
 
+@pytest.mark.parametrize("wrong", [route for route in ROUTES if route != "right"])
+def test_where_a_word_does_not_show_the_mistake_it_is_said_why(wrong: str):
+    """Another word, the causal mask, or more heads than one then show it."""
+    said = node(
+        f"""async (wrong) => {{
+          const {{ verdict }} = await import("{(JS / "head_splitter.js").as_uri()}");
+          const each = (n_heads, causal) => [...Array(8).keys()].map(
+            (nudged) => verdict({{ wrong, n_heads, causal, nudged }}, wrong).split(". ")[1] ?? "");
+          return [1, 2, 8].map((n_heads) => [false, true].map((causal) => each(n_heads, causal)));
+        }}""",
+        wrong,
+    )
+    assert {why for sheets in said[0] for why in sheets} == {"One head does not show the mistake."}
+    for free, causal in said[1:]:
+        assert set(causal) <= {"", "This word does not show the mistake."}
+        assert "" in causal
+        if "Only causal shows the mistake." in free:
+            assert set(free) == {"Only causal shows the mistake."}
+        else:
+            assert set(free) <= {"", "This word does not show the mistake."}
+            assert "" in free
+
+
 def test_heads_before_examples_mix_examples():
     assert any(heard("heads first", 2, 3)[4:])
 
@@ -148,7 +171,8 @@ def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
     assert outputs.all_inner_texts() == ["stays\n✗"] * 2 + ["changes\n✓"] * 2 + ["stays\n✓"] * 4
     page.get_by_role("slider").fill("0")
     frame(page)
-    expect(wrong).to_have_text("reshape both ways 永和路 reaches 4 of 4 outputs.")
+    expect(wrong).to_have_text("reshape both ways 永和路 reaches 4 of 4 outputs. One head does not show the mistake.")
+    expect(wrong).to_have_attribute("data-wrong", "true")
 
 
 def test_a_head_s_rows_are_named_by_the_words_that_they_hold(open_page: Callable[..., Page]):
@@ -216,24 +240,62 @@ def test_a_name_stands_where_its_head_begins(open_page: Callable[..., Page]):
     assert max(far) < 1
 
 
+@pytest.mark.parametrize("n_heads", [4, 8])
+def test_no_name_is_cut(open_page: Callable[..., Page], n_heads: int):
+    page = opened(open_page(width=390), STATE | {"n_heads": n_heads, "wrong": "heads first"})
+    names, beyond = page.evaluate(
+        """(n) => {
+          const found = [...document.querySelectorAll('.qkv-entries')].flatMap((sheet) => {
+            const { left, width } = sheet.getBoundingClientRect();
+            const text = sheet.querySelector(':not(.qkv-away) > .qkv-held');
+            const node = [...text.childNodes].find((part) => part.nodeType === 3 && part.data);
+            const range = document.createRange();
+            return [...node.data.matchAll(/[^\\t\\n]+/g)].map(({ 0: name, index }, i) => {
+              range.setStart(node, index);
+              range.setEnd(node, index + name.length);
+              const end = ((8 / n + 0.15) * (i % n) + 8 / n) / (8 + 7 * 0.15);
+              return [name, range.getBoundingClientRect().right - left - width * end];
+            });
+          });
+          return [[...new Set(found.map(([name]) => name))], Math.max(...found.map(([, past]) => past))];
+        }""",
+        n_heads,
+    )
+    whole = {4: {"中和", "有", "一個", "I", "saw", "a"}, 8: {"有", "I", "a"}}
+    assert set(names) - whole[n_heads] == {4: {"永…"}, 8: {"中", "一", "永", "s"}}[n_heads]
+    assert beyond <= 0.5
+
+
+def test_of_two_words_that_are_spelt_alike_it_is_said_which(open_page: Callable[..., Page]):
+    page = opened(open_page(), STATE | {"nudged": 7})
+    expect(page.locator('[data-number="right"]')).to_have_text("transpose last saw reaches 4 of 4 outputs.")
+    expect(page.get_by_text("which outputs change with last saw?")).to_be_visible()
+
+
+@pytest.mark.parametrize("place", [".qkv-ruler", ".qkv-entries >> nth=0", ".qkv-entries >> nth=1"])
 @pytest.mark.parametrize(
     ("before", "line", "to", "after"), [(2, 1, 2.0, 4), (2, 1, 8.0, 1), (8, 3, 6.2, 4), (4, 3, 3.2, 8)]
 )
-def test_a_line_between_heads_is_dragged(open_page: Callable[..., Page], before: int, line: int, to: float, after: int):
-    """A line is pressed, and dragged to so many features from the left: the heads become as wide."""
+def test_a_line_between_heads_is_dragged(
+    open_page: Callable[..., Page], before: int, line: int, to: float, after: int, place: str
+):
+    """A line is pressed, above the sheets or on one, and dragged to so many features from the left: the heads become as
+    wide, and no other word is changed."""
     page = opened(open_page(width=390), STATE | {"n_heads": before})
     ruler = page.locator(".qkv-ruler").first
     head = ruler.locator(":not(.qkv-away) > span").nth(line - 1).bounding_box()
     box = ruler.bounding_box()
     assert head
     assert box
-    y = box["y"] + box["height"] / 2
+    area = page.locator(place).first.bounding_box()
+    assert area
+    y = area["y"] + area["height"] * 0.6
     page.mouse.move(head["x"] + head["width"], y)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * to / 9.05, y, steps=4)
     page.mouse.up()
     frame(page)
-    assert page.evaluate("it.model.get('n_heads')") == after
+    assert page.evaluate("['n_heads', 'nudged'].map((name) => it.model.get(name))") == [after, 3]
 
 
 def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):

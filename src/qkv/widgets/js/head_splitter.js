@@ -31,6 +31,7 @@ const SPOKEN = [
   '"a"',
   '"saw" (the last)',
 ];
+const IN_SENTENCES = [...EXAMPLES[0], "I", "first saw", "a", "last saw"];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9;
 const GAP = 0.15; // between heads, in widths of an entry
@@ -54,12 +55,12 @@ export default widget("HeadSplitter", {
     ${controls(state, set, id)}
     <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(set)}>
       <p class="qkv-label">Press a word: it changes a little. Drag a line between heads: the split moves.</p>
+      <p class="qkv-note qkv-split-glosses">${EXAMPLES[0].map((name, i) => `${name} ${GLOSSES[i]}`).join(", ")}</p>
       ${["right", state.wrong].map((route) => found(state, route))}
       ${tokens(state, set, id)} ${heads(state, "right", set, id)} ${heads(state, state.wrong, set, id)}
-      <p class="qkv-label">after attention in every head: which outputs change with ${NAMES[state.nudged]}?</p>
+      <p class="qkv-label">after attention in every head: which outputs change with ${IN_SENTENCES[state.nudged]}?</p>
       ${names((row) => html`<span>${NAMES[row]}</span>`)} ${merged(state, "right")} ${merged(state, state.wrong)}
     </div>
-    <p class="qkv-note qkv-split-glosses">${EXAMPLES[0].map((name, i) => `${name} ${GLOSSES[i]}`).join(", ")}</p>
     ${tables(() => numbers(state))}`,
 });
 
@@ -125,28 +126,39 @@ const outcome = remember(
 const outputs = ({ n_heads, causal, nudged }, route) => outcome(route, n_heads, causal, nudged);
 
 /** What the nudge found, in a sentence. */
-function verdict(state, route) {
+export function verdict(state, route) {
   const all = outputs(state, route);
   const [due, leaks] = [all.filter(({ should }) => should), all.filter(({ should, hears }) => hears && !should)];
   const reached = due.filter(({ hears }) => hears);
   const also = leaks.length ? `, and ${leaks.length} that it must not reach` : "";
-  return `${NAMES[state.nudged]} reaches ${reached.length} of ${due.length} outputs${also}.`;
+  const found = `${IN_SENTENCES[state.nudged]} reaches ${reached.length} of ${due.length} output${due.length === 1 ? "" : "s"}${also}.`;
+  const looksRight = all.every(({ should, hears }) => should === hears);
+  return looksRight && route !== "right" ? `${found} ${whyUnseen(state, route)}` : found;
+}
+
+/** Why a wrong way looks right. */
+function whyUnseen({ n_heads, causal }, route) {
+  if (n_heads === 1) return "One head does not show the mistake.";
+  const isHalf = route === "reshape in" || route === "reshape out";
+  return isHalf && !causal ? "Only causal shows the mistake." : "This word does not show the mistake.";
 }
 
 /** The name of a way, whether it is right, and what it does: before any picture. */
-function found(state, route) {
-  const wrong = outputs(state, route).some(({ should, hears }) => should !== hears);
-  return html`<p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${wrong}>
-    <b>${titleOf(route)}</b> ${verdict(state, route)}
-  </p>`;
-}
+const found = (
+  state,
+  route,
+) => html`<p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"} data-wrong=${route !== "right"}>
+  <b>${titleOf(route)}</b> ${verdict(state, route)}
+</p>`;
 
 /** What the heads hold on one way, under the heads' names. */
 const heads = (state, route, set, id) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
   ${ruler(state, set)} ${range(BATCH).map((b) => sheet(route, b, state, `${id}-hatch`))}
 </div>`;
 
-/** The heads' names; the lines between them are grabbed. A ruler for each split is there, and one is seen: so are the sheets. */
+/** The heads' names; the lines between them are grabbed, there and on the sheets below, which the grips reach over.
+ *
+ * A ruler for each split is there, and one is seen: so are the sheets. */
 function ruler(state, set) {
   const grab = dragged((grip) => set(splitAt(state, grip)));
   return html`<div class="qkv-ruler qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab}>${SPLITS.map(
@@ -156,13 +168,16 @@ function ruler(state, set) {
 
 const startOf = (h, n_heads) => (h * FEATURES) / n_heads + h * GAP;
 
+const across = (features) => `${(100 * features) / ACROSS}%`;
 const RULERS = Object.fromEntries(
   SPLITS.map((count) => [
     count,
-    range(count).map((h) => {
-      const [left, width] = [startOf(h, count), FEATURES / count].map((each) => (100 * each) / ACROSS);
-      return html`<span style="left: ${left}%; width: ${width}%">${count < 4 ? `head ${h + 1}` : h + 1}</span>`;
-    }),
+    range(count).map(
+      (
+        h,
+      ) => html`<span style="left: ${across(startOf(h, count))}; width: ${across(FEATURES / count)}">${count < 4 ? `head ${h + 1}` : h + 1}</span>
+        <i style="left: ${across(startOf(h + 1, count) - GAP / 2)}; max-width: ${across((0.3 * FEATURES) / count)}"></i>`,
+    ),
   ]),
 );
 
@@ -194,7 +209,7 @@ const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-la
 const UNIT = 100; // an entry, in the sheet's own measure; the style stretches it
 const INSIDE = 96; // and what is coloured of it
 const SHEET = `0 0 ${UNIT * ACROSS} ${UNIT * TOKENS}`;
-const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1.1 }; // for a name in a head, in widths of a Chinese sign
+const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1 }; // for a name in a head, in widths of a Chinese sign
 
 /** Which tokens come to example b, and where their entries are: always as many boxes in the same order, so that they glide. */
 const drawn = remember((route, n_heads, b) => {
@@ -215,7 +230,7 @@ const tokenOf = ({ from }) => Math.floor(from / FEATURES);
 const namesIn = remember((route, n_heads, b) => {
   const firsts = entriesOf(route, n_heads).filter((entry) => entry.b === b && entry.column === 0);
   const first = (row, h) => firsts.find((entry) => entry.h === h && entry.row === row);
-  const name = (row, h) => cut(NAMES[tokenOf(first(row, h))], ROOM[n_heads]);
+  const name = (row, h) => shortened(NAMES[tokenOf(first(row, h))], ROOM[n_heads]);
   return range(TOKENS)
     .map((row) =>
       range(n_heads)
@@ -225,12 +240,12 @@ const namesIn = remember((route, n_heads, b) => {
     .join("\n");
 }, 40);
 
-/** As much of a name as there is room for. */
-function cut(name, room) {
-  const width = (letters) => letters.reduce((sum, letter) => sum + (letter > "z" ? 1 : 0.62), 0);
+/** A name where there is room for it, or its first sign: what is cut might be another name. */
+function shortened(name, room) {
   const letters = [...name];
-  while (width(letters) > room) letters.pop();
-  return letters.join("");
+  const width = letters.reduce((sum, letter) => sum + (letter > "z" ? 1 : 0.62), 0);
+  if (width <= room) return name;
+  return room < 2 ? letters[0] : `${letters[0]}…`;
 }
 
 /** Boxes as thick lines: of all that draws a box, its path is the shortest. */
@@ -257,7 +272,7 @@ function split(route, b, n_heads, nudged, hatch) {
       <path class="qkv-second" stroke="url(#${hatch})" d=${boxes(second)} />
       <path class="qkv-nudged" d=${marked ? lines(marked.places) : ""} />
     </svg>
-    <p class="qkv-held" style="--qkv-head: ${startOf(1, n_heads) / ACROSS}">${namesIn(route, n_heads, b)}</p>`;
+    <p class="qkv-held" style="--qkv-head: ${startOf(1, n_heads) / ACROSS}; --qkv-inset: ${n_heads === 8 ? 1 : 3}px">${namesIn(route, n_heads, b)}</p>`;
 }
 
 function numbers(state) {
