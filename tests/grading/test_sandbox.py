@@ -212,7 +212,7 @@ def test_processor_time_is_counted_over_all_processes(needs_sandbox, monkeypatch
     until = time.monotonic() + 60
     while worker.used() < before + 1 and time.monotonic() < until:
         time.sleep(0.1)
-    assert worker.used() > before + 1
+    assert worker.used() >= before + 1
     priorities = {os.getpriority(os.PRIO_PROCESS, pid) for pid in sandbox._descendants(worker.process.pid)}
     assert 19 in priorities, "what a session starts goes last"
     assert worker.waited() > 0
