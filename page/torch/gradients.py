@@ -41,17 +41,17 @@ def ordered(nodes: list[Any]) -> list[Any]:
     """Every node that these come from, before what was made of it."""
     order: list[Any] = []
     seen: set[int] = set()
-    todo = [(n, False) for n in nodes]
-    while todo:
-        n, done = todo.pop()
+    ahead = [(n, False) for n in nodes]
+    while ahead:
+        n, done = ahead.pop()
         if done:
             order.append(n)
         elif id(n) not in seen:
             seen.add(id(n))
-            todo.append((n, True))
+            ahead.append((n, True))
             for p in n.parents:
                 if p is not None and id(p) not in seen:
-                    todo.append((p, False))
+                    ahead.append((p, False))
     return order
 
 
