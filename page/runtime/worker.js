@@ -75,13 +75,12 @@ async function boot() {
   const memory = memoryOf(sizes.made);
   const options = { indexURL: HERE.href, lockFileContents: { ...LOCK, info: sizes.lock }, createPyodideModule };
   const kept = await memory.read().catch(() => {});
-  let python = kept && (await loadPyodide({ ...options, _loadSnapshot: kept }).catch(() => {}));
-  if (python) {
-    unpack(python, await course);
+  const restored = kept && (await loadPyodide({ ...options, _loadSnapshot: kept }).catch(() => {}));
+  const python = restored ?? (await loadPyodide({ ...options, _makeSnapshot: true }));
+  unpack(python, await course);
+  if (restored) {
     python.runPython("import random; random.seed()"); // else every reader's every visit draws the same
   } else {
-    python = await loadPyodide({ ...options, _makeSnapshot: true });
-    unpack(python, await course);
     python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
     memory.keep(python.makeMemorySnapshot()).catch(() => {}); // no room: the next start takes as long as this one
   }
