@@ -235,8 +235,8 @@ def variance(draw: random.Random) -> Example:
     r = draw.randint(2, 9)
     result = attention.score_variance(2, r * r, 1)
     return Example(
-        "with `d_k = 2` and all entries $-1$ or $1$ at even odds, the dot product is $-2$, $0$, $0$ or $2$. "
-        f"Its variance is 2. With $-{r}$ or ${r}$ in the query it is {result}.",
+        "with `d_k = 2` and all entries $-1$ or $1$ with equal probability, the dot product is $-2$, $0$, $0$ or $2$. "
+        f"Its variance is 2. With $-{r}$ or ${r}$ in the query, it is {result}.",
         {"entries of −3 or 3 have variance 9": f"entries of −{r} or {r} have variance {r * r}", "9.0": f"{r * r}.0"},
         [2.0, result],
     )
@@ -284,8 +284,8 @@ def powers(draw: random.Random) -> Example:
 def temperature(draw: random.Random) -> Example:
     m = draw.randint(2, 6)
     return Example(
-        rf"let $z = [0, \ln {m * m}]$ and the target $\frac{{{m}}}{{{m + 1}}}$. The weights must be 1 to {m}, so the "
-        rf"gap has to shrink from $\ln {m * m}$ to $\ln {m}$: $T = 2$.",
+        rf"let $z = [0, \ln {m * m}]$, and let the target be $\frac{{{m}}}{{{m + 1}}}$. The weights must have the ratio "
+        rf"1 to {m}, so the gap has to shrink from $\ln {m * m}$ to $\ln {m}$. That takes $T = 2$.",
         {"math.log(9)": f"math.log({m * m})", "0.75)": f"{m} / {m + 1})"},
         [2.0],
     )
