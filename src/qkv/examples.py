@@ -284,8 +284,8 @@ def powers(draw: random.Random) -> Example:
 def temperature(draw: random.Random) -> Example:
     m = draw.randint(2, 6)
     return Example(
-        rf"let $z = [0, \ln {m * m}]$, and let the target be $\frac{{{m}}}{{{m + 1}}}$. The weights must have the ratio "
-        rf"1 to {m}, so the gap has to shrink from $\ln {m * m}$ to $\ln {m}$. That takes $T = 2$.",
+        rf"let $z = [0, \ln {m * m}]$, and let the target be $\frac{{{m}}}{{{m + 1}}}$. The weights must have the "
+        rf"ratio 1 to {m}, so the gap has to shrink from $\ln {m * m}$ to $\ln {m}$. That takes $T = 2$.",
         {"math.log(9)": f"math.log({m * m})", "0.75)": f"{m} / {m + 1})"},
         [2.0],
     )
