@@ -377,7 +377,7 @@ def prefix(draw: random.Random) -> Example:
     *shared, one, other, last = draw.sample(range(1, 10), 5)
     first, second = [*shared, one, last], [*shared, other, last]
     return Example(
-        f"`{first}` and `{second}` share 2 tokens. The {last} does not count, and chapter 7 has shown why.",
+        f"`{first}` and `{second}` share 2 tokens. The {last} does not count, as chapter 7 explains.",
         {"[5, 6, 7, 8], [5, 6, 9, 8]": f"{first}, {second}"},
         [2.0],
     )
