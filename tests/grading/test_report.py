@@ -89,7 +89,7 @@ def test_a_page_asks_no_host_and_reads_in_order(page):
 
 
 def test_feedback_says_what_came_of_each_question():
-    message = "Your scores are q · k as it is. See `scaled_scores`.\nWhat brings the spread back?"
+    message = "Your scores are q · k, without a scale. See `scaled_scores`.\nWhat brings the spread back?"
     wrong = question("3.1", 0, 3, misconception="no-scale", message=message)
     page = feedback_page(*of(result(questions=[wrong, question("3.2", 2, 2)])))
     text = Elements(page).text

@@ -206,7 +206,7 @@ test_what_is_said_of_a_wrong_answer = what_is_said(
         ),
         "one decoder for two texts": ("7.6", two_texts, "error", None, ["make one for each text"]),
         "to the last bit": ("7.6", with_text([0, 1, 2, 3] * 8, 0.0), "failed", "always-true", ["how far apart"]),
-        "a used decoder": ("7.6", of_a_used_decoder, "failed", "always-true", ["the right ones too"]),
+        "a used decoder": ("7.6", of_a_used_decoder, "failed", "always-true", ["even of the right ones"]),
         "too long": ("7.6", with_text([0] * 40), "error", None, ["at most 32"]),
         "looks inside": ("7.6", lambda make_decoder: make_decoder().cache, "error", None, ["full and step"]),
     }

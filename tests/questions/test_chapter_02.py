@@ -327,7 +327,7 @@ SAID = {
     "gradient half cut": ("2.5", Detached, "failed", "gradient-cut", ["way back"]),
     "fixed scale": ("2.5", FixedScale, "failed", None, []),
     "two ideas in a class": (
-        "2.5", NoScaleOverQueries, "failed", "softmax-over-queries", ["Two things at once", "q · k as it is"],
+        "2.5", NoScaleOverQueries, "failed", "softmax-over-queries", ["Two things at once", "q · k, without a scale"],
     ),
 }  # fmt: skip
 

@@ -252,7 +252,7 @@ SAID = {
     "a test for errors": ("3.5", lambda attend: attend(torch.ones(3)), "error", None, ["positional arguments"]),
     "a test of nothing": ("3.5", lambda attend: None, "not attempted", None, ["returned None"]),
     "a test that gives a number": ("3.5", lambda attend: 0.5, "failed", None, ["verdict is the number 0.5", "True st"]),
-    "a test of True": ("3.5", lambda attend: True, "failed", "always-true", ["the right ones too"]),
+    "a test of True": ("3.5", lambda attend: True, "failed", "always-true", ["even of the right ones"]),
     "a test with one key": (
         "3.5", lambda attend: compares_with(attend, 5, 1, 7), "failed",
         "accepts-one-that-does-not-divide", ["how many keys"],

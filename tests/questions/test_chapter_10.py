@@ -246,7 +246,7 @@ SAID = {
     "torch's own": ("10.4", fused_alone, "failed", "all-scores-at-once", ["F.scaled_dot_product_attention"]),
     "torch's own, in one operation": ("10.4", fused_with_heads, "failed", "all-scores-at-once", ["at once"]),
     "n × n in each example": ("10.4", one_example_at_a_time, "failed", "all-scores-at-once", ["at once"]),
-    "blocks of queries": ("10.4", blocks_of_queries, "failed", "blocks-of-queries", ["blocks are of queries"]),
+    "blocks of queries": ("10.4", blocks_of_queries, "failed", "blocks-of-queries", ["blocks consist of queries"]),
     "twice too large": (
         "10.4", lambda q, k, v, block: blocks_by_slices(q, k, v, 2 * block),
         "failed", "tensor-too-large", ["numbers", "are enough", "Which line"],

@@ -108,7 +108,7 @@ def test_two_ideas_at_once_are_told_apart():
     message = verdict(attention, attention.twin(*both)).message
     assert message.startswith("Two things at once.")
     assert "columns" in message
-    assert "q · k as it is" in message
+    assert "q · k, without a scale" in message
 
 
 @by_question
