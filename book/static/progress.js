@@ -23,7 +23,7 @@
   /** The pages of a text that was kept or imported, each with the days on which it was visited and read. */
   function pagesOf(text) {
     const { format, version, pages } = JSON.parse(text);
-    if (format !== FORMAT.format || version !== FORMAT.version) throw new Error("it is no file of this course");
+    if (format !== FORMAT.format || version !== FORMAT.version) throw new Error("it is not a file of this course");
     const clean = ([page, days]) => [page, Object.fromEntries(Object.entries(days).filter(known))];
     const known = ([what, day]) => ["visited", "read"].includes(what) && DAY.test(day);
     return Object.fromEntries(
@@ -169,7 +169,7 @@
       const held = JSON.parse(text);
       for (const other of OTHERS)
         saveOther(other, { ...entriesOf(other, JSON.stringify(held[other.key] ?? null)), ...loadOther(other) });
-      if (!save(pages)) throw new Error("this browser keeps nothing");
+      if (!save(pages)) throw new Error("this browser does not store anything");
       show();
     } catch (problem) {
       say(`The file cannot be read: ${problem.message}.`);
@@ -210,7 +210,7 @@
     }
     map.addEventListener("change", ({ target }) => {
       if (!target.dataset.progress) return;
-      if (!note(target.dataset.progress, "read", target.checked && today())) say("This browser keeps nothing.");
+      if (!note(target.dataset.progress, "read", target.checked && today())) say("This browser does not store anything.");
     });
   }
 

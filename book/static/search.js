@@ -113,7 +113,7 @@
     status.textContent = words.length
       ? ranked.length
         ? `Found in ${count}${first}.`
-        : "Found nowhere in the course."
+        : "Not found in the course."
       : "";
   }
 

@@ -70,7 +70,7 @@ function changed(key, text) {
   const source = text === defaultValue ? undefined : text;
   const { status, points } = kept?.checked?.source === text ? kept.checked : {};
   if (!note(key, { source, status, points }))
-    offer("This browser keeps nothing: download your notebook before you leave the page.");
+    offer("This browser does not keep your answers: download your notebook before you leave the page.");
   outdate(key, status === undefined);
   count();
 }
@@ -127,7 +127,7 @@ async function ask(cell, question) {
   turn = new Promise((done) => {
     over = done;
   });
-  cell.querySelector(".qkv-said").textContent = "Waits for what runs already …";
+  cell.querySelector(".qkv-said").textContent = "Waiting for what is already running …";
   run.disabled = true;
   await before;
   places = [cell.querySelector(".qkv-said")];
@@ -170,7 +170,7 @@ function whyNothing(cell) {
   const answered = editors.get(cell.querySelector(".qkv-editor")?.dataset.key.replace("try ", ""));
   const stub =
     answered?.area.closest(".qkv-answer") && answered.text.trimEnd() === answered.area.defaultValue.trimEnd();
-  return stub ? " The answer above it is still to be written." : "";
+  return stub ? " The answer above it has not been written yet." : "";
 }
 
 // ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
@@ -258,7 +258,7 @@ function count() {
   if (line)
     line.textContent =
       `On this page: ${sum((row) => row.points)} of ${sum((row) => row.most)} points; ` +
-      `${right} of ${rows.length} answers are right, as they were checked last.`;
+      `${right} of ${rows.length} answers are right, as last checked.`;
 }
 
 async function download() {
@@ -339,4 +339,4 @@ if (document.querySelector(".qkv-check")) prepare();
 window.qkv = { ...window.qkv, answer, check };
 count();
 for (const place of all(".qkv-check"))
-  if (load()[place.dataset.question]?.status === "passed") said(place, "Right when it was checked last.");
+  if (load()[place.dataset.question]?.status === "passed") said(place, "Right when last checked.");

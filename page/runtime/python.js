@@ -100,7 +100,7 @@ export class Python {
     this.#say(this.#readySince < since ? RUNNING : "Starting Python …");
     const clock = setInterval(() => {
       if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
-        this.end(`Stopped: this ran for ${limit} seconds without an end. Does a loop of yours ever stop?`);
+        this.end(`Stopped: this ran for ${limit} seconds and did not end. Is there a loop that never stops?`);
     }, 500);
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);

@@ -213,7 +213,7 @@ def test_a_cell_to_try_in_prints(page: Page):
 def test_a_cell_to_try_in_says_why_it_is_silent(page: Page):
     cell = page.locator(".qkv-cell-try").last
     cell.get_by_role("button", name="Run").click()
-    silence = "It printed nothing. The answer above it is still to be written."
+    silence = "It printed nothing. The answer above it has not been written yet."
     expect(cell.locator(".qkv-printed")).to_have_text(silence, timeout=PATIENCE)
 
 

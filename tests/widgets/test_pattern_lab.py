@@ -102,8 +102,8 @@ def test_a_stroke_over_full_attention_leaves_the_window_that_it_does_not_use(lab
     [
         ("window", True, "4"),
         ("window", False, "7"),
-        ("dilated", False, "7, each 3rd"),
-        ("strided", True, "4, then each 4th"),
+        ("dilated", False, "7, every 3rd"),
+        ("strided", True, "4, then every 4th"),
     ],
 )
 def test_the_window_is_as_wide_as_it_says(lab: Page, pattern: str, causal: bool, says: str):

@@ -247,7 +247,7 @@ def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
     field.fill("I saw a dinosaur")
     expect(widget.locator(".qkv-offers")).to_contain_text("does not know the word “dinosaur”")
     expect(widget.locator(".qkv-offers")).to_contain_text(
-        "The picture still shows the sentence before. Known words spelled"
+        "The picture still shows the previous sentence. Known words spelled"
     )
     expect(widget.locator(".qkv-token")).to_have_text(HUNGRY.split())
     field.fill("I saw a s")

@@ -142,7 +142,7 @@ def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
     expect(lab.locator(".qkv-sampled")).to_have_text("100 draws (dotted): cat cat · cat · cat · cat · cat")
     expect(lab.locator("details td:last-child").nth(1)).to_have_text("1.000")
     lab.get_by_role("slider", name="score of cat").press("ArrowLeft")
-    expect(lab.locator(".qkv-sampled")).to_contain_text("A language model")
+    expect(lab.locator(".qkv-sampled")).to_contain_text("how a language model")
 
 
 @pytest.mark.browser

@@ -59,7 +59,7 @@ def weights(bundle: str) -> set[str]:
     return {stem for name in names for stem in getattr(getattr(qkv.widgets, name, None), "weights", ())}
 
 
-WITHOUT = "<noscript><p>With JavaScript, this widget answers to its controls.</p></noscript>"
+WITHOUT = "<noscript><p>With JavaScript, this widget responds to its controls.</p></noscript>"
 SHARED = "A link to this widget as you left it"
 COPY = f'<button type="button" aria-label="Copy a link" title="{SHARED}"></button>'
 

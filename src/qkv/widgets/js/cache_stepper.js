@@ -182,7 +182,7 @@ const promptSlider = (state, set) => html`${slider({
 const farSlider = (state, set) => {
   const { parameters, bytesPerValue } = MODELS[state.model];
   return html`${stepSlider({
-    label: "far on in a conversation, at token",
+    label: "late in a conversation, at token",
     value: state.token,
     values: powersOfTwo(17),
     onInput: (token) => set({ token }),
@@ -204,7 +204,7 @@ const whose = ({ model }, set, id) =>
 
 function title({ step, changed }) {
   if (step === 1) return `Step 1: the model reads the prompt, ${PROMPT} words at once.`;
-  if (step < LAST) return `Step ${step}: it has written “${TEXT[PROMPT + step - 2]}”, and reads it to write on.`;
+  if (step < LAST) return `Step ${step}: it has written “${TEXT[PROMPT + step - 2]}”, and reads it to continue.`;
   const what = changed ? `in which word ${changed} differs` : "with the same words";
   return `Step ${LAST}, a new conversation: a second prompt, ${what}.`;
 }

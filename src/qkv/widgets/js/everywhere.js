@@ -86,7 +86,7 @@ export default widget("Everywhere", {
         ${numbers(seen)}
       </div>
     </div>
-    <p class="qkv-note">${n} ${kind.says}. Drag over them. The token in the blue frame asks; violet are its weights, the strongest is the largest.</p>
+    <p class="qkv-note">${n} ${kind.says}. Drag over them. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
     ${tables(() => [table(seen)])}`;
   },
 });

@@ -162,7 +162,7 @@ const isHere = ({ step, earlier }) => step === LAST || earlier !== null;
 function missing(state) {
   if (isHere(state)) return "";
   if (state.failed) return `Step ${state.step} did not load. Try another step.`;
-  return `Step ${state.step} is being loaded.`;
+  return `Step ${state.step} is loading.`;
 }
 
 const said = ({ ids, at, best, chances, missing }) =>
@@ -226,7 +226,7 @@ const numbers = ({ loss, intact }) =>
 
 const table = ({ ids, at, maps, chances }) => ({
   caption: `Weights of position ${at + 1}, and the chance that the symbol comes next`,
-  head: ["position", ...HEADS.map((head) => `head ${short(head)}`), "chance of it next"],
+  head: ["position", ...HEADS.map((head) => `head ${short(head)}`), "chance that it comes next"],
   rows: ids.map((id, i) => [
     `${i + 1}: ${symbol(id)}`,
     ...maps.map((weights) => shown(weights[at * ids.length + i])),

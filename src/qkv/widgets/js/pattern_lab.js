@@ -42,9 +42,8 @@ export default widget("PatternLab", {
         ${numbers(state)}
       </div>
     </div>
-    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: known after all. Drag to widen the window, press to
-      follow a token. An error is the distance to full attention's output. The ring is the needle: token ${N} asks for token ${NEEDLE + 1}
-      alone.</p>
+    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: known after all layers. Drag to widen the window, press to
+      follow a token. An error is the distance from full attention's output. The ring is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
     ${tables(() => [table(state)])}`,
 });
 
@@ -53,8 +52,8 @@ function windowText({ pattern, window, causal }) {
   if (pattern === "full") return "not used";
   const others = {
     "window and global": ", and 2 global",
-    dilated: ", each 3rd",
-    strided: `, then each ${ordinal(window)}`,
+    dilated: ", every 3rd",
+    strided: `, then every ${ordinal(window)}`,
   };
   return `${causal ? window : 2 * window - 1}${others[pattern] ?? ""}`;
 }

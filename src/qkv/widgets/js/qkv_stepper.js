@@ -191,7 +191,7 @@ function typed(target, put, set) {
   if (Number.isNaN(value)) return set({ answer: TYPE_A_NUMBER, draft: {} });
   put(within(value));
   if (within(value) !== value)
-    set({ answer: `${num(value)} is too far: numbers go from −1,000 to 1,000. It is ${num(within(value))} now.` });
+    set({ answer: `${num(value)} is out of range: numbers go from −1,000 to 1,000. It is ${num(within(value))} now.` });
 }
 
 const withEntry = (rows, i, j, value) =>

@@ -137,7 +137,7 @@ function verdict(seen) {
 const notKnown = (unknown) =>
   `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
 const SPELLED = "Known words spelled most like"; // near in their letters, not in what they mean
-const STILL = "The picture still shows the sentence before.";
+const STILL = "The picture still shows the previous sentence.";
 
 const problemText = ({ problem, unknown, nearest }) =>
   problem === "unknown"
@@ -240,7 +240,7 @@ function picker({ words, changing }, set, id) {
     set({ sentence: joined(theGrammar().replace(words, changing, other)), word: -1, over: -1, draft: null });
   const room = CHINESE.test(words[0]) ? "qkv-picker qkv-picker-glossed" : "qkv-picker";
   if (offered.length < 2) {
-    return html`<p class="${room} qkv-note">No other word stands for ${glossed(word)} here. Choose another word to change it.</p>`;
+    return html`<p class="${room} qkv-note">No other word can replace ${glossed(word)} here. Choose another word to change it.</p>`;
   }
   return html`<fieldset class="${room} qkv-control">
     <legend class="qkv-label">change <b lang=${langOf(word)}>${word}</b> to</legend>
@@ -291,7 +291,7 @@ function answer(draft, write) {
   const next = completions(theGrammar(), draft);
   if (words && !next.words.length) {
     const known = theGrammar().read(words);
-    return html`<div class="qkv-offers">${known ? "" : "The model was trained on no sentence like this. It answers all the same."}</div>`;
+    return html`<div class="qkv-offers">${known ? "" : "The model was trained on no sentence like this, but it still answers."}</div>`;
   }
   return html`<div class="qkv-offers">${next.words.map((word) => offer(word, glossed(word), () => write(withWord(next.start, word))))}</div>`;
 }
@@ -386,7 +386,7 @@ function matrixOf({ layer, head }, { words, weights, from }, set, id) {
 
 const numbers = ({ words, said, row, from }) => [
   {
-    caption: `What the model says of each word, and the weights of ${words[from]}`,
+    caption: `What the model says about each word, and the weights of ${words[from]}`,
     head: ["word", "class", "stands for", "weight"],
     rows: words.map((word, i) => [glossed(word), said.classes[i], said.refersTo.get(i) ?? "–", shown(row[i])]),
   },

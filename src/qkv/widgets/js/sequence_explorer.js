@@ -273,7 +273,7 @@ const madeUp = (token, same) =>
 function twins(same, unit) {
   if (!same.length) return "No other row has these numbers.";
   if (same.length > 1) return `${same.length} other rows have the same numbers. They are marked on the left.`;
-  return `Row ${same[0] + 1} has the same numbers: as a row, this ${unit} is that one.`;
+  return `Row ${same[0] + 1} has the same numbers: as a row, this ${unit} equals that one.`;
 }
 
 /** The window whose middle is nearest to the pointer is looked at. */

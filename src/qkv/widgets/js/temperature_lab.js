@@ -173,7 +173,7 @@ function sampling(state, set) {
       drawn.length
         ? html`<span class="qkv-note">${num(drawn.length)} ${drawn.length > 1 ? "draws" : "draw"} (dotted):</span>
             <b>${seen.at(-1)}</b> <span class="qkv-note">${seen.slice(0, -1).reverse().join(" · ")}</span>`
-        : html`<span class="qkv-note">A language model chooses words in this way.</span>`
+        : html`<span class="qkv-note">This is how a language model chooses words.</span>`
     }</p>
   </div>`;
 }
@@ -233,7 +233,7 @@ function summary(state) {
   const { weights, spread, slope } = measured(state);
   return readings([
     ["largest weight", share(Math.max(...weights))],
-    ["as if even over", num(Math.exp(spread), { places: 1 }), "tokens"],
+    ["as if spread over", num(Math.exp(spread), { places: 1 }), "tokens"],
     ["gradient norm", num(slope, { places: 3 })],
   ]);
 }

@@ -43,7 +43,7 @@ var rt=globalThis,xt=e=>e,W=rt.trustedTypes,yt=W?W.createPolicy("lit-html",{crea
         ${Re(n)}
       </div>
     </div>
-    <p class="qkv-note">${o} ${r.says}. Drag over them. The token in the blue frame asks; violet are its weights, the strongest is the largest.</p>
+    <p class="qkv-note">${o} ${r.says}. Drag over them. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
     ${Lt(()=>[Be(n)])}`}}),le=b(e=>Xt(D[e].make()),3),Ie=b((e,t)=>(t?D[e].near:Zt)(le(e).length),6);function oe(e){let t=le(e.kind),s=t.length,n=D[e.kind],r=Math.min(e.token,s-1),o=Ie(e.kind,e.near)[r],i=Jt(t,r,o,e.temperature),c=i.reduce((a,l,h)=>h!==r&&(a<0||l>i[a])?h:a,-1);return{kind:n,n:s,token:r,row:i,best:c,may:o,name:n.name}}function ie(e,{kind:t,n:s},n){let{left:r,top:o,width:i,height:c}=e.currentTarget.getBoundingClientRect(),[a,l]=[(e.clientX-r)/i*M,(e.clientY-o)/c*F];n({token:Math.min(s-1,Math.max(0,t.at(a,l,s)))})}var C=e=>_(e,{places:2}),ft=(e,t)=>Math.round(100*(e/t))/100;function he({row:e,best:t,token:s,name:n}){let r=e.filter((o,i)=>i!==s&&e[t]-o<1e-9).length;return r>1?`${r} equal ones`:n(t)}var Re=e=>{let{n:t,row:s,best:n,may:r,token:o}=e;return jt([["sees",_(r.filter(Boolean).length),`of ${t} tokens`],["weight on itself",C(s[o])],["looks most at another token",he(e),`weight ${C(s[n])}`]])},Be=({row:e,may:t,name:s,token:n})=>({caption:`Where ${s(n)} looks`,head:["token","may be seen","weight"],rows:e.map((r,o)=>[s(o),t[o]?"yes":"no",_(r,{places:3})])}),pe={s:[.55,.75,.95],y:[1,.85,.3],r:[.75,.25,.2],w:[.9,.82,.65],d:[.4,.25,.2],t:[.2,.45,.25],g:[.5,.7,.35]},vt=`
 ssssssssssssssss
 ssssssssssssssss
