@@ -82,7 +82,7 @@ export class Shared {
     for (const { key, trait, text } of asked(search)) {
       if (key !== this.#key) continue;
       const value = read(text, this.#limits[trait]);
-      if (value === undefined) refused.push(`The link asks for ${trait} = ${text.slice(0, 40)}, which is not possible here.`);
+      if (value === undefined) refused.push(`The link asks for ${trait} = ${text.slice(0, 40)}, which it cannot have.`);
       else this.#model.set(trait, value);
     }
     return refused;

@@ -169,7 +169,7 @@
       const held = JSON.parse(text);
       for (const other of OTHERS)
         saveOther(other, { ...entriesOf(other, JSON.stringify(held[other.key] ?? null)), ...loadOther(other) });
-      if (!save(pages)) throw new Error("this browser does not store anything");
+      if (!save(pages)) throw new Error("this browser stores nothing");
       show();
     } catch (problem) {
       say(`The file cannot be read: ${problem.message}.`);
@@ -210,7 +210,7 @@
     }
     map.addEventListener("change", ({ target }) => {
       if (!target.dataset.progress) return;
-      if (!note(target.dataset.progress, "read", target.checked && today())) say("This browser does not store anything.");
+      if (!note(target.dataset.progress, "read", target.checked && today())) say("This browser stores nothing.");
     });
   }
 

@@ -42,8 +42,8 @@ export default widget("PatternLab", {
         ${numbers(state)}
       </div>
     </div>
-    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: known after all layers. Drag to widen the window, press to
-      follow a token. An error is the distance from full attention's output. The ring is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
+    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
+      follow a token. An error is the distance to full attention's output. The ring is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
     ${tables(() => [table(state)])}`,
 });
 

@@ -40,8 +40,8 @@ var K=globalThis,ct=e=>e,R=K.trustedTypes,ht=R?R.createPolicy("lit-html",{create
         ${ve(e)}
       </div>
     </div>
-    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: known after all layers. Drag to widen the window, press to
-      follow a token. An error is the distance from full attention's output. The ring is the needle: token ${$} asks only for token ${Lt+1}.</p>
+    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
+      follow a token. An error is the distance to full attention's output. The ring is the needle: token ${$} asks only for token ${Lt+1}.</p>
     ${kt(()=>[_e(e)])}`});function ue({pattern:e,window:t,causal:s}){if(e==="full")return"not used";let n={"window and global":", and 2 global",dilated:", every 3rd",strided:`, then every ${fe(t)}`};return`${s?t:2*t-1}${n[e]??""}`}var fe=e=>`${e}${{1:"st",2:"nd",3:"rd"}[e]??"th"}`,Ut=q((e,t,s)=>Ot(e,{n:$,window:t,causal:s}),8),me=q((e,t)=>Bt(e,t,10),8),$e=q(Rt,8);function G({pattern:e,window:t,causal:s,layers:n,token:r}){let o=Ut(e,t,s),i=Ut("full",1,s),l=$e(o,n),a=c=>c.flat().filter(Boolean).length;return{mask:o,seen:l,pairs:a(o)/a(i),joined:a(l)/a(i),known:l[r-1].filter(Boolean).length,errors:me(o,i)}}function ge(e,t){let{mask:s,seen:n}=G(e),r=l=>l.flatMap((a,c)=>a.map((h,p)=>h?`M${p} ${c}h1v1h-1z`:"")).join(""),{drag:o,press:i}=Ae(e,t);return u`<div class="qkv-pattern-picture" @pointerdown=${o} @pointermove=${o} @click=${i}>
     <svg viewBox="0 0 ${$} ${$}" role="img" aria-label="Which of ${$} keys each of ${$} queries may see.">
       ${H`<path class="qkv-known" d=${r(n)} /><path class="qkv-seen" d=${r(s)} />
