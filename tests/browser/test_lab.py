@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Error, Locator, Page, expect
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,7 +109,8 @@ def notebook(browser: Browser, lab: tuple[str, Path]) -> Iterator[Page]:
     written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     written.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(written, folder / "widgets.ipynb")
-    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    # Nothing plays by itself: a step played in time and a key pressed would add up.
+    page = browser.new_page(viewport={"width": 1200, "height": 1000}, reduced_motion="reduce")
     page.goto(f"{address}/lab/tree/widgets.ipynb?reset")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
     page.locator('[data-status="idle"]').first.wait_for(state="attached", timeout=60_000)
@@ -124,13 +125,14 @@ def run_cell(page: Page, number: int) -> str:
     """Run one cell with Shift+Enter and return the text that it printed."""
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
     prompt = cell.locator(".jp-InputPrompt")
-    cell.scroll_into_view_if_needed()  # what is out of sight has no text
     for _ in range(12):
-        # A cell that is run before the kernel has been connected is forgotten: its prompt stays empty.
-        if "[ ]" in prompt.inner_text():
-            cell.locator(".cm-content").click()
-            page.keyboard.press("Shift+Enter")
-        with contextlib.suppress(AssertionError):
+        # The notebook may lay its cells out anew meanwhile: what was found of one is gone then.
+        with contextlib.suppress(AssertionError, Error):
+            cell.scroll_into_view_if_needed(timeout=5_000)  # what is out of sight has no text
+            # A cell that is run before the kernel has been connected is forgotten: its prompt stays empty.
+            if "[ ]" in prompt.inner_text():
+                cell.locator(".cm-content").click(timeout=5_000)
+                page.keyboard.press("Shift+Enter")
             expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=5_000)
             return "\n".join(cell.locator(".jp-OutputArea-output pre").all_inner_texts())
     raise AssertionError(f"cell {number} did not run: {prompt.inner_text()}")
