@@ -98,7 +98,10 @@ def test_pages_load_what_they_need_and_no_more(built: Book):
         assert spared not in index
     scripts = re.findall(r'<script[^>]*\bsrc="([^"?]+)', chapter)
     assert {Path(script).name for script in scripts} == {"page.js", "progress.js", "qkv-site.js", "python-page.js"}
-    assert "defer" in chapter
+    head = chapter.partition("</head>")[0]
+    asked = re.findall(r'<script[^>]*\bsrc="[^"]+[^>]*>', head)
+    assert len(asked) == len(scripts), "asked for at the start"
+    assert all("defer" in script for script in asked), "and run when the page is there"
     assert 'type="module"' not in chapter, "a module cannot be loaded from a file"
 
 
