@@ -28,9 +28,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-try:
+if __package__:
     from qkv.hidden import Hidden
-except ImportError:  # in the sandbox, where the package is not
+else:  # in a worker, which has the files alone
     from hidden import Hidden  # type: ignore[no-redef]
 
 MAX_TEXT = 300  # characters of any text that comes from an answer

@@ -42,7 +42,7 @@ DRAWN = """() => [...document.querySelectorAll(".qkv-widget")].map((widget) => {
   }
   return copy.innerHTML
     .replaceAll(/<!--.*?-->/g, "")
-    .replaceAll(/name="(?:widget|qkv)-\\d+-/g, 'name="')
+    .replaceAll(/\\b(?:widget|qkv)-\\d+-/g, "")
     .replaceAll(/\\d+\\.\\d{9,}/g, (number) => Number(Number(number).toFixed(8))); // engines' last digits differ
 })"""
 

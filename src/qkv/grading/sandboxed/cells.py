@@ -32,9 +32,9 @@ from IPython.utils.text import LSString, SList
 from traitlets import Type
 from traitlets.config import Config
 
-try:
+if __package__:
     from qkv import observing
-except ImportError:  # in the sandbox, where the package is not
+else:  # in a worker, which has the files alone
     import observing  # type: ignore[no-redef]
 
 TYPED = "1"  # what `input()` gives: a text that is a number too

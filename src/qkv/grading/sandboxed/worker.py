@@ -92,7 +92,6 @@ def main() -> None:
     control.setblocking(True)
     torch.set_num_threads(1)
     warm_up()
-    forget_the_course()
     scratch = sys.argv[2] if len(sys.argv) > 2 else ""
     control.sendall(b'{"ready": true}\n')
     gc.collect()
@@ -499,12 +498,6 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module).update(__getattr__=part, __version__=self.version)
         if place in ("qkv", "qkv.checking"):
             vars(module)["check"] = check
-
-
-def forget_the_course() -> None:
-    """Let an import of the package find the stand-in: without a sandbox, the worker itself has imported some of it."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "qkv"]:
-        del sys.modules[name]
 
 
 def install_stand_in(check: Callable[..., None], version: str) -> None:
