@@ -311,9 +311,12 @@ def test_a_sentence_that_it_cannot_read_is_answered(open_page: OpenPage, sentenc
 def test_the_share_falls_while_a_handle_is_turned_and_no_portion_is_long(open_page: OpenPage):
     page = open_page()
     page.evaluate("""() => {
-      const later = window.setTimeout;
+      const { postMessage } = MessagePort.prototype;
       window.portions = 0;
-      window.setTimeout = (work, ...more) => later(() => { window.portions += 1; work(); }, ...more);
+      MessagePort.prototype.postMessage = function (...message) {
+        window.portions += 1;
+        postMessage.apply(this, message);
+      };
     }""")
     widget = show(page, handles=["temperature"])
     right = widget.locator("dd").first
