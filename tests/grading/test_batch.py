@@ -315,6 +315,8 @@ def a_class(folder: Path, n: int) -> Path:
 
 
 def grade(folder: Path, out: Path, *options: str, **popen: object) -> subprocess.Popen:
+    # A shell's background processes ignore the keyboard's signal, and so does what they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "qkv.cli", "grade", str(folder), "--out", str(out), "--seed", "7", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)
 
