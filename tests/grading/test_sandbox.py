@@ -279,7 +279,7 @@ def test_what_a_system_cannot_hold_is_said_at_the_start_and_on_the_page_for_inst
     monkeypatch.setattr(sandbox, "FILTERED", ())
     page = Path(__file__).parents[2] / "book" / "instructors-grading.md"
     said, text = sandbox.weaknesses(), " ".join(page.read_text(encoding="utf-8").split())
-    on_both, on_the_page = ("counted 20 times a second", "shared segments"), ("slow down its neighbours",)
+    on_both, on_the_page = ("measured 20 times a second", "shared segments"), ("slow down its neighbours",)
     assert len(said) == 3
     assert [words for words in (*on_both, *on_the_page) if words not in text] == []
     assert [words for words in on_both if not any(words in note for note in said)] == []

@@ -219,7 +219,7 @@ def weaknesses() -> list[str]:
     said = []
     if not any("memory" in str(folder) or (folder / "memory.max").exists() for folder in group.folders):
         said.append(
-            "Memory is counted 20 times a second, and what waits in pipes and sockets is not: there are no control "
+            "Memory is measured 20 times a second, and what waits in pipes and sockets is not: there are no control "
             "groups for memory here (they need root, or a folder that is delegated)."
         )
     if group.meter is None:
