@@ -200,7 +200,7 @@ def randint(
     if not isinstance(size, (tuple, list)):
         raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
     g, shape, span = generator or default_generator, sizes_of([size]), high - low
-    draw = g.long_word if span >= 2**32 else g.word
+    draw = g.long_word if span >= 2**28 else g.word
     return made([low + draw() % span for _ in range(product(shape))], shape, dtype or int64)
 
 
@@ -288,7 +288,10 @@ def normal_(x: Tensor, mean: Any = 0, std: Any = 1, generator: Generator | None 
 
 @method
 def uniform_(x: Tensor, a: Any = 0, b: Any = 1, generator: Generator | None = None) -> Tensor:
-    return x._write(rand(*x.shape, generator=generator, dtype=x.dtype) * (b - a) + a)
+    drawn = rand(*x.shape, generator=generator, dtype=x.dtype)
+    ends = made([a, b], (2,), x.dtype)
+    width = ends[1] - ends[0]
+    return x._write(drawn.double() * width.item() + ends[0].item())  # (torch rounds once, after product and sum)
 
 
 @method
