@@ -1,14 +1,13 @@
-// Compile what Python on the page imports as it starts, by that very Python: `node page/compile.mjs
-// FOLDER`, with what `pack.py` wrote there. A library that is read as text would take
-// most of the start.
+// Compile what Python on the page imports, by that very Python: `node page/compile.mjs FOLDER`, with what `pack.py`
+// wrote there. Modules that are read as text would take most of the start.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { started } from "./in_node.mjs";
 
 const folder = process.argv[2];
-const library = join(folder, "python_stdlib.zip");
 const python = await started(folder);
-python.FS.writeFile("/library.zip", new Uint8Array(readFileSync(library)));
+const archives = ["python_stdlib.zip", "course.zip"];
+for (const name of archives) python.FS.writeFile(`/${name}`, new Uint8Array(readFileSync(join(folder, name))));
 python.runPython(readFileSync(new URL("compiled.py", import.meta.url), "utf-8"));
-writeFileSync(library, python.FS.readFile("/compiled.zip"));
+for (const name of archives) writeFileSync(join(folder, name), python.FS.readFile(`/compiled-${name}`));

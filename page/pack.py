@@ -1,9 +1,9 @@
 """Pack what Python in the page is made of: `python -m page.pack FOLDER`.
 
-Pyodide's core, the standard library without what no answer uses and compiled where each start needs it, the page's
-torch and the checking code, as files that `page/runtime/worker.js` loads from beside itself; and the notebooks. The
-page's own script, its style, its editor and its worker are bundled by `tools/bundle.mjs`. In `copy/`, each file is a
-script too: a page that was opened from a file may load no others.
+Pyodide's core, the standard library without what no answer uses, the page's torch and the checking code, compiled where
+a start needs them, as files that `page/runtime/worker.js` loads from beside itself; and the notebooks. The page's own
+script, its style, its editor and its worker are bundled by `tools/bundle.mjs`. In `copy/`, each file is a script too: a
+page that was opened from a file may load no others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,16 +30,18 @@ HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
 # encodings of single alphabets, and what is frozen into the interpreter.
 LEFT_OUT = re.compile(
     r"(test|unittest|idlelib|tkinter|turtledemo|lib2to3|ensurepip|venv|email|xml|xmlrpc|wsgiref|http|dbm|sqlite3|curses|"
-    r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl|concurrent/interpreters|ctypes|sysconfig|pyodide/http)/|"
+    r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl|concurrent/interpreters|ctypes|sysconfig|pyodide/http|"
+    r"importlib/metadata|importlib/resources)/|"
     r"(pdb|doctest|pydoc|mailbox|ipaddress|pickletools|tarfile|_pydatetime|_pydecimal|_pyio|smtplib|ftplib|imaplib|poplib|"
     r"turtle|cProfile|profile|pstats|optparse|webbrowser|socketserver|telnetlib|nntplib|antigravity|this|trace|py_compile|"
     r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"
     r"|sched|argparse|configparser|filecmp|getpass|hmac|modulefinder|pty|pyclbr|quopri|rlcompleter|shelve|shlex|"
     r"stringprep|platform|gettext|_sysconfigdata[\w-]+|symtable|tabnanny|tracemalloc|uuid|code|runpy|zipimport|_markupbase|html/parser|json/tool|"
-    r"logging/(handlers|config)|urllib/(request|robotparser)|pyodide/console|"
-    r"concurrent/futures/process|asyncio/(windows_\w+|proactor_events|tools|__main__)|importlib/(_bootstrap|_bootstrap_external)"
+    r"_?(compat_)?pickle|csv|gzip|graphlib|secrets|calendar|_strptime|nturl2path|tty|"
+    r"logging/(handlers|config)|urllib/\w+|pyodide/(console|_nodesock_transport)|"
+    r"concurrent/futures/(process|thread|interpreter)|asyncio/(windows_\w+|proactor_events|tools|__main__)|importlib/(_bootstrap|_bootstrap_external)"
     r"|encodings/(cp(?!437)|iso|mac_|koi8|big5|euc|gb|hz|johab|shift|palmos|hp_roman8|ptcp154|kz1048|tis_620|uu_codec|"
-    r"bz2_codec|zlib_codec|quopri_codec|base64_codec|rot_13|oem|mbcs)\w*)\.py$"
+    r"bz2_codec|zlib_codec|quopri_codec|base64_codec|rot_13|oem|mbcs|punycode|undefined|charmap)\w*)\.py$"
 )
 ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
 COURSE = ("*.py", "*.css", "questions/**/*.py", "questions/**/*.toml")
@@ -91,7 +94,7 @@ def pack(folder: Path) -> None:
     zipped(target / "python_stdlib.zip", library())
     zipped(target / "course.zip", course())
     zipped(target / "models.zip", models())
-    compile_library(target)
+    compile_archives(target)
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -110,19 +113,22 @@ def digest(files: list[Path]) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
-def compile_library(target: Path) -> None:
-    """Compile what each start imports of the library that was packed here, or take what this gave before."""
-    library = target / "python_stdlib.zip"
+def compile_archives(target: Path) -> None:
+    """Compile what each start imports of the archives that were packed here, or take what this gave before."""
+    archives = ("python_stdlib.zip", "course.zip")
     made = digest([target / name for name in HEAVY] + [PAGE / name for name in ("compile.mjs", "compiled.py")])
-    known = COMPILED / f"{made}.zip"
-    if known.exists():
-        shutil.copyfile(known, library)
-        return
-    subprocess.run(["node", PAGE / "compile.mjs", target], cwd=ROOT, check=True)
-    COMPILED.mkdir(parents=True, exist_ok=True)
-    fresh = COMPILED / f"{made}.{os.getpid()}"  # whole, or not there for whoever packs meanwhile
-    shutil.copyfile(library, fresh)
-    fresh.replace(known)
+    known = COMPILED / made
+    if not known.exists():
+        subprocess.run(["node", PAGE / "compile.mjs", target], cwd=ROOT, check=True)
+        fresh = COMPILED / f"{made}.{os.getpid()}"  # whole, or not there for whoever packs meanwhile
+        fresh.mkdir(parents=True)
+        for name in archives:
+            shutil.copyfile(target / name, fresh / name)
+        with suppress(OSError):  # somebody else was quicker, with the same
+            fresh.rename(known)
+        shutil.rmtree(fresh, ignore_errors=True)
+    for name in archives:
+        shutil.copyfile(known / name, target / name)
 
 
 def write_scripts(target: Path) -> None:
