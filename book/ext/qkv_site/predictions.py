@@ -11,7 +11,7 @@ from itertools import dropwhile, takewhile
 from docutils import nodes
 from sphinx.application import Sphinx
 
-BUTTON = '<p class="qkv-uncover"><button type="button">Show the answer without a guess</button></p>'
+BUTTON = '<p class="qkv-uncover"><button type="button">Hidden until you guess. Show it anyway</button></p>'
 
 
 def cover_answers(app: Sphinx, document: nodes.document) -> None:
