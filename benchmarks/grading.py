@@ -6,6 +6,8 @@ python benchmarks/grading.py --class 1000  a mixed class of that size as well: r
 Both grade the same kind of notebook, exercise 3 answered with torch: right, wrong and partly. nbgrader runs through its
 API, in two processes that stay. A rate is that of the running grader: the time from its fourth result to its last, so
 that neither side's start-up counts. We grade ten times as many, so that both sides are measured for about a minute.
+Equal results are judged once, and such a class has few that differ: a second class, whose right answers to three of the
+five questions differ in their last bits, gives a second ratio.
 """
 
 from __future__ import annotations
@@ -33,6 +35,13 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[1]
 SLUG = "03_scaling"
 WRONG = {"/ math.sqrt(d_k)": "/ d_k", "dim=-1)  #": "dim=-2)  #", "d_k * var_q * var_k": "d_k * (var_q + var_k)"}
+# Right answers that differ in their last bits, by so many times the distance of two neighbouring numbers.
+UNLIKE = {
+    "/ math.sqrt(": "* (1 + {k} * torch.finfo(q.dtype).eps) / math.sqrt(",
+    "d_k * var_q": "(1 + {k} * 2.3e-16) * d_k * var_q",
+    "torch.diag(p)": "(1 + {k} * torch.finfo(p.dtype).eps) * torch.diag(p)",
+}
+LAST_BITS = 250  # further from right than so many, an answer could be wrong
 JOBS = 2
 TIMES_AS_MANY = 10  # notebooks on our side
 STEPS = {
@@ -43,7 +52,7 @@ STEPS = {
 }
 
 
-def answered(i: int) -> nbformat.NotebookNode:
+def answered(i: int, unlike: bool = False) -> nbformat.NotebookNode:
     """The exercise as the i-th of a class hands it in: every third has one wrong idea."""
     notebook = nbformat.read(ROOT / "exercises" / f"{SLUG}.ipynb", as_version=4)
     solved = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
@@ -54,14 +63,16 @@ def answered(i: int) -> nbformat.NotebookNode:
             cell.source = answers[cell.id] + f"\n# {i}"
             if i % 3 == 2:
                 cell.source = cell.source.replace(was, now)
+            for plain, other in UNLIKE.items() if unlike else ():
+                cell.source = cell.source.replace(plain, other.format(k=i % LAST_BITS))
     return notebook
 
 
-def hand_in(folder: Path, n: int, layout: str) -> None:
+def hand_in(folder: Path, n: int, layout: str, unlike: bool = False) -> None:
     for i in range(n):
         path = folder / layout.format(student=f"student{i:04}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(answered(i), path)
+        nbformat.write(answered(i, unlike), path)
 
 
 def rate(times: list[float]) -> float:
@@ -70,14 +81,14 @@ def rate(times: list[float]) -> float:
     return 60 * (len(settled) - 1) / (settled[-1] - settled[0])
 
 
-def ours(folder: Path, n: int) -> list[float]:
+def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
     """When `qkv grade` had each result, its sandbox on."""
     from qkv.grading.runner import Reader, grade_all
     from qkv.grading.session import Settings
     from qkv.grading.submissions import find
     from qkv.grading.writing import Writer
 
-    hand_in(folder / "in", n, "{student}/" + f"{SLUG}.ipynb")
+    hand_in(folder / "in", n, "{student}/" + f"{SLUG}.ipynb", unlike)
     times: list[float] = []
     writer = Writer(folder / "out", 1)
     with Reader() as reader:
@@ -147,9 +158,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         mine = rate(ours(Path(folder) / "ours", TIMES_AS_MANY * n))
         print(f"qkv grade, sandbox on: {mine:.0f} notebooks a minute", flush=True)
+        unlike = rate(ours(Path(folder) / "unlike", TIMES_AS_MANY * n, unlike=True))
+        print(f"the same, answers that differ in their last bits: {unlike:.0f} notebooks a minute", flush=True)
         theirs = rate(nbgraders(Path(folder) / "nbgrader", n))
         print(f"nbgrader: {theirs:.0f} notebooks a minute")
-        print(f"ratio: {mine / theirs:.1f}", flush=True)
+        print(f"ratio: {mine / theirs:.1f}; with answers that differ: {unlike / theirs:.1f}", flush=True)
         where_the_time_goes(n)
         if asked.size:
             a_class(Path(folder) / "class", asked.size)
