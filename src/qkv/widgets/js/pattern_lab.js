@@ -79,10 +79,22 @@ function measured({ pattern, window, causal, layers, token }) {
   };
 }
 
-/** The n × n pattern as three shapes, so that a step draws three paths and not a thousand cells. */
+/** A pattern as one shape: a bar for each stretch of cells that lie side by side. */
+const shape = (rows) =>
+  rows
+    .flatMap((row, i) =>
+      row.map((may, j) => {
+        if (!may || row[j - 1]) return "";
+        const end = row.indexOf(false, j);
+        const length = (end < 0 ? row.length : end) - j;
+        return `M${j} ${i}h${length}v1h-${length}z`;
+      }),
+    )
+    .join("");
+
+/** The n × n pattern as two shapes, so that a step draws two paths and not a thousand cells. */
 function picture(state, set) {
   const { mask, seen } = measured(state);
-  const shape = (rows) => rows.flatMap((row, i) => row.map((may, j) => (may ? `M${j} ${i}h1v1h-1z` : ""))).join("");
   const { drag, press } = grabbing(state, set);
   return html`<div class="qkv-pattern-picture" @pointerdown=${drag} @pointermove=${drag} @click=${press}>
     <svg viewBox="0 0 ${N} ${N}" role="img" aria-label="Which of ${N} keys each of ${N} queries may see.">

@@ -1,6 +1,7 @@
 /* Patterns of attention: who may see whom, how far that reaches through layers, and how wrong the output becomes. */
 
 import { normals, softmax } from "./maths.js";
+import { remember } from "./remember.js";
 
 const GLOBAL = 2; // tokens that see all and are seen by all
 const STEP = 3; // of a dilated window
@@ -57,12 +58,23 @@ function inputs(kind, n, seed) {
   return { q, k, v };
 }
 
-const attend = ({ q, k, v }, mask) =>
-  q.map((query, i) => {
-    const scores = k.map((key, j) => (mask[i][j] ? dot(query, key) / Math.sqrt(WIDTH) : -Infinity));
-    const weights = softmax(scores);
+/** What no mask changes: the scores and the values of one kind of input. */
+const scored = remember((kind, n, seed) => {
+  const { q, k, v } = inputs(kind, n, seed);
+  return { scores: q.map((query) => k.map((key) => dot(query, key) / Math.sqrt(WIDTH))), v };
+}, 3);
+
+/** The outputs that count: all of them, of the needle the last token's alone. */
+function outputs(kind, mask, seed) {
+  const { scores, v } = scored(kind, mask.length, seed);
+  const rows = mask.map((row, i) => scores[i].map((score, j) => (row[j] ? score : -Infinity)));
+  return (kind === "needle" ? rows.slice(-1) : rows).map((row) => {
+    const weights = softmax(row);
     return v[0].map((_, f) => weights.reduce((total, weight, j) => total + weight * v[j][f], 0));
   });
+}
+
+const fullOutputs = remember(outputs, 3);
 
 const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 const norm = (rows) => Math.sqrt(rows.flat().reduce((total, x) => total + x * x, 0));
@@ -75,10 +87,8 @@ const norm = (rows) => Math.sqrt(rows.flat().reduce((total, x) => total + x * x,
  * @returns {{ random: number, local: number, needle: number }} */
 export function patternErrors(mask, all, seed) {
   const of = (kind) => {
-    const x = inputs(kind, mask.length, seed);
-    const rows = (out) => (kind === "needle" ? out.slice(-1) : out);
-    const [out, full] = [rows(attend(x, mask)), rows(attend(x, all))];
-    return norm(out.map((row, i) => row.map((value, f) => value - full[i][f]))) / norm(full);
+    const full = fullOutputs(kind, all, seed);
+    return norm(outputs(kind, mask, seed).map((row, i) => row.map((x, f) => x - full[i][f]))) / norm(full);
   };
   return { random: of("random"), local: of("local"), needle: of("needle") };
 }
