@@ -277,6 +277,7 @@ def _slim(svg: str, alt: str) -> str:
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*\n\s*", " ", body)
     body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    body = re.sub(r' transform="rotate\(-0 [^"]*"', "", body)
     body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: CSS_COLOURS.get(colour[0], colour[0]), body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--qkv-font)", body)
     body = re.sub(r"<g>\s*(<(?:path|text)[^<]*(?:</text>)?)\s*</g>", r"\1", body)
