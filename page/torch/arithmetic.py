@@ -333,13 +333,20 @@ def where(cond: Any, a: Any = None, b: Any = None) -> Any:
 
 @method
 def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
-    if not isinstance(mask, Tensor) or mask.dtype is not bool_:
+    if not isinstance(mask, Tensor) or value is None:
+        given = ", ".join("NoneType" if one is None else type(one).__name__ for one in (mask, value))
+        raise TypeError(
+            f"masked_fill() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+            " * (Tensor mask, Tensor value)\n * (Tensor mask, Number value)\n"
+        )
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype if isinstance(mask, Tensor) else type(mask).__name__}"
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     value = as_tensor_of(value, x.dtype)
-    out = where(mask, value.to(x.dtype), x)
-    return out
+    return where(mask, value.to(x.dtype), x)
 
 
 @method
