@@ -1,6 +1,7 @@
 """SentenceLab shows what the trained tagger computes in Python, and answers what it cannot read."""
 
 import functools
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from qkv.models import load_tagger
 from qkv.models.grammar import draw
 from qkv.widgets import SentenceLab
 from qkv.widgets.base import _own_traits
+from qkv.widgets.sentence_lab import HANDLES
 
 from .conftest import frame
 from .node import JS, ROOT, node
@@ -41,6 +43,17 @@ def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wan
     with pytest.raises(TraitError) as error:
         setattr(SentenceLab(), name, value)
     assert wanted in str(error.value)
+
+
+def test_each_handle_is_turned_in_a_chapter():
+    """What the widget offers and no page shows, no reader turns."""
+    sources = [
+        "".join(cell["source"])
+        for path in (ROOT / "chapters").glob("[0-9]*.ipynb")
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+    ]
+    shown = re.findall(r"SentenceLab\([^)]*handles=\[([^\]]*)\]", "\n".join(sources))
+    assert set(re.findall(r"\w+", " ".join(shown))) == set(HANDLES)
 
 
 # ---- typing
