@@ -226,11 +226,13 @@ def test_training_starts_to_learn_and_the_seed_decides_everything():
 
 @pytest.mark.slow
 def test_trained_again_it_is_as_good():
+    """On another machine the weights differ, and the shares by half a percent at most."""
     retrained = train_tagger()
-    for part in (NEW, HELD_OUT):
-        again, before = accuracy(retrained, part), accuracy(load_tagger(), part)
+    for part in ("new", "combination"):
+        many = sentences(part, 4000, 7)
+        again, before = accuracy(retrained, many), accuracy(load_tagger(), many)
         assert again.classes == pytest.approx(before.classes, abs=0.005)
-        assert again.it == pytest.approx(before.it, abs=0.01)
+        assert again.it == pytest.approx(before.it, abs=0.005)
 
 
 @pytest.mark.slow
