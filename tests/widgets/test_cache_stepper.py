@@ -341,8 +341,10 @@ def test_it_plays_the_text_once_seen_and_the_saved_step_stays(playing: Page):
     assert steps(playing) == ("1 of 8", 1), "nobody has seen it yet"
     see(playing)
     places = playing.evaluate(PLACES)
+    playing.clock.run_for(2900)
+    assert steps(playing) == ("1 of 8", 1), "there is time to look at the first step"
     for step in (2, 3, 4):
-        playing.clock.run_for(880)
+        playing.clock.run_for(100 if step == 2 else 1780)
         assert steps(playing) == (f"{step} of 8", 1)
         assert playing.evaluate(PLACES) == places
     playing.clock.run_for(9000)
@@ -355,14 +357,18 @@ def test_it_plays_the_text_once_seen_and_the_saved_step_stays(playing: Page):
 
 
 @pytest.mark.browser
-def test_once_it_has_played_it_plays_from_the_start(playing: Page):
+def test_once_it_has_played_a_press_goes_on_to_the_second_prompt_and_the_next_one_to_the_start(playing: Page):
     see(playing)
-    playing.clock.run_for(9000)
-    for _ in range(2):
+    playing.clock.run_for(15_000)
+    for saved in (1, 7):
+        assert steps(playing) == ("7 of 8", saved)
+        playing.get_by_role("button", name="play").click()
+        assert steps(playing) == ("8 of 8", 8)
+        playing.clock.run_for(9000)
+        assert steps(playing) == ("8 of 8", 8)
         playing.get_by_role("button", name="play").click()
         assert steps(playing) == ("1 of 8", 1)
         playing.clock.run_for(9000)
-        assert steps(playing) == ("7 of 8", 7)
 
 
 @pytest.mark.browser
@@ -377,7 +383,7 @@ def test_once_it_has_played_it_plays_from_the_start(playing: Page):
 )
 def test_any_touch_pauses_it_at_the_step_that_is_shown(playing: Page, touch: str, step: int):
     see(playing)
-    playing.clock.run_for(1850)
+    playing.clock.run_for(4850)
     playing.locator(touch).click()
     playing.clock.run_for(5000)
     assert steps(playing) == (f"{step} of 8", step)
@@ -386,7 +392,7 @@ def test_any_touch_pauses_it_at_the_step_that_is_shown(playing: Page, touch: str
 @pytest.mark.browser
 def test_what_python_sets_ends_what_plays_by_itself(playing: Page):
     see(playing)
-    playing.clock.run_for(1850)
+    playing.clock.run_for(4850)
     playing.evaluate("shown[0].model.set('step', 6)")
     playing.clock.run_for(5000)
     assert steps(playing) == ("6 of 8", 6)

@@ -6,6 +6,7 @@ const INSTEAD = "a dog saw a bird while she felt tired".split(" ");
 const PROMPT = 3; // words that step 1 runs at once; after it one word a step, and a second prompt at the end
 const LAST = TEXT.length - PROMPT + 2;
 const PAUSE = 900;
+const [FIRST_LOOK, LOOK] = [3000, 1800]; // between steps that nobody asked for: a reader has to notice them first
 const STILL = { playing: false, shown: 0 }; // the saved step is shown, and stays
 
 /** Published configurations; `parameters` are all of them, for the comparison with the cache. */
@@ -27,13 +28,17 @@ export default widget("CacheStepper", {
   setup: ({ state, set, root, eachDrawing }) => {
     const end = playOnceSeen(state, set, root);
     let timer = 0;
+    const goOn = () => {
+      timer = 0;
+      set(tick(state));
+    };
     eachDrawing(() => {
       if (state.shown && state.step !== 1) set(STILL); // Python or a second view has moved the saved step
-      if (!state.playing) timer = clearInterval(timer) ?? 0;
-      else timer ||= setInterval(() => set(tick(state)), PAUSE);
+      if (!state.playing) timer = clearTimeout(timer) ?? 0;
+      else timer ||= setTimeout(goOn, pauseAt(state));
     });
     return () => {
-      clearInterval(timer);
+      clearTimeout(timer);
       end();
     };
   },
@@ -67,6 +72,8 @@ const atShown = ({ step, changed, model, token, playing, shown }) => ({
   playing,
 });
 
+const pauseAt = ({ shown }) => (shown ? (shown === 1 ? FIRST_LOOK : LOOK) : PAUSE);
+
 /** What follows after a pause. It plays to the last word, and leaves the second prompt to the reader. */
 const tick = (state) => (state.shown ? { shown: state.shown + 1, playing: state.shown + 1 < WRITTEN } : next(state));
 
@@ -98,9 +105,10 @@ function playOnceSeen(state, set, root) {
 // ---- what happens in a step
 
 const rows = (count) => (count === 1 ? "1 row is" : `${count} rows are`);
-const WRITTEN = LAST - 1; // the step of the last word: it plays to there, and from there on begins again
+const WRITTEN = LAST - 1; // the step of the last word: it plays to there
+/** What a press on play does: after the last word it goes to the second prompt, and only from there back to the start. */
 const next = ({ step }) =>
-  step < WRITTEN ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
+  step < LAST ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
 const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
 /** What one step reads: the words that are in the model by its end, and how many of them are new. */
