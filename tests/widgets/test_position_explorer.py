@@ -338,3 +338,20 @@ def test_the_marks_on_the_map_are_dragged(explorer: Callable[..., Locator], sche
     root = explorer(scheme=scheme, together=False, query=60, key=100)
     drag(root.page, root.locator(".qkv-pos-map-area"), 0.25, 0.3)
     assert places(root) == ([38, 100] if scheme == "sinusoidal" else [38, 32])
+
+
+def test_a_head_of_alibi_is_chosen_by_a_press_and_by_the_arrow_keys(explorer: Callable[..., Locator]):
+    root = explorer(width=390, scheme="alibi", words=True)
+    chosen = "() => drawn.model.get('head')"
+    height = root.bounding_box()
+    root.locator(".qkv-pos-head").nth(4).click(position={"x": 4, "y": 4})
+    frame(root.page)
+    assert root.page.evaluate(chosen) == 5
+    expect(root.get_by_role("slider", name="head")).to_have_value("5")
+    root.page.keyboard.press("ArrowRight")
+    frame(root.page)
+    assert root.page.evaluate(chosen) == 6
+    root.get_by_role("slider", name="head").press("Home")
+    frame(root.page)
+    expect(root.get_by_role("radio", name="head 1")).to_be_checked()
+    assert root.bounding_box() == height

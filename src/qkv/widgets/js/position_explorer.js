@@ -56,7 +56,7 @@ export default widget("PositionExplorer", {
     ${controls(state, set, id)}
     <div class="qkv-pos">
       ${mapPanel(state, set)}
-      ${state.scheme === "alibi" ? headsPanel(state) : clocksPanel(state, set)}
+      ${state.scheme === "alibi" ? headsPanel(state, set, id) : clocksPanel(state, set)}
       <div class="qkv-pos-curves">${distancePanel(state, set)} ${placePanel(state, set)}</div>
     </div>
     ${tables(() => numbers(state))}`,
@@ -434,16 +434,18 @@ function fourTerms(state, places) {
   ]);
 }
 
-function headsPanel(state) {
+/** ALiBi's heads, each with its factor at this distance; a press chooses the one that is drawn. */
+function headsPanel(state, set, id) {
   const distance = state.query - state.key;
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption><span class="qkv-label">at distance ${Math.abs(distance)}, each head multiplies a weight by${long("; below it, its slope")}</span></figcaption>
-    <div class="qkv-pos-dials">${HEADS.map((head) => {
+    <div class="qkv-pos-dials" role="radiogroup" aria-label="head">${HEADS.map((head) => {
       const factor = Math.exp(alibiBias(head, 8, distance));
-      return html`<div class=${head === state.head ? "qkv-pos-chosen" : ""}>
+      return html`<label class="qkv-pos-head">
+        <input class="qkv-over" type="radio" name="${id}-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>
         <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
         <small>head ${head}<br>1/${2 ** head}</small>
-      </div>`;
+      </label>`;
     })}</div>
   </figure>`;
 }
