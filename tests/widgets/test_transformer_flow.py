@@ -207,3 +207,13 @@ def test_flow_and_numbers_are_on_one_screen_of_a_phone(open_page: OpenPage):
         heights.add(box["height"])
     assert max(heights) < 844
     assert len(heights) == 1, "the page below moves from stage to stage"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_choice_of_a_sentence_is_beside_the_answer(open_page: OpenPage, width: int):
+    widget = show(open_page(width=width))
+    choice, answer = (widget.locator(part).bounding_box() for part in (".qkv-choices", ".qkv-flow-answer"))
+    assert choice
+    assert answer
+    assert 0 <= answer["y"] - choice["y"] - choice["height"] < 20

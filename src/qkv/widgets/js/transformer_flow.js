@@ -27,6 +27,13 @@ export default widget("TransformerFlow", {
         ${toggle({ label: "norm", checked: state.norm, onChange: (norm) => set({ norm }) })}
         ${toggle({ label: "feed-forward", checked: state.feed_forward, onChange: (on) => set({ feed_forward: on }) })}
       </div>
+      ${choices({
+        label: "sentence",
+        name: `${id}-flow-sentence`,
+        value: state.sentence,
+        options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),
+        onChange: (sentence) => set({ sentence, word: -1 }),
+      })}
       <p class="qkv-flow-answer">${answerText(seen)}</p>
       <div class="qkv-flow">
         ${flow(state, seen, set, id)}
@@ -39,13 +46,6 @@ export default widget("TransformerFlow", {
         max: seen.n,
         text: `${seen.at + 1} of ${seen.n}: ${seen.words[seen.at]}`,
         onInput: (value) => set({ word: value - 1 }),
-      })}
-      ${choices({
-        label: "sentence",
-        name: `${id}-flow-sentence`,
-        value: state.sentence,
-        options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),
-        onChange: (sentence) => set({ sentence, word: -1 }),
       })}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },

@@ -42,13 +42,13 @@ var Mt=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
         ${ot({label:"norm",checked:e.norm,onChange:o=>t({norm:o})})}
         ${ot({label:"feed-forward",checked:e.feed_forward,onChange:o=>t({feed_forward:o})})}
       </div>
+      ${Wt({label:"sentence",name:`${s}-flow-sentence`,value:e.sentence,options:Object.entries(ss).map(([o,r])=>({value:o,label:r})),onChange:o=>t({sentence:o,word:-1})})}
       <p class="qkv-flow-answer">${pe(n)}</p>
       <div class="qkv-flow">
         ${as(e,n,t,s)}
         <div class="qkv-flow-numbers">${is(e,n,t)} ${hs(n)}</div>
       </div>
       ${Pt({label:"word",value:n.at+1,min:1,max:n.n,text:`${n.at+1} of ${n.n}: ${n.words[n.at]}`,onInput:o=>t({word:o-1})})}
-      ${Wt({label:"sentence",name:`${s}-flow-sentence`,value:e.sentence,options:Object.entries(ss).map(([o,r])=>({value:o,label:r})),onChange:o=>t({sentence:o,word:-1})})}
       ${Vt(()=>[us(n),$s(n)])}`}}),M=e=>N(e,{places:2}),os=e=>J.has(e)?`${e}, Chinese for ${J.get(e)}`:e,de=x((e,t,s,n)=>re(I(),e,{residual:t,norm:s,feed_forward:n}));function fe(e){let t=de(e.sentence,e.residual,e.norm,e.feed_forward),{words:s,places:n}=t,o=s.length,r=[...t.refersTo.keys()][0]??o-1,a=e.word<0||e.word>=o?r:e.word,i=yt.find(({name:l})=>l===e.stage),c=de(e.sentence,!0,!0,!0).classes,h=t.classes.filter((l,d)=>l===c[d]).length;return{said:t,words:s,n:o,at:a,stage:i,same:h,...ae(n,i,o,I().nHeads)}}var kt=({isWeights:e,heads:t,n:s,width:n})=>e?`${t} \xD7 ${s} \xD7 ${s}`:`${s} \xD7 ${n}`,rs=({place:e},t,s)=>{let n=t.places[e].length/s;return e.endsWith("weights")?`${n/s}\xD7${s}\xD7${s}`:`${s}\xD7${n}`},ue=({places:e},t)=>({kind:Math.max(...at(e.class_logits,t,I().classes.length)),noun:Math.max(...at(e.noun_logits,t,I().nouns.length))});function pe({said:e,words:t,n:s,at:n,same:o}){let{kind:r,noun:a}=ue(e,n),i=e.refersTo.has(n)?` It stands for ${os(e.refersTo.get(n))} (${M(a)}).`:"";return`${t[n]}: ${e.classes[n]} (${M(r)}).${i} ${o} of ${s} words keep their class.`}var At=({name:e,place:t},{norm:s,feed_forward:n})=>!s&&t.endsWith("normed")||!n&&e.endsWith("hidden"),as=(e,{said:t,n:s},n,o)=>u`<fieldset class=${e.residual?"qkv-flow-stages":"qkv-flow-stages qkv-flow-cut"}>
   <legend class="qkv-unseen">stage, from the words to the answers</legend>
   ${yt.map(r=>u`${r.name.endsWith("norm 1")?u`<small class="qkv-flow-block">block ${r.block}</small>`:p}
