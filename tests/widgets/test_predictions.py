@@ -144,6 +144,18 @@ def test_a_value_follows_the_pointer_up_and_down_beside_its_middle(start):
         assert float(page.get_by_role("slider").nth(column).input_value()) == pytest.approx(0.7, abs=0.03)
 
 
+@pytest.mark.parametrize(("y", "value"), [(0.97, 0), (0.985, 0), (0.9, 0.1)])
+def test_a_press_at_a_bar_s_foot_means_0(start, y, value):
+    page = start("predictBars", BARS | {"top": 100})
+    area = page.locator(".qkv-drawn-area").bounding_box()
+    assert area
+    bar = page.get_by_role("slider").nth(1)
+    for press in (0.5, y):
+        page.mouse.click(area["x"] + 0.75 * area["width"], area["y"] + press * area["height"])
+        frame(page)
+    assert float(bar.input_value()) == pytest.approx(100 * value)
+
+
 def test_the_column_that_was_pressed_has_the_arrow_keys(start):
     page = start("predictBars", BARS)
     area = page.locator(".qkv-drawn-area").bounding_box()

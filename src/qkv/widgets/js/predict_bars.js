@@ -2,6 +2,7 @@ import { dragged, html, nothing, num, partAt, svg } from "./base.js";
 import { asked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: what an arrow key moves, and what a drag is rounded to
+const FOOT = 0.04; // of the height: so near to the foot a press or a drag means 0
 const NEAR_MIDDLE = 0.05; // of a column: so near to its middle a press counts as one in the middle
 
 export default prediction("PredictBars", {
@@ -68,11 +69,12 @@ function drawnOn(state, { x, y, isPress }) {
   }
   const home = column === last.home ? column : -1;
   const places = { ...passed, ...(home === column || !(column in passed) ? { [column]: y } : {}) };
-  const heights = heightsOf(state).map((height, i) =>
-    i in places ? Math.round((1 - places[i]) * STEPS) * (top / STEPS) : height,
-  );
+  const heights = heightsOf(state).map((height, i) => (i in places ? stepAt(1 - places[i]) * (top / STEPS) : height));
   return { heights, stroke: { x, y, column, home, passed } };
 }
+
+/** The step that is nearest to a share of the height. */
+const stepAt = (share) => (share < FOOT ? 0 : Math.round(share * STEPS));
 
 /** The height at which the way between two points passes a column's middle, if it does. */
 function heightInMiddle(middle, slack, from, to) {
