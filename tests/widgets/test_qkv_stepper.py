@@ -100,6 +100,29 @@ def test_a_number_that_is_dragged_shows_what_it_changes(stepper: Page):
     assert stepper.evaluate("JSON.stringify(shown[0].model.get('x'))") == "[[1,0,1,0],[0,2,0,2],[1,1,1,1]]"
 
 
+NUMBERS = {"x": "X", "w_q": "W Q", "w_k": "W K", "w_v": "W V"}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("step", ["queries", "keys", "values", "scores", "weights", "output"])
+@pytest.mark.parametrize("part", NUMBERS)
+def test_the_chosen_result_depends_on_the_number_that_is_edited(open_page: Callable[..., Page], step: str, part: str):
+    """A result moves with its number, if any of its step does; if the one that was chosen does, it stays chosen."""
+    page = open_page(width=390)
+    rng = torch.Generator().manual_seed(2)
+    values = {
+        name: torch.randint(1, 9, (3, 4) if name == "x" else (4, 3), generator=rng).double().div(8).tolist()
+        for name in TABLES
+    }
+    draw(page, [("QKVStepper", {**values, "step": step, "row": 0, "column": 2})])
+    page.get_by_label(f"{NUMBERS[part]}, row 2, column 1").press("ArrowUp")
+    page.keyboard.press("Tab")
+    moved = changed(page)[step]
+    row, column = (page.evaluate(f"shown[0].model.get('{name}')") for name in ("row", "column"))
+    assert moved[row][column] or not any(map(any, moved))
+    assert (row, column) == (0, 2) or not moved[0][2]
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("number", "said", "kept"),

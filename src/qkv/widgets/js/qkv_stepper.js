@@ -131,6 +131,15 @@ function litBy({ step, row, column }) {
   return { [left]: inRow, [top]: inColumn };
 }
 
+/** Which result to choose while the number at i, j of `part` is edited: one of this step that it goes into, if the chosen one
+ * does not depend on it. X, W_Q and W_K go into every weight and every output. */
+function dependent({ step, column }, part, i, j) {
+  if (part === "x") return isProduct(step) || (step === "scores" && column !== i) ? { row: i } : {};
+  return STEPS[step].top === part || (step === "output" && part === "w_v") ? { column: j } : {};
+}
+
+const isProduct = (step) => STEPS[step].left === "x";
+
 const formula = ({ step, scaled }) =>
   ({
     queries: html`<b><i class="qkv-q">Q</i> = <i>X W<sub>Q</sub></i></b>`,
@@ -154,7 +163,12 @@ const editable = (state, set, part, lit) =>
     TITLES[part],
     state[part],
     (entry, i, j) => {
-      const put = (value) => set({ draft: {}, ...edited(state, { [part]: withEntry(state[part], i, j, value) }) });
+      const put = (value) =>
+        set({
+          draft: {},
+          ...edited(state, { [part]: withEntry(state[part], i, j, value) }),
+          ...dependent(state, part, i, j),
+        });
       const name = `${part} ${i} ${j}`;
       const drag = dragged(({ event, isPress }) => {
         if (isPress) set({ grip: { from: entry, at: event.clientX } });
