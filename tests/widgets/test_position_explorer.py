@@ -343,6 +343,10 @@ def test_the_marks_on_the_map_are_dragged(explorer: Callable[..., Locator], sche
 def test_a_head_of_alibi_is_chosen_by_a_press_and_by_the_arrow_keys(explorer: Callable[..., Locator]):
     root = explorer(width=390, scheme="alibi", words=True)
     chosen = "() => drawn.model.get('head')"
+
+    def frame_of(tile: int) -> str:
+        return root.locator(".qkv-pos-head").nth(tile).evaluate("tile => getComputedStyle(tile).outlineWidth")
+
     height = root.bounding_box()
     root.locator(".qkv-pos-head").nth(4).click(position={"x": 4, "y": 4})
     frame(root.page)
@@ -351,7 +355,9 @@ def test_a_head_of_alibi_is_chosen_by_a_press_and_by_the_arrow_keys(explorer: Ca
     root.page.keyboard.press("ArrowRight")
     frame(root.page)
     assert root.page.evaluate(chosen) == 6
+    assert frame_of(5) == "4px", "the focus can be seen on the tile that is chosen"
     root.get_by_role("slider", name="head").press("Home")
     frame(root.page)
+    assert frame_of(0) == "2px"
     expect(root.get_by_role("radio", name="head 1")).to_be_checked()
     assert root.bounding_box() == height
