@@ -79,7 +79,7 @@ function look(state) {
   const from = state.over >= 0 && state.over < words.length ? state.over : chosen;
   const changing = state.changing >= 0 && state.changing < words.length ? state.changing : words.length - 1;
   const weights = weightsOf(said.places, words.length, state);
-  return { words, said, it, from, changing, weights, row: weights[from], known: theGrammar().read(words) !== null };
+  return { words, said, it, from, changing, weights, row: weights[from] };
 }
 
 /** The weights (n, n) of the chosen layers and heads: their mean. */
