@@ -134,6 +134,47 @@ def test_where_a_word_does_not_show_the_mistake_it_is_said_why(wrong: str):
             assert "" in free
 
 
+@pytest.mark.parametrize("wrong", [route for route in ROUTES if route != "right"])
+def test_a_way_that_is_chosen_shows_its_mistake(wrong: str):
+    """Word and causal stay if they show it, and the example stays in any case."""
+    steps = node(
+        f"""async (wrong) => {{
+          const {{ chosen, verdict }} = await import("{(JS / "head_splitter.js").as_uri()}");
+          const unseen = (state) => verdict(state, wrong).includes("mistake");
+          const step = (n_heads, causal, nudged) => {{
+            const before = {{ wrong: "other", n_heads, causal, nudged }};
+            const after = {{ ...before, ...chosen(before, wrong) }};
+            return {{ before, after, wasUnseen: unseen({{ ...before, wrong }}), isUnseen: unseen(after) }};
+          }};
+          return [1, 2, 4, 8].flatMap((n_heads) =>
+            [false, true].flatMap((causal) => [...Array(8).keys()].map((nudged) => step(n_heads, causal, nudged))));
+        }}""",
+        wrong,
+    )
+    for step in steps:
+        before, after = step["before"], step["after"]
+        assert after["wrong"] == wrong
+        assert after["nudged"] // 4 == before["nudged"] // 4
+        assert after["causal"] >= before["causal"]
+        if before["n_heads"] == 1:
+            continue  # one head shows no mistake
+        assert not step["isUnseen"], step
+        if not step["wasUnseen"]:
+            assert after == {**before, "wrong": wrong}
+
+
+def test_a_way_chosen_with_one_head_shows_its_mistake_with_two():
+    half = node(
+        f"""async () => {{
+          const {{ chosen, verdict }} = await import("{(JS / "head_splitter.js").as_uri()}");
+          const state = {{ wrong: "reshape both ways", n_heads: 1, causal: false, nudged: 0 }};
+          const after = {{ ...state, ...chosen(state, "reshape in"), n_heads: 2 }};
+          return [after.causal, after.nudged, verdict(after, "reshape in")];
+        }}"""
+    )
+    assert half == [True, 1, "有 reaches 2 of 3 outputs."]
+
+
 def test_heads_before_examples_mix_examples():
     assert any(heard("heads first", 2, 3)[4:])
 
@@ -201,6 +242,21 @@ def test_heads_before_the_batch_mix_the_two_examples(open_page: Callable[..., Pa
     page.get_by_role("radio", name="I", exact=True).check()
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 4
+
+
+def test_another_word_is_picked_where_the_one_before_hides_the_mistake(open_page: Callable[..., Page]):
+    page = opened(open_page(), STATE)
+    wrong = page.locator("[data-number=wrong]")
+    page.get_by_role("radio", name="中和").check()
+    page.get_by_role("radio", name="reshape in only").check()
+    frame(page)
+    assert page.evaluate("['causal', 'nudged'].map((name) => it.model.get(name))") == [True, 1]
+    expect(page.get_by_role("switch")).to_be_checked()
+    expect(wrong).not_to_contain_text("mistake")
+    assert "✗" in "".join(page.get_by_role("group", name="outputs, reshape in only").all_inner_texts())
+    page.get_by_role("radio", name="中和").check()
+    expect(wrong).to_contain_text("This word does not show the mistake.")
+    expect(page.get_by_role("status")).to_contain_text("reshape in only, causal: 中和 reaches")
 
 
 @pytest.mark.parametrize("lane", ["transpose", "reshape both ways"])

@@ -50,7 +50,7 @@ const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ valu
 export default widget("HeadSplitter", {
   // `held` is the line between heads that is dragged, counted from the left.
   own: { gliding: false, held: 1 },
-  says: (state) => `${titleOf(state.wrong)}: ${verdict(state, state.wrong)}`,
+  says: (state) => `${titleOf(state.wrong)}${state.causal ? ", causal" : ""}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     ${controls(state, set, id)}
     <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(set)}>
@@ -64,23 +64,36 @@ export default widget("HeadSplitter", {
     ${tables(() => numbers(state))}`,
 });
 
-const controls = ({ n_heads, wrong, causal }, set, id) => html`<div class="qkv-split-controls">
+const controls = (state, set, id) => html`<div class="qkv-split-controls">
   <div>
-    ${stepSlider({ label: HEADS, value: n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value, gliding: false }) })}
+    ${stepSlider({ label: HEADS, value: state.n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value, gliding: false }) })}
     ${toggle({
       label: html`causal<span class="qkv-unseen">: rows of a head see only themselves and the rows above</span>`,
-      checked: causal,
+      checked: state.causal,
       onChange: (value) => set({ causal: value }),
     })}
   </div>
   ${choices({
     label: "the wrong way shown",
     name: `${id}-wrong`,
-    value: wrong,
+    value: state.wrong,
     options: WRONG,
-    onChange: (value) => set({ wrong: value, gliding: true }),
+    onChange: (value) => set({ ...chosen(state, value), gliding: true }),
   })}
 </div>`;
+
+/** A wrong way that is chosen, with the nearest word that shows its mistake, and with causal where only that shows it.
+ *
+ * One head shows no mistake: then it is the word that shows it with two. */
+export function chosen({ n_heads, causal, nudged }, wrong) {
+  const shown = (masked) =>
+    wordsBeside(nudged).filter((word) => !looksRight(outcome(wrong, Math.max(2, n_heads), masked, word)));
+  const masked = causal || shown(false).length === 0;
+  return { wrong, causal: masked, nudged: nearestOf(shown(masked), nudged) };
+}
+
+/** The rows of the example that this row is in. */
+const wordsBeside = (row) => range(TOKENS).map((i) => TOKENS * exampleOf(row) + i);
 
 /** A press on any entry nudges the token that it comes from. */
 const nudgeAt =
@@ -125,6 +138,8 @@ const outcome = remember(
 );
 const outputs = ({ n_heads, causal, nudged }, route) => outcome(route, n_heads, causal, nudged);
 
+const looksRight = (all) => all.every(({ should, hears }) => should === hears);
+
 /** What the nudge found, in a sentence. */
 export function verdict(state, route) {
   const all = outputs(state, route);
@@ -132,8 +147,7 @@ export function verdict(state, route) {
   const reached = due.filter(({ hears }) => hears);
   const also = leaks.length ? `, and ${leaks.length} that it must not reach` : "";
   const found = `${IN_SENTENCES[state.nudged]} reaches ${reached.length} of ${due.length} output${due.length === 1 ? "" : "s"}${also}.`;
-  const looksRight = all.every(({ should, hears }) => should === hears);
-  return looksRight && route !== "right" ? `${found} ${whyUnseen(state, route)}` : found;
+  return looksRight(all) && route !== "right" ? `${found} ${whyUnseen(state, route)}` : found;
 }
 
 /** Why a wrong way looks right. */
