@@ -1,6 +1,7 @@
 """HeadSplitter: its routes into heads and back against torch's own reshapes, and what it says about them."""
 
 import base64
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -352,6 +353,44 @@ def test_a_line_between_heads_is_dragged(
     page.mouse.up()
     frame(page)
     assert page.evaluate("['n_heads', 'nudged'].map((name) => it.model.get(name))") == [after, 3]
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
+@pytest.mark.parametrize("width", [360, 390, 800])
+def test_a_line_has_a_grip_as_wide_as_its_neighbours_allow(open_page: Callable[..., Page], n_heads: int, width: int):
+    page = opened(open_page(width=width), STATE | {"n_heads": n_heads})
+    ruler = page.locator(".qkv-ruler > :not(.qkv-away)").first
+    zones = ruler.locator("i").evaluate_all("es => es.map((e) => e.getBoundingClientRect())")
+    pitch = (8 / n_heads + 0.15) / 9.05 * page.locator(".qkv-ruler").first.evaluate("e => e.clientWidth")
+    assert [zone["width"] for zone in zones] == pytest.approx([min(24, pitch)] * n_heads, abs=0.1)
+    assert all(zone["height"] > 200 for zone in zones)
+    rings = ruler.locator(".qkv-grip").evaluate_all("es => es.map((e) => e.getBoundingClientRect())")
+    names = ruler.locator("span").evaluate_all("""es => es.map((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      return range.getBoundingClientRect();
+    })""")
+    assert len(rings) == n_heads
+    assert min(ring["width"] for ring in rings) > 7
+    for ring, name, after in zip(rings, names, [*names[1:], {"left": math.inf}], strict=True):
+        assert name["right"] <= ring["left"] + 1
+        assert ring["right"] <= after["left"] + 1
+
+
+def test_an_entry_under_a_grip_is_pressed_and_a_drag_presses_none(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390, has_touch=True), STATE | {"n_heads": 8})
+    sheet = page.locator(".qkv-entries").first.bounding_box()
+    assert sheet
+    beside, y = sheet["x"] + sheet["width"] * 4.4 / 9.05, sheet["y"] + sheet["height"] * 0.4  # the fourth head's end
+    page.touchscreen.tap(beside, y)
+    frame(page)
+    assert page.evaluate("['n_heads', 'nudged'].map((name) => it.model.get(name))") == [8, 1]
+    page.mouse.move(beside, y)
+    page.mouse.down()
+    page.mouse.move(beside + 5, y + sheet["height"] / 4, steps=3)
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("it.model.get('nudged')") == 1
 
 
 def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):

@@ -3,6 +3,7 @@ import { live } from "lit-html/directives/live.js";
 import {
   choices,
   dragged,
+  gripMark,
   html,
   nearestOf,
   nothing,
@@ -34,6 +35,7 @@ const SPOKEN = [
 const IN_SENTENCES = [...EXAMPLES[0], "I", "first saw", "a", "last saw"];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9;
+const STILL = 3; // pixels: a pointer that moves no further is a press, not a drag
 const GAP = 0.15; // between heads, in widths of an entry
 const ACROSS = FEATURES + 7 * GAP; // what a sheet is wide: room for the gaps of eight heads
 const HEADS = html`heads, <var>H</var>`;
@@ -49,11 +51,12 @@ const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ valu
 
 export default widget("HeadSplitter", {
   // `held` is the line between heads that is dragged, counted from the left.
-  own: { gliding: false, held: 1 },
+  // `from` is where on the screen it was taken.
+  own: { gliding: false, held: 1, from: 0 },
   says: (state) => `${titleOf(state.wrong)}${state.causal ? ", causal" : ""}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     ${controls(state, set, id)}
-    <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(set)}>
+    <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(state, set)}>
       <p class="qkv-label">Press a word: it changes a little. Drag a line between heads: the split moves.</p>
       <p class="qkv-note qkv-split-glosses">${EXAMPLES[0].map((name, i) => `${name} ${GLOSSES[i]}`).join(", ")}</p>
       ${["right", state.wrong].map((route) => found(state, route))}
@@ -95,12 +98,15 @@ export function chosen({ n_heads, causal, nudged }, wrong) {
 /** The rows of the example that this row is in. */
 const wordsBeside = (row) => range(TOKENS).map((i) => TOKENS * exampleOf(row) + i);
 
-/** A press on any entry nudges the token that it comes from. */
+/** A press on any entry nudges the token that it comes from, also where the entry is under a grip that was not dragged. */
 const nudgeAt =
-  (set) =>
-  ({ target }) => {
-    const entry = target.closest("[data-token]");
-    if (entry && !entry.closest(".qkv-away")) set({ nudged: Number(entry.dataset.token) });
+  (state, set) =>
+  ({ target, clientX, clientY }) => {
+    const isDrag = target.closest(".qkv-ruler") && Math.abs(clientX - state.from) > STILL;
+    const entry = document
+      .elementsFromPoint(clientX, clientY)
+      .find((each) => each.matches("[data-token]") && !each.closest(".qkv-away"));
+    if (entry && !isDrag) set({ nudged: Number(entry.dataset.token) });
   };
 
 /** Both examples, one below the other, so that no way that mixes them needs more room than another. */
@@ -176,7 +182,8 @@ const heads = (state, route, set, id) => html`<div class="qkv-lane" role="group"
 function ruler(state, set) {
   const grab = dragged((grip) => set(splitAt(state, grip)));
   return html`<div class="qkv-ruler qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab}>${SPLITS.map(
-    (count) => html`<div class=${count === state.n_heads ? "" : "qkv-away"}>${RULERS[count]}</div>`,
+    (count) =>
+      html`<div class=${count === state.n_heads ? "" : "qkv-away"} style="--qkv-head: ${startOf(1, count) / ACROSS}; --qkv-name: ${count < 4 ? 3.5 : 0.75}em">${RULERS[count]}</div>`,
   )}</div>`;
 }
 
@@ -190,15 +197,15 @@ const RULERS = Object.fromEntries(
       (
         h,
       ) => html`<span style="left: ${across(startOf(h, count))}; width: ${across(FEATURES / count)}">${count < 4 ? `head ${h + 1}` : h + 1}</span>
-        <i style="left: ${across(startOf(h + 1, count) - GAP / 2)}; max-width: ${across((0.3 * FEATURES) / count)}"></i>`,
+        <i style="left: ${across(startOf(h + 1, count) - GAP / 2)}"><svg>${gripMark({ x: 50, y: 50 })}</svg></i>`,
     ),
   ]),
 );
 
 /** A press takes the nearest line between heads; a drag moves it, and with it all others. */
-export function splitAt({ n_heads, held }, { x, isPress }) {
+export function splitAt({ n_heads, held }, { x, isPress, event }) {
   const at = Math.max(x * ACROSS, 0.5);
-  if (isPress) return { held: nearestOf(range(n_heads + 1).slice(1), at / startOf(1, n_heads)) };
+  if (isPress) return { held: nearestOf(range(n_heads + 1).slice(1), at / startOf(1, n_heads)), from: event.clientX };
   const far = (one, other) => Math.abs(Math.log(one / other));
   return { n_heads: nearestOf(SPLITS, (held * FEATURES) / at, far), gliding: false };
 }
