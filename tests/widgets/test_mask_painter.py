@@ -162,6 +162,36 @@ def test_the_row_that_was_painted_is_told_of(open_page: Callable[..., Page]):
     assert "Hidden keys that get weight: cat." in summary(page)
 
 
+def test_a_row_s_name_chooses_the_row_that_is_told_of(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390, has_touch=True), queries=6)
+    names = page.locator("tbody th").get_by_role("button")
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["它\nit"]
+    names.filter(has_text="mouse").tap()
+    frame(page)
+    assert "老鼠 (mouse) sees 3 of 7 keys" in summary(page)
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["老鼠\nmouse"]
+    assert page.evaluate("it.model.get('flipped')") == []
+    page.keyboard.press("ArrowUp")  # the names are walked as the cells are
+    page.keyboard.press("Space")
+    frame(page)
+    assert "追 (chased) sees 2 of 7 keys" in summary(page)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")  # 貓 is not asked
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="undo painting").click()
+    frame(page)
+    assert "追 (chased) sees 2 of 7 keys" in summary(page)
+    assert page.evaluate("it.model.get('flipped')") == []
+
+
+def test_the_row_that_is_told_of_is_marked_where_the_one_chosen_is_not_asked(open_page: Callable[..., Page]):
+    page = opened(open_page(), queries=1)
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["餓了\nhungry"]
+    assert "餓了 (hungry) sees 7 of 7 keys" in summary(page)
+
+
 def test_nothing_jumps_when_another_mask_is_chosen(open_page: Callable[..., Page]):
     page = opened(open_page(width=390))
     height = "() => document.querySelector('.qkv-widget').offsetHeight"

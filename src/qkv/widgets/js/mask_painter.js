@@ -17,10 +17,10 @@ const METHODS = [
   { value: "after", label: "anything: its weight becomes 0" },
 ];
 
-const IT = 5; // the query that the chapter asks about, and that is told of until another one's row is painted
+const IT = 5; // the query that the chapter asks about, and that is told of until another one's row is chosen or painted
 
 export default widget("MaskPainter", {
-  own: { stroke: { paint: null }, painted: IT },
+  own: { stroke: { paint: null }, told: IT },
   says: (state) => summary(table(state), state),
   view: (state, set, id) => {
     const rows = table(state);
@@ -56,8 +56,8 @@ const spoken = (token) => token.replace(/ (.+)/, " ($1)");
 
 /** How to paint, above what is painted. */
 const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
-  <p class="qkv-note">Press a cell, or drag over several.</p>
-  ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [], painted: IT }) })}
+  <p class="qkv-note">Press a cell, drag over several, or press a row's name.</p>
+  ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
 </div>`;
 
 function controls(state, set, id) {
@@ -98,7 +98,7 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
   </tr></thead>
   <tbody>${everyRow(rows, state).map(
     (row) =>
-      html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${kept(row, state, set)}</tr>`,
+      html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${kept(row, row === toldOf(rows, state), state, set)}</tr>`,
   )}</tbody>
 </table>`;
 
@@ -110,12 +110,16 @@ const unasked = ([{ query }], { tokens }) =>
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
 
 /** The cells of a row, drawn again only when there is something else to see in one. */
-const kept = (row, state, set) =>
-  guard([...row.mask, ...row.weights, state.method, state.tokens, isSkipped(row, state)], () => cells(row, state, set));
+const kept = (row, isTold, state, set) =>
+  guard([...row.mask, ...row.weights, state.method, state.tokens, isSkipped(row, state), isTold], () =>
+    cells(row, isTold, state, set),
+  );
 
 const isSkipped = ({ query }, { tokens, queries }) => query < tokens.length - queries;
 
-const cells = (row, state, set) => html`<th scope="row">${name(state.tokens[row.query])}</th>
+const cells = (row, isTold, state, set) => html`<th scope="row">
+    <button type="button" aria-pressed=${isTold} ?disabled=${isSkipped(row, state)} @click=${() => set({ told: row.query })}>${name(state.tokens[row.query])}</button>
+  </th>
   ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
   <td class="qkv-mask-end">${rowEnd(row, state)}</td>`;
 
@@ -132,7 +136,7 @@ function cell({ query, mask }, key, weight, state, set) {
   const index = tokens.length * query + key;
   return html`<td><label data-cell=${index}>
     <input class="qkv-over" type="checkbox" .checked=${live(mask[key])} ?disabled=${isSkipped({ query }, state)} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
-      @change=${() => set({ flipped: toggled(state.flipped, index), painted: query })}>
+      @change=${() => set({ flipped: toggled(state.flipped, index), told: query })}>
     <span class=${kind} style="--qkv-p: ${weight || 0}">${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
   </label></td>`;
 }
@@ -161,7 +165,10 @@ const numbers = (rows, { tokens }) => ({
   ]),
 });
 
-/** What is wrong with the weights, and what the mask does to the row that was painted last. */
+/** The row that the reader chose or painted last, or else the last one. */
+const toldOf = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows.at(-1);
+
+/** What is wrong with the weights, and what the mask does to one row. */
 function summary(rows, state) {
   const { tokens, preset } = state;
   const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
@@ -175,7 +182,7 @@ function summary(rows, state) {
     leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
     short.length ? `Rows that do not sum to 1: ${names(short)}.` : "",
     !empty.length && !leaking.length && !short.length ? "Hidden keys get nothing and every row sums to 1." : "",
-    ofRow(rows.find(({ query }) => query === state.painted) ?? rows.at(-1), state),
+    ofRow(toldOf(rows, state), state),
   ];
   return shown.filter(Boolean).join(" ");
 }
@@ -192,14 +199,14 @@ function ofRow({ query, mask, weights, growth }, state) {
   return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}`;
 }
 
-/** Arrow keys go from cell to cell. */
+/** Arrow keys go from cell to cell, and to the rows' names. */
 function walk(event) {
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
   if (!step) return;
   event.preventDefault();
-  const cellNow = event.target.closest("td");
+  const cellNow = event.target.closest("th, td");
   const row = cellNow.parentElement.parentElement.rows[cellNow.parentElement.rowIndex - 1 + step[0]];
-  row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input")?.focus();
+  row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input, button")?.focus();
 }
 
 /** A press on a cell begins a stroke; the stroke paints every cell on its way as that press would paint the first. */
@@ -219,8 +226,8 @@ function drag(event, state, set) {
   const cells = fresh.filter((cell) => cell.querySelector("input").checked !== paint.shown);
   for (const cell of fresh) paint.met.add(cell);
   const flipped = cells.reduce((list, cell) => toggled(list, Number(cell.dataset.cell)), state.flipped);
-  const painted = Math.floor(Number(under.dataset.cell) / state.tokens.length);
-  if (cells.length) set({ flipped, painted });
+  const told = Math.floor(Number(under.dataset.cell) / state.tokens.length);
+  if (cells.length) set({ flipped, told });
 }
 
 /** A stroke that ends where it began is no press; a click without a press is the keyboard's. */
