@@ -192,6 +192,31 @@ def test_the_row_that_is_told_of_is_marked_where_the_one_chosen_is_not_asked(ope
     assert "餓了 (hungry) sees 7 of 7 keys" in summary(page)
 
 
+def test_a_mask_that_was_painted_is_none_of_those_to_start_from(open_page: Callable[..., Page]):
+    page = opened(open_page())
+    presets = page.get_by_role("group", name="start from this mask")
+    causal = presets.get_by_role("radio", name="causal", exact=True)
+    cell = page.locator('[data-cell="35"]')
+    assert causal.is_checked()
+    cell.click()
+    frame(page)
+    assert presets.locator(":checked").count() == 0
+    page.evaluate("it.model.set('queries', 1)")  # 它 is not asked, so its row is not part of the mask
+    frame(page)
+    assert causal.is_checked()
+    page.evaluate("it.model.set('queries', 7)")
+    frame(page)
+    assert presets.locator(":checked").count() == 0
+    page.get_by_role("button", name="undo painting").click()
+    frame(page)
+    assert causal.is_checked()
+    cell.click()
+    frame(page)
+    causal.check()
+    frame(page)
+    assert page.evaluate("it.model.get('flipped')") == []
+
+
 def test_nothing_jumps_when_another_mask_is_chosen(open_page: Callable[..., Page]):
     page = opened(open_page(width=390))
     height = "() => document.querySelector('.qkv-widget').offsetHeight"

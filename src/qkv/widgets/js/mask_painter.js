@@ -67,7 +67,7 @@ function controls(state, set, id) {
     ${choices({
       label: "start from this mask",
       name: `${id}-preset`,
-      value: preset,
+      value: isPainted(state) ? undefined : preset,
       options: PRESETS,
       onChange: (value) => set({ preset: value, flipped: [] }),
     })}
@@ -85,6 +85,9 @@ function controls(state, set, id) {
     })}
   </div>`;
 }
+
+/** Whether the mask is another one than it started from. */
+const isPainted = ({ flipped, queries, tokens: { length: n } }) => flipped.some((cell) => cell >= n * (n - queries));
 
 /** Queries that are not asked keep their rows, unseen: to make rows anew, or to lay the table out again, takes long. */
 const grid = (rows, state, set) => html`<table class="qkv-mask"
