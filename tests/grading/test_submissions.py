@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from qkv.grading import batch
 from qkv.grading.submissions import MAX_SOURCE, Submission, UnreadableError, chapter_of, code_cells, find, read
 
 ANSWER = "def scaled_scores(q, k):\n    return q"
@@ -176,6 +179,61 @@ def test_a_pipe_is_no_notebook(tmp_path):
     (found,) = find([tmp_path])
     with pytest.raises(UnreadableError, match="pipe"):
         read(found)
+
+
+@pytest.fixture
+def deep_folders(tmp_path) -> Iterator[Path]:
+    """Folders of two students: deeper than Python's own recursion goes, and with a longer path than a system takes."""
+    before = os.getcwd()
+    try:
+        for student, name, times in (("bob", "d", 1_500), ("eve", "d" * 200, 30)):
+            (tmp_path / student).mkdir()
+            os.chdir(tmp_path / student)
+            for _ in range(times):
+                os.mkdir(name)
+                os.chdir(name)
+            put(Path("03_scaling.ipynb"), notebook(ANSWER))
+        os.chdir(before)
+        yield tmp_path
+    finally:
+        os.chdir(before)
+        subprocess.run(["rm", "-rf", tmp_path / "bob", tmp_path / "eve"], check=True)  # Python could not
+
+
+def test_folders_in_folders_stop_nobody(deep_folders):
+    ann = put(deep_folders / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    found = {one.student: one for one in find([deep_folders])}
+    assert found["ann"] == Submission("ann", "03_scaling", ann)
+    assert read(found["bob"]).sources == (ANSWER,)
+    with pytest.raises(UnreadableError, match="cannot be read: File name too long"):
+        read(found["eve"])
+
+
+def test_a_folder_that_cannot_be_listed_is_no_silence(tmp_path, monkeypatch):
+    put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    shut = put(tmp_path / "bob" / "03_scaling" / "03_scaling.ipynb").parent
+    real = os.scandir
+
+    def scandir(folder):
+        if Path(folder) == shut:
+            raise PermissionError(13, "Permission denied")
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    ann, bob = find([tmp_path])
+    assert (ann.student, bob.student, bob.notebook) == ("ann", "bob", "03_scaling")
+    with pytest.raises(UnreadableError, match="Permission denied"):
+        read(bob)
+
+
+def test_a_link_to_itself_stops_nobody(tmp_path):
+    put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    (tmp_path / "eve").mkdir()
+    (tmp_path / "eve" / "03_scaling.ipynb").symlink_to("03_scaling.ipynb")
+    ann, eve = batch._outside(tmp_path / "out", find([tmp_path]))
+    assert (ann.student, eve.student) == ("ann", "eve")
+    with pytest.raises(UnreadableError, match="symbolic link"):
+        read(eve)
 
 
 def test_the_chapter_is_told_by_checks_by_answers_or_by_name():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import sys
 from pathlib import Path
@@ -41,7 +42,8 @@ def run(asked: argparse.Namespace) -> int:
 
 def _outside(out: Path, submissions: list[Submission]) -> list[Submission]:
     """Leave out what is in the folder for results."""
-    return [one for one in submissions if out.resolve() not in one.path.resolve().parents]
+    inside = os.path.join(os.path.realpath(out), "")
+    return [one for one in submissions if not os.path.realpath(one.path).startswith(inside)]  # a link may be a ring
 
 
 def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, asked: argparse.Namespace) -> int:

@@ -113,12 +113,36 @@ def _notebooks(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
         root = path.absolute() if path.is_dir() else above
-        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
+        inside = sorted(_files(path)) if path.is_dir() else [path]
         for notebook in inside:
             place = notebook.absolute()
-            if place not in met and not notebook.is_dir() and not _is_ignored(place, root):
+            if place not in met and not _is_ignored(place, root):
                 met.add(place)
                 yield notebook, root
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The notebooks below a folder, however deep; and each folder that cannot be listed, for a notebook may be there.
+
+    Raises:
+        OSError: the folder itself cannot be listed.
+    """
+    to_list = [str(folder)]
+    while to_list:
+        here = to_list.pop()
+        try:
+            with os.scandir(here) as listed:
+                entries = list(listed)
+        except OSError:
+            if here == str(folder):
+                raise
+            yield Path(here)
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                to_list.append(entry.path)
+            elif os.path.normcase(entry.name).endswith(".ipynb") and not os.path.isdir(entry.path):
+                yield Path(entry.path)
 
 
 def _is_ignored(place: Path, root: Path) -> bool:
@@ -205,6 +229,9 @@ def _bytes(path: Path) -> bytes:
         if path.is_symlink():
             raise UnreadableError("it is a symbolic link; a submission has to be a file of its own.")
         about = path.stat()
+        if stat.S_ISDIR(about.st_mode):
+            os.scandir(path).close()  # it says why it could not be listed
+            raise UnreadableError("it is a folder that could not be listed.")
         if not stat.S_ISREG(about.st_mode):
             raise UnreadableError("it is a pipe or a device; a submission has to be a file.")
         if about.st_size > MAX_FILE:
