@@ -1,6 +1,11 @@
 """`qkv grade` on notebooks of a learner: solved, unanswered, broken, and none at all."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -121,3 +126,20 @@ def test_what_an_answer_raised_names_its_line(tmp_path: Path, capsys: pytest.Cap
     path = notebook(tmp_path, 'def scores(q, k):\n    return q[..., 0] @ [1]\ncheck("3.1", scores).points')
     grade(path, timeout=120)
     assert "the line `return q[..., 0] @ [1]`" in capsys.readouterr().out
+
+
+def test_the_keyboard_ends_it_with_one_sentence_even_while_it_starts(tmp_path: Path):
+    """The fresh process, which the keyboard reaches as well, imports torch and NumPy then, and says nothing."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
+    command = [sys.executable, "-m", "qkv.cli", "grade", str(notebook(tmp_path, VARIANCE))]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    grading = subprocess.Popen(command, start_new_session=True, **pipes)
+    children = Path(f"/proc/{grading.pid}/task/{grading.pid}/children")
+    while not any(b"_multiarray" in Path(f"/proc/{pid}/maps").read_bytes() for pid in children.read_text().split()):
+        assert grading.poll() is None, grading.stderr.read()
+        time.sleep(0.01)
+    os.killpg(grading.pid, signal.SIGINT)
+    _, said = grading.communicate(timeout=60)
+    assert grading.returncode == 130
+    assert len(said.strip().splitlines()) == 1, said
+    assert said.strip().startswith("qkv grade: it was stopped from the keyboard.")

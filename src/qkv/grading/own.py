@@ -1,9 +1,8 @@
 """A learner grades a notebook of their own: its cells in a fresh process, its answers through the same checks.
 
-    python -m qkv.grading.own NOTEBOOK SKIPPED    what the fresh process runs: prints feedback, and lines of JSON
-
-The cells run as they do in the sandbox (`sandboxed.cells`), beside the real package. Nothing protects this process from
-the notebook, so its result is worth what its owner's word is: it is not for credit.
+The fresh process prints feedback, and lines of JSON. The cells run as they do in the sandbox (`sandboxed.cells`), beside
+the real package. Nothing protects this process from the notebook, so its result is worth what its owner's word is: it
+is not for credit.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ import faulthandler
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from qkv.timing import TimeUp, at_most
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 MARK = "QKV-RESULT "
 PATIENCE = 5  # seconds past its time after which what cannot be interrupted is ended with its process
+# The fresh process is deaf to the keyboard until it can end without a word: who started it says so, and ends it.
+FRESH = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from qkv.grading import own; own.start()"
 TRIES = 6  # of a notebook: one more for each cell or answer that had to be ended
 
 
@@ -77,7 +79,7 @@ def grade(notebook: Path, timeout: float) -> Result:
 
 def _try(notebook: Path, timeout: float, skipped: dict[str, str]) -> Said:
     """Run a fresh process; where it did not reach its end, add what it was doing to what is skipped."""
-    command = [sys.executable, "-m", __name__, str(notebook.resolve()), json.dumps(skipped)]
+    command = [sys.executable, "-c", FRESH, str(notebook.resolve()), json.dumps(skipped)]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
     try:
         done = subprocess.run(command, timeout=timeout, check=False, env=_environment(), **options)
@@ -211,10 +213,7 @@ def _tell(**what: Any) -> None:
     print(MARK + json.dumps(what), flush=True, file=sys.__stdout__)
 
 
-def start(arguments: Sequence[str]) -> None:
+def start() -> None:
     with contextlib.suppress(KeyboardInterrupt):  # the process that started this one says so
-        main(arguments[0], json.loads(arguments[1]))
-
-
-if __name__ == "__main__":
-    start(sys.argv[1:])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        main(sys.argv[1], json.loads(sys.argv[2]))
