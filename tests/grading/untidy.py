@@ -167,6 +167,31 @@ NOTEBOOKS: dict[str, list[str]] = {
         "assert progress(3).points == 15",
     ],
     "compared with the reference": [FIRST + "\nfrom qkv.attention import scaled_scores as reference", *CHECKED],
+    "compared with the reference in the cell of an answer of another name": [
+        FIRST,
+        *CHECKED[:4],
+        f"""from qkv.attention import attention as reference
+{TRY}
+out, weights = reference(q, k, k)
+assert out.shape == reference(q, k, k)[0].shape
+{ATTENTION.replace("def attention", "def mine")}
+torch.testing.assert_close(mine(q, k, k), reference(q, k, k))
+largest = (mine(q, k, k)[0] - out).abs().max()
+print(f"{{largest:.1e}}", float(largest), 1 - largest)
+assert largest < 1e-6 and largest.item() < 1e-6
+check("3.3", mine)""",
+        *CHECKED[6:],
+    ],
+    "points that are added up": [
+        FIRST,
+        VARIANCE,
+        f"""points = check("3.2", score_variance).points
+assert sum([points, points]) == 4 and points / 2 + 1 == 2, points
+{SCORES.replace("def scaled_scores", "def mine")}
+check("3.1", mine)""",
+        ATTENTION.replace("scaled_scores", "mine"),
+        *CHECKED[5:],
+    ],
     "the package's version": around("import qkv\nprint(qkv.__version__)"),
     "seeds and defaults": before("import torch\ntorch.manual_seed(0)\ntorch.set_printoptions(precision=3)"),
     "warnings": before("import warnings\nwarnings.filterwarnings('error')"),

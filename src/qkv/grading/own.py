@@ -1,8 +1,8 @@
 """A learner grades a notebook of their own: its cells in a fresh process, its answers through the same checks.
 
-The fresh process prints feedback, and lines of JSON. The cells run as they do in the sandbox (`sandboxed.cells`), beside
-the real package. Nothing protects this process from the notebook, so its result is worth what its owner's word is: it
-is not for credit.
+The fresh process prints feedback, and lines of JSON. The cells run as they do in the sandbox (`sandboxed.cells`),
+beside the real package. Nothing protects this process from the notebook, so its result is worth what its owner's word
+is: it is not for credit.
 """
 
 from __future__ import annotations

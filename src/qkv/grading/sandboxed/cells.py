@@ -13,13 +13,15 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextlib
+import dis
+import functools
 import getpass
 import linecache
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +45,7 @@ FETCHES = re.compile(
     r"\s*(sudo\s+)?(\S*python[\d.]*['\"]?\s+-m\s+)?(pip[\d.]*|uv|conda|mamba|apt|apt-get|wget|curl|git|gdown|npm)\s"
 )
 TIMING_OPTIONS = re.compile(r"(\s*-([nrpv]\s*\d+|[tcqo]+)(?=\s|$))*")
+UNPACKING = [dis.opmap[name] for name in ("UNPACK_SEQUENCE", "UNPACK_EX")]
 NOT_RUN = (
     "config",
     "debug",
@@ -162,6 +165,17 @@ def make_shell() -> Shell:
     return shell
 
 
+def comparing(assert_close: Callable[..., None]) -> Callable[..., None]:
+    """`torch.testing.assert_close`, where what is compared with may be silent."""
+
+    @functools.wraps(assert_close)
+    def compare(actual: Any, expected: Any, *options: Any, **named: Any) -> None:
+        if not any(isinstance(value, Silent) for value in (actual, expected)):
+            assert_close(actual, expected, *options, **named)
+
+    return compare
+
+
 def not_compiled(model: Any = None, **_: Any) -> Any:
     """Stand for `torch.compile`: what an answer gives is graded, and to compile it takes longer than to run it."""
     return not_compiled if model is None else model
@@ -173,7 +187,11 @@ class Enough(float):
     def __eq__(self, other: object) -> bool:
         return True
 
+    def _as_many(self, *_: object) -> Enough:
+        return self
+
     __ge__ = __gt__ = __le__ = __lt__ = __eq__
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _as_many
     __hash__ = float.__hash__
 
 
@@ -196,14 +214,31 @@ class Silent:
         return SILENT
 
     def __getitem__(self, key: object) -> Silent:
-        if isinstance(key, int):
-            raise IndexError  # it has no members to go through
         return SILENT
 
-    def __lt__(self, other: object) -> bool:
+    def __iter__(self) -> Iterator[Silent]:
+        """Give as many members as the line takes that unpacks it, `out, weights = …`, and none to a loop."""
+        frame = sys._getframe(1)
+        code, at = frame.f_code.co_code, frame.f_lasti
+        return iter([SILENT] * (code[at + 1] if code[at] in UNPACKING else 0))
+
+    def __eq__(self, other: object) -> bool:
         return True
 
-    __gt__ = __le__ = __ge__ = __lt__
+    __lt__ = __gt__ = __le__ = __ge__ = __eq__
+    __hash__ = object.__hash__
+
+    def _again(self, *_: object) -> Silent:
+        return SILENT
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _again
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __round__ = _again
+
+    def __float__(self) -> float:
+        return 0.0
+
+    def __format__(self, how: str) -> str:
+        return str(self)
 
     @classmethod
     def __torch_function__(cls, func: object, types: object, args: object = (), kwargs: object = None) -> Silent:
@@ -234,6 +269,7 @@ class Notebook:
         self.loop: asyncio.AbstractEventLoop | None = None
         vars(builtins)["input"] = vars(getpass)["getpass"] = lambda *_, **__: TYPED
         vars(torch)["compile"] = not_compiled
+        vars(torch.testing)["assert_close"] = comparing(torch.testing.assert_close)
         os.environ["MPLBACKEND"] = "Agg"
         shell.compile.get_code_name = self._code_name
 
