@@ -427,6 +427,24 @@ def test_either_of_two_factors_may_lack_its_transpose(sizes):
     assert cause_of_a_product(f"mat1 and mat2 ({sizes})")[0] == "not-transposed"
 
 
+@pytest.mark.parametrize("question", ["3.1", "3.3"])
+@pytest.mark.parametrize("seed", range(4))
+def test_queries_that_are_transposed_are_not_asked_to_change_places(question, seed):
+    """Without a scale they are two mistakes. In the other order the product of the two would be the transpose."""
+    answers = {
+        "3.1": lambda q, k: q.mT @ k,
+        "3.3": lambda q, k, v: ((q.mT @ k).softmax(-1) @ v, (q.mT @ k).softmax(-1)),
+    }
+    found = verdict(find(question), answers[question], seed)
+    assert found.misconception == "wrong-factor-transposed", found
+    assert "other way round" not in found.message
+
+
+def test_values_on_the_wrong_side_are_asked_to_change_places():
+    cause = cause_of_a_product("mat1 and mat2 (7x4 and 5x7)", [(5, 4), (5, 7)])
+    assert cause[0] == "factors-in-the-wrong-order"
+
+
 def test_sizes_that_are_equal_by_chance_name_no_cause():
     by_chance, others = (cause_of_a_product(f"mat1 and mat2 ({sizes})") for sizes in ("6x30 and 6x6", "6x30 and 7x5"))
     assert by_chance[0] == "factors-in-the-wrong-order"

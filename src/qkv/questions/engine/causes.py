@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -168,14 +169,32 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
     for types, text, slug, question in CAUSES:
         if re.fullmatch(types, raised.type) and re.search(text, raised.text):
             return slug, f" {question}"
-    causes = [cause_of_a_product(seen.text) for j in evidence.ordinary if (seen := evidence.seen[j].raised)]
-    return most_frequent(cause_of_a_product(raised.text), causes)
+    causes = [
+        cause_of_a_product(seen.text, _matrices(evidence.want[j].results))
+        for j in evidence.ordinary
+        if (seen := evidence.seen[j].raised)
+    ]
+    return most_frequent(cause_of_a_product(raised.text, _matrices(evidence.want[i].results)), causes)
 
 
-def cause_of_a_product(text: str) -> Cause:
-    """Look at the shapes of two factors that do not fit: would they fit in the other order, or transposed?"""
+def _matrices(values: Sequence[Any]) -> list[Shape]:
+    """The rows and columns of all tensors in there."""
+    members = [one for value in values for one in (value if isinstance(value, (tuple, list)) else [value])]
+    return [tuple(one.shape[-2:]) for one in members if isinstance(one, Tensor)]
+
+
+def cause_of_a_product(text: str, wanted: Sequence[Shape] = ()) -> Cause:
+    """Look at the shapes of two factors that do not fit: would they fit in the other order, or transposed?
+
+    In the other order q.mT @ k fits as well; but what comes of it is the transpose of what is wanted.
+    """
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
     rows, inner, others, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
+    if columns == rows and (inner, others) in wanted:
+        return (
+            "wrong-factor-transposed",
+            " The wrong one of the two is transposed. Over which axis should the product sum?",
+        )
     if columns == rows:
         return "factors-in-the-wrong-order", " The other way round the two would fit. Which of them stands on the left?"
     if columns == inner or others == rows:
