@@ -31,7 +31,7 @@ HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
 LEFT_OUT = re.compile(
     r"(test|unittest|idlelib|tkinter|turtledemo|lib2to3|ensurepip|venv|email|xml|xmlrpc|wsgiref|http|dbm|sqlite3|curses|"
     r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl|concurrent/interpreters|ctypes|sysconfig|pyodide/http|"
-    r"importlib/metadata|importlib/resources)/|"
+    r"importlib/metadata)/|"
     r"(pdb|doctest|pydoc|mailbox|ipaddress|pickletools|tarfile|_pydatetime|_pydecimal|_pyio|smtplib|ftplib|imaplib|poplib|"
     r"turtle|cProfile|profile|pstats|optparse|webbrowser|socketserver|telnetlib|nntplib|antigravity|this|trace|py_compile|"
     r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from page.in_node import Interpreter
 from page.pack import PYODIDE, pack
 from qkv.questions import ids
 
@@ -45,6 +46,21 @@ def test_the_same_sources_give_the_same_files(packed: Path, tmp_path: Path):
     pack(tmp_path)
     for name in ("python_stdlib.zip", "course.zip"):
         assert (tmp_path / "python" / name).read_bytes() == (packed / name).read_bytes()
+
+
+def test_all_that_is_packed_can_be_imported(packed: Path):
+    """What is left out of the library is missed where it is imported, which may be late."""
+    python = Interpreter(packed.parent)
+    names = [
+        name.removesuffix(".pyc").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for archive in ("course.zip", "models.zip")
+        for name in zipfile.ZipFile(packed / archive).namelist()
+        if name.endswith((".py", ".pyc"))
+    ]
+    assert {"qkv.models", "qkv.questions.catalogue.q3_1", "torch"} <= set(names)
+    cell = "from importlib import import_module\nfor name in NAMES: import_module(name)"
+    assert python.ask([cell.replace("NAMES", str(names))])["problem"] == ""
+    python.close()
 
 
 def test_a_copy_of_the_site_has_each_file_as_a_script(packed: Path):
