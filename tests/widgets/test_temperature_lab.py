@@ -1,6 +1,7 @@
 """TemperatureLab's numbers are torch's, at its hottest, its coldest, and with scores of ±1000."""
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -139,8 +140,9 @@ def test_the_point_on_the_curve_is_dragged(lab: Page):
 def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
     drag(lab, lab.locator(".qkv-plot svg.qkv-drag"), 0)
     lab.get_by_role("button", name="+ 100 words").click()
-    expect(lab.locator(".qkv-sampled")).to_have_text("100 draws (dotted): cat cat · cat · cat · cat · cat")
-    expect(lab.locator("details td:last-child").nth(1)).to_have_text("1.000")
+    expect(lab.locator(".qkv-sampled")).to_contain_text("100 draws (dotted): cat")
+    # Its weight is almost 1: now and then another word is drawn.
+    expect(lab.locator("details td:last-child").nth(1)).to_have_text(re.compile(r"1\.000|0\.9[5-9]0"))
     lab.get_by_role("slider", name="score of cat").press("ArrowLeft")
     expect(lab.locator(".qkv-sampled")).to_contain_text("how a language model")
 
