@@ -38,7 +38,13 @@ def published(folder: Path) -> Iterator[str]:
     server.server_close()
 
 
-REGISTER = "navigator.serviceWorker.register('../sw.js').then(() => navigator.serviceWorker.ready)"
+WAITED = 120_000  # ms, after which something has failed without a word
+REGISTER = f"""async () => {{
+  const made = await navigator.serviceWorker.register("../sw.js");
+  const {{ installing }} = made;
+  const say = (fail) => fail(new Error(`not ready: ${{installing?.state}}`));
+  await Promise.race([navigator.serviceWorker.ready, new Promise((_, fail) => setTimeout(say, {WAITED}, fail))]);
+}}"""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +102,15 @@ KEPT = """async () => {
 }"""
 KEPT_IN_THE_END = f"""async (count) => {{
   let kept = [];
-  while (kept.length < count) kept = await new Promise((done) => setTimeout(done, 100)).then({KEPT});
+  const end = Date.now() + {WAITED};
+  while (kept.length < count) {{
+    kept = await new Promise((done) => setTimeout(done, 100)).then({KEPT});
+    if (Date.now() > end) {{
+      const {{ connection, serviceWorker }} = navigator;
+      const controlled = Boolean(serviceWorker.controller);
+      throw new Error(`kept ${{kept}}; connection ${{connection?.effectiveType}}, controlled ${{controlled}}`);
+    }}
+  }}
   return kept;
 }}"""
 SPOIL = """async () => {
