@@ -330,7 +330,8 @@ if (obstacle()) {
 function prepare() {
   const { connection, onLine, serviceWorker } = navigator;
   if (obstacle() || !onLine || connection?.saveData || connection?.effectiveType !== "4g") return;
-  const whenIdle = () => requestIdleCallback(() => python.fetchAhead().catch(() => {})); // or later, when it is asked for
+  const fetchAhead = () => python.fetchAhead().catch(() => {}); // or later, when it is asked for
+  const whenIdle = () => requestIdleCallback(fetchAhead, { timeout: 20_000 }); // a busy page is never idle
   if (serviceWorker?.controller) whenIdle();
   else serviceWorker?.addEventListener("controllerchange", whenIdle, { once: true });
 }

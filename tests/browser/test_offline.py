@@ -123,6 +123,11 @@ SPOIL = """async () => {
 NEEDED = {"worker.js", "editor.js", "sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"}
 
 
+def connected(**connection: object) -> str:
+    """A script that says of the connection what it is told to."""
+    return f"Object.defineProperty(navigator, 'connection', {{ value: {json.dumps(connection)} }})"
+
+
 def printed(page: Page, source: str) -> str:
     """Open the page anew, run this in a cell to try an answer in, and give what it printed."""
     page.reload()
@@ -138,6 +143,7 @@ def test_exercises_are_checked_though_python_was_never_asked_for(browser: Browse
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
+    page.add_init_script(connected(saveData=False, effectiveType="4g"))  # however busy this machine seems to it
     with published(tmp_path) as address:
         page.goto(f"{address}/exercises/{SAMPLE}.html")
         page.evaluate(REGISTER)
@@ -169,7 +175,7 @@ def test_nothing_is_fetched_ahead_elsewhere(browser: Browser, tmp_path: Path, pa
     """Not by a reader who saves data, not by a slow connection, and not where there is nothing to check."""
     context = browser.new_context()
     page = context.new_page()
-    page.add_init_script(f"Object.defineProperty(navigator, 'connection', {{ value: {json.dumps(connection)} }})")
+    page.add_init_script(connected(**connection))
     with published(tmp_path) as address:
         page.goto(f"{address}/{path}.html")
         page.evaluate(REGISTER)
