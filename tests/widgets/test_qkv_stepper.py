@@ -178,6 +178,7 @@ def test_a_long_number_keeps_to_one_line_and_the_mark_of_a_change_is_below_it(st
         stepper.get_by_label(cell).fill(str(value))
         stepper.get_by_label(cell).press("Tab")
     expect(legend).to_be_visible()
+    expect(stepper.locator(".qkv-outcome", has_text="−2e3").first).to_be_visible()  # the last edit is drawn, too
     numbers = stepper.locator(".qkv-outcome").evaluate_all("""all => all.map((cell) => {
       const text = document.createRange();
       text.selectNodeContents(cell);
