@@ -7,26 +7,22 @@ mistakes, and a card says what came of it.
 from __future__ import annotations
 
 import contextlib
-import dis
-import functools
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from qkv import records
+from qkv.answers import unfit
 from qkv.feedback import Bar, Card, Row, Table, shell, show
-from qkv.observing import observe, record
+from qkv.observing import observe
 from qkv.questions import chapters, find, questions_of
-from qkv.questions.engine.judging import Status, Verdict, judge
+from qkv.questions.engine.judging import Status, Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
-from qkv.questions.engine.wording import describe
 from qkv.timing import TimeUp, at_most
 
 SECONDS = 20  # for one answer, which takes less than one where it ends
-REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # what an answer may name: nothing there is an answer
 
 
 @dataclass(frozen=True)
@@ -80,16 +76,27 @@ def check(question: str, answer: Any) -> Report:
         known = ", ".join(name for chapter in chapters() for name in questions_of(chapter))
         raise KeyError(f'use quotes: check("{question}", …). An id is a text; the questions are {known}')
     asked = find(question)
-    with _without_displays():
-        verdict, printed = _verdict(asked, answer)
-    report = _report(asked, verdict)
-    show(_card(asked, report, verdict, printed))
-    _reports[asked.id] = report
-    if report.misconception:
-        _met.setdefault(asked.id, []).append(report.misconception)
+    report, card = examine(asked, answer)
+    tell(report, card)
     if _in_notebook():
         _keep(asked, report)
     return report
+
+
+def examine(question: Question, answer: Any) -> tuple[Report, Card]:
+    """Check an answer, and show nothing yet."""
+    with _without_displays():
+        verdict, printed = _verdict(question, answer)
+    report = _report(question, verdict)
+    return report, _card(question, report, verdict, printed)
+
+
+def tell(report: Report, card: Card) -> None:
+    """Show what a check found, and count it in the progress of its chapter."""
+    show(card)
+    _reports[report.question] = report
+    if report.misconception:
+        _met.setdefault(report.question, []).append(report.misconception)
 
 
 def progress(chapter: int) -> Progress:
@@ -114,32 +121,16 @@ def progress(chapter: int) -> Progress:
 def _verdict(question: Question, answer: Any) -> tuple[Verdict, str]:
     """Observe and judge; give what the answer printed too."""
     cases = question.fresh_cases()
-    unfit = _unfit(answer, wants_class=cases[0].script[0].act == "make")
-    if unfit:
-        return unfit, ""
     try:
         with at_most(SECONDS):
+            why = unfit(answer, cases[0].wants_class)
+            if why:
+                return verdict_on_unfit(why, cases[0].wants_class), ""
             seen = observe(answer, cases, question.gradients)
     except TimeUp:
         text = f"It took more than {SECONDS} seconds and was stopped. Is there a loop that does not end?"
         return Verdict("error", text), ""
     return judge(question, cases, seen), seen[0].printed
-
-
-def _unfit(answer: Any, wants_class: bool) -> Verdict | None:
-    """Say what is wrong with an answer that cannot be tried at all."""
-    if answer is None or answer is Ellipsis:
-        return Verdict("not attempted", "Nothing was handed over to check yet.")
-    kind = "class" if wants_class else "function"
-    if not callable(answer) or (wants_class and isinstance(answer, nn.Module)):
-        seen = f"an object of the class {type(answer).__name__[:60]}" if callable(answer) else describe(record(answer))
-        text = f"`check` wants the {kind} itself, and was given {seen}. Was it called? Write its name without brackets."
-        return Verdict("failed", text)
-    borrowed = _borrowed(answer)
-    if borrowed:
-        text = f"Your answer uses `{borrowed}`, which holds the solution. Which lines of your own could stand there?"
-        return Verdict("failed", text)
-    return None
 
 
 def _report(question: Question, verdict: Verdict) -> Report:
@@ -185,67 +176,6 @@ def _output(question: Question, name: str, value: Any) -> Any:
     if isinstance(value, (tuple, list)) and len(value) == len(question.outputs):
         return value[question.output_names.index(name)]
     return value if len(question.outputs) == 1 else None
-
-
-# ── answers that use the course's own ─────────────────────────────────────────────────────────────
-
-
-def _borrowed(answer: Any) -> str | None:
-    """Find a name of the package that an answer, or a helper that it calls, refers to, as far as can be seen."""
-    ahead: list[Any] = [answer]
-    done: set[int] = set()
-    while ahead and len(done) < 200:
-        item = ahead.pop()
-        if id(item) in done:
-            continue
-        done.add(id(item))
-        if _is_ours(item):
-            return (
-                f"{item.__module__}.{getattr(item, '__name__', '')}" if hasattr(item, "__module__") else item.__name__
-            )
-        for value in _refers_to(item):
-            if _is_ours(value) or getattr(value, "__module__", None) == getattr(answer, "__module__", ""):
-                ahead.append(value)
-    return None
-
-
-def _is_ours(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    if not isinstance(name, str) or not (callable(value) or isinstance(value, types.ModuleType)):
-        return False
-    return (name == "qkv" or name.startswith("qkv.")) and not name.startswith(REACHABLE)
-
-
-def _refers_to(value: Any) -> Iterator[Any]:
-    """Give what a function or class refers to; a module of ours that it imports stands as an empty one of that name."""
-    if isinstance(value, functools.partial):
-        yield value.func
-    elif isinstance(value, types.MethodType):
-        yield value.__func__
-    elif isinstance(value, type):
-        yield from value.__bases__
-        yield from vars(value).values()
-    elif isinstance(value, types.FunctionType):
-        yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))
-        yield from _names_in(value.__code__, value.__globals__)
-
-
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
-
-
-def _names_in(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "IMPORT_NAME" and str(instruction.argval).partition(".")[0] == "qkv":
-            yield types.ModuleType(str(instruction.argval))
-        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval in names:
-            yield names[instruction.argval]
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names_in(constant, names)
 
 
 # ── notebooks ─────────────────────────────────────────────────────────────────────────────────────

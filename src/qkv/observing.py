@@ -147,6 +147,11 @@ class Case:
         return self.steps if isinstance(self.steps, tuple) else (self.steps,)
 
     @property
+    def wants_class(self) -> bool:
+        """Whether the answer has to be a class: an object is made of it first."""
+        return self.script[0].act == "make"
+
+    @property
     def quoted_step(self) -> int:
         """The last step that hands something over: what a message quotes."""
         steps = [i for i, step in enumerate(self.script) if step.act == "call" and step.args]

@@ -430,6 +430,36 @@ def forged(answer, cases, gradients=False):
 observing.trace = forged
 """
 
+ASKS_AND_DOES_NOT_LISTEN = """
+import os, json, struct
+for number in range(1, 40):
+    text = json.dumps(["dict", ["id", number], ["kind", "check"], ["question", "3.1"]]).encode()
+    body = struct.pack(">I", len(text)) + text
+    os.write(100, struct.pack(">Q", len(body)) + body)
+"""
+ATTACKS |= {
+    "checks that it asks for itself": forges(ASKS_AND_DOES_NOT_LISTEN),
+    "checks without end": harms_after("while True:\n    check('3.1', scaled_scores)"),
+    "checks of nothing without end": harms_after("while True:\n    check('3.9', None)"),
+    "a thread that checks without end": harms(
+        "import threading, time\nfrom qkv import check\n"
+        "def check_on():\n    while True:\n        check('3.9', None)\n        time.sleep(0.001)\n"
+        "threading.Thread(target=check_on, daemon=True).start()"
+    ),
+    "a process that checks": harms(
+        "import os\nfrom qkv import check\nif os.fork() == 0:\n    check('3.1', None)\n    os._exit(0)"
+    ),
+    "an answer that checks": one_bad("def ANSWER(q, k):\n    check('3.2', ANSWER)\n    return q"),
+    "a check whose answer ends Python": Attack(
+        first=(
+            "import os\nfrom qkv import check\ncheck('3.2', lambda *given: os._exit(0))",
+            "check('3.4', lambda p: p)",
+        ),
+        answers=RIGHT,
+        deserves={**FULL, "3.2": 0.0, "3.4": 0.0},
+    ),
+}
+
 TRACE_CHANGES = {
     "no gradients": "gradients=None",
     "gradients of nothing": "gradients=()",

@@ -239,7 +239,7 @@ def test_a_notebook_whose_cells_stop_python_is_given_up(grader, monkeypatch, cel
     monkeypatch.setattr(session._Attempt, "begun", lambda self: begun.append(self.trusted) or real(self))
     result = grader.grade(Work("ann", "03_scaling", "", 3, (*RIGHT[:1], *[cell] * 400, *RIGHT[1:])))
     assert (result.status, result.score) == ("graded", 0.0)
-    assert "Python was stopped 5 times" in result.questions[0].message
+    assert f"Python was stopped {session.CRASHES} times" in result.questions[0].message
     assert begun.count(False) == session.CRASHES
 
 
@@ -247,10 +247,10 @@ def test_nobody_waits_for_a_session_that_does_not_read(grader, monkeypatch):
     """What a session is asked may be larger than what the system keeps for it."""
     monkeypatch.setattr(session, "SEND_SECONDS", 0.5)
     opened = session._Session(grader)
-    asleep = {"do": "cell", "id": 0, "source": "import time\ntime.sleep(600)", "number": 1, "names": [], "seconds": 600}
+    asleep = {"do": "cell", "id": 0, "source": "import time\ntime.sleep(600)", "number": 1, "seconds": 600}
     wire.send(opened.channel, asleep, 5)
     with pytest.raises(session.CrashError):
-        opened.ask(600, replies.cell_error, do="cell", source="#" * 3_000_000, number=2, names=[])
+        opened.ask(600, replies.cell, do="cell", source="#" * 3_000_000, number=2)
     opened.close()
 
 

@@ -137,20 +137,26 @@ def test_an_object_in_place_of_a_function_is_described(seen):
 
 
 def test_a_cell_and_a_greeting_have_their_own_replies():
-    assert replies.read(reply(error="ValueError: x"), 7, replies.cell_error) == "ValueError: x"
+    assert replies.read(reply(error="ValueError: x"), 7, replies.cell) == "ValueError: x"
+    assert replies.read(reply(kind="check", question="3.1"), 7, replies.cell) == replies.Check("3.1")
     replies.read(reply(), 7, replies.greeting)
     for schema, frame in (
         (replies.greeting, reply(error="")),
-        (replies.cell_error, reply()),
-        (replies.cell_error, reply(error="x" * (wire.MAX_ERROR + 1))),
-        (replies.cell_error, reply(error="\x1b[2J")),
-        (replies.cell_error, reply(error=["x"])),
-        (replies.cell_error, reply(error="", points=9)),
-        (replies.cell_error, reply(error="") + b"more"),
-        (replies.cell_error, wire.encode({"error": "", "id": 7})[8:]),
-        (replies.cell_error, wire.encode({"id": 8, "error": ""})[8:]),
-        (replies.cell_error, wire.encode({"id": True, "error": ""})[8:]),
-        (replies.cell_error, wire.encode([7, ""])[8:]),
+        (replies.cell, reply()),
+        (replies.cell, reply(error="x" * (wire.MAX_ERROR + 1))),
+        (replies.cell, reply(error="\x1b[2J")),
+        (replies.cell, reply(error=["x"])),
+        (replies.cell, reply(error="", points=9)),
+        (replies.cell, reply(error="") + b"more"),
+        (replies.cell, reply(kind="check")),
+        (replies.cell, reply(kind="check", question=["3.1"])),
+        (replies.cell, reply(kind="check", question="3" * 301)),
+        (replies.cell, reply(kind="check", question="3.1", points=3)),
+        (replies.cell, reply(kind="callable", stopped=True)),
+        (replies.cell, wire.encode({"error": "", "id": 7})[8:]),
+        (replies.cell, wire.encode({"id": 8, "error": ""})[8:]),
+        (replies.cell, wire.encode({"id": True, "error": ""})[8:]),
+        (replies.cell, wire.encode([7, ""])[8:]),
     ):
         with pytest.raises(ReplyError):
             replies.read(frame, 7, schema)
@@ -255,6 +261,8 @@ def nested(depth: int) -> bytes:
         reply(kind="object", seen=torch.zeros(2_000_001)),
         reply(kind="object", seen=1, earlier=0),
         reply(kind="missing", seen=1),
+        reply(kind="borrowed", seen=1),
+        reply(kind="check", question="3.1"),
         reply(kind="callable"),
         reply(kind="callable", stopped=1),
         reply(kind="callable", stopped=True, points=9.0),

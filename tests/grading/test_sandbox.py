@@ -47,8 +47,8 @@ def ask(worker: sandbox.Worker) -> Iterator[Callable[..., list]]:
 
     def ask(*codes: str) -> list:
         source = SHOWN.replace("CODES", repr(list(codes)))
-        wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "names": [], "seconds": 10})
-        said = replies.read(wire.receive_frame(channel, 20), 1, replies.cell_error)
+        wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "seconds": 10})
+        said = replies.read(wire.receive_frame(channel, 20), 1, replies.cell)
         return json.loads(said.removeprefix("Exception: ").rpartition(" in line ")[0])
 
     yield ask
@@ -70,7 +70,7 @@ def test_a_session_sees_python_and_little_else(ask):
     assert user[0] != 0
     assert user[1:] == [1, 0]
     assert processes == []
-    assert course == ["cells.py", "hidden.py", "observing.py", "wire.py", "worker.py"]
+    assert course == ["answers.py", "cells.py", "hidden.py", "observing.py", "wire.py", "worker.py"]
     assert home in ("FileNotFoundError", []) or set(home) <= {Path(sys.base_prefix).relative_to(Path.home()).parts[0]}
     assert scratch == []
 
@@ -108,8 +108,8 @@ def test_keys_of_the_host_are_not_there(needs_sandbox):
     worker = sandbox.start()
     channel = worker.open_session(256)
     source = SHOWN.replace("CODES", repr([seek]))
-    wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "names": [], "seconds": 10})
-    assert replies.read(wire.receive_frame(channel, 20), 1, replies.cell_error).startswith("Exception: [-1]")
+    wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "seconds": 10})
+    assert replies.read(wire.receive_frame(channel, 20), 1, replies.cell).startswith("Exception: [-1]")
     worker.close_session(channel)
     worker.stop()
 
@@ -207,7 +207,7 @@ def test_processor_time_is_counted_over_all_processes(needs_sandbox, monkeypatch
         monkeypatch.setattr(groups, "make", lambda memory, processes: groups.Group())
     worker = sandbox.start()
     channel = worker.open_session(256)
-    wire.send(channel, {"do": "cell", "id": 1, "source": BUSY, "number": 1, "names": [], "seconds": 60})
+    wire.send(channel, {"do": "cell", "id": 1, "source": BUSY, "number": 1, "seconds": 60})
     before = worker.used()
     until = time.monotonic() + 60
     while worker.used() < before + 1 and time.monotonic() < until:
@@ -234,7 +234,7 @@ def test_memory_is_counted_over_all_processes_even_without_control_groups(needs_
     monkeypatch.setattr(groups, "make", lambda memory, processes: groups.Group())
     worker = sandbox.start()
     channel = worker.open_session(256)
-    wire.send(channel, {"do": "cell", "id": 1, "source": HOARD_TOGETHER, "number": 1, "names": [], "seconds": 20})
+    wire.send(channel, {"do": "cell", "id": 1, "source": HOARD_TOGETHER, "number": 1, "seconds": 20})
     with pytest.raises(wire.EndedError):
         wire.receive_frame(channel, 15)
     assert worker.end_of_session() == "memory: more than 256 MB"

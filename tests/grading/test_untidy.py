@@ -79,3 +79,38 @@ def test_what_is_wrong_in_the_kernel_is_wrong_in_the_class(grader):
     late = CHECKED[0].replace("math.sqrt", "scale")
     assert in_the_class(grader, [FIRST, late, CHECKED[1], "scale = math.sqrt"])["3.1"] == 0
     assert in_the_class(grader, [FIRST, CHECKED[0], "del scaled_scores", CHECKED[1]])["3.1"] == 0
+    table = [FIRST, "scales = {}", CHECKED[0].replace("math.sqrt", "scales['root']"), CHECKED[1]]
+    assert in_the_class(grader, [*table, "scales['root'] = math.sqrt"])["3.1"] == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        CHECKED[0].replace("return", "from qkv.attention import scaled_scores as theirs\n    return"),
+        "from qkv import attention as theirs\n" + CHECKED[0].replace("return", "theirs\n    return"),
+        "from qkv.attention import scaled_scores as theirs\n"
+        "def helper(*given):\n    return theirs(*given)\n\ndef scaled_scores(q, k):\n    return helper(q, k)",
+    ],
+)
+def test_an_answer_that_names_the_reference_has_no_points_anywhere(grader, tmp_path, answer):
+    """Whether it calls it or not: one rule for the learner's kernel, for oneself and for the class."""
+    cells = [FIRST, answer, CHECKED[1]]
+    result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(cells)))
+    assert (result.questions[0].points, "holds the solution" in result.questions[0].message) == (0.0, True)
+    assert alone(tmp_path, json.dumps(stored(cells)).encode())["3.1"] == 0.0
+    assert in_the_kernel(tmp_path, cells)["3.1"] == 0.0
+
+
+def test_an_answer_that_ends_python_costs_itself_alone(grader, tmp_path):
+    """Its check ends the session; the other answers of that cell, and what was checked before it, stand."""
+    ends = "import os\ndef scaled_scores(q, k):\n    os._exit(1)"
+    cells = [
+        FIRST,
+        *CHECKED[2:4],
+        f"{ends}\n{CHECKED[4].replace('scaled_scores', 'scores')}\n{CHECKED[1]}",
+        *CHECKED[6:],
+    ]
+    cells[2:2] = ["def scores(q, k):\n    return q @ k.mT / math.sqrt(q.shape[-1])"]
+    expected = {**POINTS, "3.1": 0.0}
+    assert in_the_class(grader, [*cells, CHECKED[5]]) == expected
+    assert alone(tmp_path, json.dumps(stored([*cells, CHECKED[5]])).encode()) == expected

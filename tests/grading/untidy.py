@@ -160,6 +160,35 @@ NOTEBOOKS: dict[str, list[str]] = {
         SCORES,
         *CHECKED[4:],
     ],
+    "a table that has something else later": [
+        FIRST,
+        "scales = {'root': math.sqrt}",
+        SCORES.replace("math.sqrt", "scales['root']"),
+        CHECKS["3.1"],
+        "scales.clear()",
+        *CHECKED[2:4],
+        SCORES,
+        *CHECKED[4:],
+    ],
+    "an object that is changed later": with_other_scores(
+        "class Scores:\n    scale = math.sqrt\n"
+        "    def __call__(self, q, k):\n        return q @ k.mT / self.scale(q.shape[-1])",
+        "mine = Scores()\ncheck('3.1', mine)",
+        "mine.scale = abs",
+    ),
+    "checked in a loop": [
+        FIRST,
+        *ANSWERS,
+        f"answers = dict(zip({list(NAMES)}, ({', '.join(NAMES.values())})))",
+        "for question, answer in answers.items():\n    for _ in range(3):\n        check(question, answer)",
+    ],
+    "checked again when it is right": with_scores(
+        "def scaled_scores(q, k):\n    return q @ k.mT",
+        CHECKS["3.1"],
+        "%timeit check('3.1', scaled_scores)",
+        SCORES,
+    ),
+    "a check that it does not have": around("check('3.9', math.sqrt)"),
     "a cell that fails after the answer": with_scores(f"{SCORES}\nscaled_scores(1, 2)"),
     "a cell that fails before": around("1 / 0", "undefined_name", "def f(:"),
     "an assert on a check": [

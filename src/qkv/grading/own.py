@@ -22,9 +22,12 @@ from typing import Any
 
 import qkv
 from qkv import checking
+from qkv.checking import Report
+from qkv.feedback import Card
 from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
-from qkv.questions import chapters, questions_of
+from qkv.questions import chapters, find, questions_of
+from qkv.questions.engine.question import Question
 from qkv.timing import TimeUp, at_most
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
@@ -134,64 +137,95 @@ def main(path: str, skipped: dict[str, str]) -> None:
     from qkv.grading.sandboxed import cells  # it needs IPython
 
     sources = code_cells(Path(path))
-    shell = cells.make_shell()
-    notebook = cells.Notebook(shell)
-    with _handing_over_to(notebook):
+    notebook = Notebook(cells.Notebook(cells.make_shell()), skipped)
+    with notebook.checking_answers():
         for number, source in enumerate(sources, 1):
-            raised = _run(notebook, source, number, skipped)
+            raised = notebook.run(source, number)
             if raised:
                 print(f"Code cell {number} {raised}\n", flush=True)
     cells.Shell.clear_instance()  # from here on feedback is printed
     named = {question for source in sources for question in CHECK.findall(source)}
     touched = {int(question.partition(".")[0]) for question in named} & set(chapters())
     questions = [q for chapter in sorted(touched or {chapter_of("", sources)}) for q in questions_of(chapter).values()]
-    points = {question.id: _checked(notebook, question.id, question.name, skipped) for question in questions}
+    points = {question.id: notebook.told(question) for question in questions}
     for chapter in sorted(touched):
         checking.progress(chapter)
     _tell(result={"points": points, "max_points": {q.id: float(q.points) for q in questions}})
 
 
-def _run(notebook: Any, source: str, number: int, skipped: dict[str, str]) -> str:
-    """Run one cell; say what went wrong with it."""
-    doing = f"code cell {number}"
-    if doing in skipped or not source.strip():
-        return f"was left out: {skipped[doing]}" if doing in skipped else ""
-    with _watched(doing), open(os.devnull, "w", encoding="utf-8") as nowhere:
+class Notebook:
+    """A notebook whose answers are checked as its cells come to their checks, and told about at the end.
+
+    Attributes:
+        checks: what the last check of each question found; a text where it was left out
+        cell: the code cell that runs
+    """
+
+    def __init__(self, cells: Any, skipped: dict[str, str]) -> None:
+        self.cells = cells
+        self.skipped = skipped
+        self.checks: dict[str, tuple[Report, Card] | str] = {}
+        self.cell = ""
+
+    def run(self, source: str, number: int) -> str:
+        """Run one cell; say what went wrong with it."""
+        self.cell = f"code cell {number}"
+        if self.cell in self.skipped or not source.strip():
+            return f"was left out: {self.skipped[self.cell]}" if self.cell in self.skipped else ""
+        with _watched(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
+            try:
+                with (
+                    at_most(checking.SECONDS),
+                    contextlib.redirect_stdout(nowhere),
+                    contextlib.redirect_stderr(nowhere),
+                ):
+                    raised = self.cells.run(source, number)
+                    return f"raised {raised}" if raised else ""
+            except TimeUp:
+                return f"was stopped after {checking.SECONDS} seconds. Is there a loop that does not end?"
+
+    @contextlib.contextmanager
+    def checking_answers(self) -> Iterator[None]:
+        """While cells run, a check says nothing: what it finds is kept."""
+        from qkv.grading.sandboxed.cells import SILENT
+
+        real = {name: vars(checking)[name] for name in ("check", "progress")}
+
+        def check(question: Any, answer: Any = None) -> Any:
+            with contextlib.suppress(KeyError):  # no such question
+                self.check(find(str(question)), answer, f"{question} in {self.cell}")
+            return SILENT
+
+        for names in (vars(qkv), vars(checking), self.cells.shell.user_ns):
+            names.update(check=check, progress=SILENT)
         try:
-            with at_most(checking.SECONDS), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-                raised = notebook.run(source, number)
-                return f"raised {raised}" if raised else ""
-        except TimeUp:
-            return f"was stopped after {checking.SECONDS} seconds. Is there a loop that does not end?"
+            yield
+        finally:
+            for module in (qkv, checking):
+                vars(module).update(real)
+
+    def check(self, question: Question, answer: Any, doing: str) -> None:
+        """Check an answer here and now, as it is in the learner's kernel."""
+        if doing in self.skipped:
+            text = f"{question.id} was not checked: {self.skipped[doing]}. Is there a loop that does not end?\n"
+            self.checks[question.id] = text
+        else:
+            with _watched(doing):
+                self.checks[question.id] = checking.examine(question, answer)
+
+    def told(self, question: Question) -> float:
+        """Show what came of a question, and give its points. Where no check of it ran, its name is the answer."""
+        if question.id not in self.checks:
+            self.check(question, self.cells.named(question.name), question.id)
+        found = self.checks[question.id]
+        if isinstance(found, str):
+            print(found)
+            return 0.0
+        checking.tell(*found)
+        return found[0].points
 
 
-def _checked(notebook: Any, question: str, name: str, skipped: dict[str, str]) -> float:
-    """Check one answer and give its points."""
-    if question in skipped:
-        print(f"{question} was not checked: {skipped[question]}. Is there a loop that does not end?\n")
-        return 0.0
-    with _watched(question), notebook.answer(question, name) as answer:
-        return checking.check(question, answer).points
-
-
-@contextlib.contextmanager
-def _handing_over_to(notebook: Any) -> Iterator[None]:
-    """While cells run, a check keeps what it is handed; answers are checked when all have run."""
-    from qkv.grading.sandboxed.cells import SILENT
-
-    real = {name: vars(checking)[name] for name in ("check", "progress")}
-
-    def check(question: Any, answer: Any = None) -> Any:
-        notebook.hand_over(question, answer)
-        return SILENT
-
-    for names in (vars(qkv), vars(checking), notebook.shell.user_ns):
-        names.update(check=check, progress=SILENT)
-    try:
-        yield
-    finally:
-        for module in (qkv, checking):
-            vars(module).update(real)
+_doing: list[str] = []  # what is being done, and in what
 
 
 @contextlib.contextmanager
@@ -200,13 +234,22 @@ def _watched(doing: str) -> Iterator[None]:
 
     A loop inside one built-in function, as in `sum(iter(int, 1))`, holds Python's lock: no thread could end it.
     """
-    _tell(doing=doing)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        faulthandler.dump_traceback_later(checking.SECONDS + PATIENCE, exit=True, file=nowhere)
+
+        def watch() -> None:
+            if _doing:
+                _tell(doing=_doing[-1])
+                faulthandler.dump_traceback_later(checking.SECONDS + PATIENCE, exit=True, file=nowhere)
+            else:
+                faulthandler.cancel_dump_traceback_later()
+
+        _doing.append(doing)
+        watch()
         try:
             yield
         finally:
-            faulthandler.cancel_dump_traceback_later()
+            _doing.pop()
+            watch()
 
 
 def _tell(**what: Any) -> None:

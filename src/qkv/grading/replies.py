@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from qkv import hidden, observing
+from qkv.answers import Unfit
 from qkv.grading.sandboxed import wire
 from qkv.observing import Case, OtherValue, Raised, Seeded, Step, Trace, Where
 
@@ -38,18 +39,25 @@ class Observed:
     """What a session says of an answer.
 
     Attributes:
-        kind: "missing", when there is no answer; "object", when it is neither function nor class;
-            "stopped", when it took too long; "known", when this very reply was read before; "traced" otherwise
-        seen: the object
+        kind: "unfit", when it cannot be tried; "stopped", when it took too long; "known", when this very reply was
+            read before; "traced" otherwise
+        why: it cannot be tried
         mark: of the reply, where it was traced or is known
         first, again: the traces of both runs, for each case
     """
 
-    kind: Literal["missing", "object", "stopped", "known", "traced"]
-    seen: Any = None
+    kind: Literal["unfit", "stopped", "known", "traced"]
+    why: Unfit | None = None
     mark: bytes = b""
     first: Sequence[Trace] = ()
     again: Sequence[Trace] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """A cell has come to a check of this question, and waits until its answer is observed."""
+
+    question: str
 
 
 @dataclass(frozen=True)
@@ -68,8 +76,11 @@ def greeting(reply: Reply) -> None:
     reply.fields()
 
 
-def cell_error(reply: Reply) -> str:
-    """Read what a cell raised, or nothing."""
+def cell(reply: Reply) -> str | Check:
+    """Read what a cell raised, or nothing; or that it has come to a check."""
+    if reply.field("kind") == "check":
+        _, question = reply.fields("kind", "question")
+        return Check(text(question))
     (error,) = reply.fields("error")
     return text(error, wire.MAX_ERROR)
 
@@ -80,12 +91,12 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Contai
         reply.skip()
         return Observed("known", mark=reply.mark)
     kind = reply.field("kind")
-    if kind == "missing":
-        reply.fields("kind")
-        return Observed("missing")
-    if kind == "object":
+    if kind in ("missing", "object", "borrowed"):
         _, seen = reply.fields("kind", "seen")
-        return Observed("object", reply.plain(seen))
+        read_seen = reply.plain(seen)
+        must(kind != "missing" or read_seen is None, "nothing")
+        must(kind != "borrowed" or isinstance(read_seen, str), "a name")
+        return Observed("unfit", Unfit(kind, read_seen))
     must(kind == "callable", "a kind")
     if reply.field("stopped") is True:
         reply.fields("kind", "stopped")

@@ -24,15 +24,14 @@ from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.hidden import Bench, Hidden, Made
 from qkv.observing import Case, describe_error, digest
 from qkv.questions import questions_of
-from qkv.questions.engine.judging import Verdict, judge
+from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
-from qkv.questions.engine.wording import describe
 
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = (
     8  # times the limit of one question: the processor time that a whole notebook may take; twice that by the clock
 )
-CRASHES = 5  # of cells, after which the rest of a notebook is not looked at
+CRASHES = 10  # of sessions, after which the rest of a notebook is not looked at
 LOOK_EVERY = 0.2  # seconds between two looks at the processor time of a session that has not answered
 BEGINNINGS = 3  # of a session, each in a fresh worker
 SOUND_SECONDS = 60  # for which it is believed that the reference passes here, since it did
@@ -185,15 +184,17 @@ class _Attempt:
         self.timeout = grader.settings.timeout
         self.left = LONGEST * max(self.timeout, 1.0)  # seconds of processor time
         self.until = time.monotonic() + 2 * self.left  # by the clock, without workers and the reference
+        self.crashes = 0  # of sessions
         self.skipped: set[int] = set()  # cells that ended a session
+        self.checked = (0, 0)  # the last check that was asked for: its cell, and how many that cell had come to
         self.errors: dict[int, str] = {}  # cells that raised, and what
-        self.marks: dict[str, Answer] = {}
+        self.marks: dict[str, Answer] = {}  # of each question, as its last check had it
 
     def run(self) -> list[Answer]:
-        while self.still_open() and not self.spent():
+        done = False
+        while not done and not self.spent():
             with self.session() as session:
-                if self.load(session):
-                    self.ask_all(session)
+                done = self.load(session) and self.ask_rest(session)
         spent, not_reached = self.spent(), self.still_open()
         if not_reached:
             self.raise_fault_unless_reference_passes(not_reached[0], spent)
@@ -209,14 +210,18 @@ class _Attempt:
         """Say what the notebook has used up; nothing while it may go on."""
         if self.left <= 0 or time.monotonic() > self.until:
             return "the time for the whole notebook was spent"
-        if len(self.skipped) >= CRASHES:
+        if self.crashes >= CRASHES:
             return f"Python was stopped {CRASHES} times"
         return ""
 
     def ask(self, session: _Session, schema: Callable[[Reply], T], **message: Any) -> T:
         """Ask something of a session, in the time that is left."""
+        return self.charged(session, lambda seconds: session.ask(seconds, schema, **message))
+
+    def charged(self, session: _Session, ask: Callable[[float], T]) -> T:
+        """Do something that a session has this many seconds for, and count what it took."""
         try:
-            return session.ask(max(0.05, min(self.timeout, self.left)), schema, **message)
+            return ask(max(0.05, min(self.timeout, self.left)))
         finally:
             self.left -= session.used
             if session.starved and not self.grader.alone:
@@ -245,35 +250,64 @@ class _Attempt:
         raise FaultError(f"no session could be begun: {why}")
 
     def load(self, session: _Session) -> bool:
-        """Run the cells; False when one of them ended the session. It is left out the next time."""
+        """Run the cells; say whether the session has come to their end."""
         for number, source in enumerate(self.sources, 1):
             if self.spent():
                 return False
-            if number in self.skipped or not source.strip():
-                continue
-            try:
-                self.errors[number] = self.ask(session, replies.cell_error, do="cell", source=source, number=number)
-            except CrashError as crash:
-                self.skipped.add(number)
-                self.errors[number] = str(crash)
+            if number not in self.skipped and source.strip():
+                self.run_cell(session, number, source)
+            if session.ended:
                 return False
         return True
 
-    def ask_all(self, session: _Session) -> None:
-        """Grade the questions that are still open, one after another, until one of them ends the session."""
+    def run_cell(self, session: _Session, number: int, source: str) -> None:
+        """Run a cell, and mark the answers that its checks have. A cell that ends the session is left out from then on.
+
+        After each check the cell has as long as at its beginning: the session itself stops it before that.
+        """
+        try:
+            said = self.ask(session, replies.cell, do="cell", source=source, number=number)
+            asked, checks = session.number, 0
+            while isinstance(said, replies.Check):
+                checks += 1
+                self.check(session, said.question, (number, checks))
+                if session.ended or self.spent():
+                    return session.close()
+                said = self.charged(session, lambda seconds: session.hear(asked, seconds, replies.cell))
+            self.errors[number] = said
+        except CrashError as crash:
+            self.crashes += 1
+            self.skipped.add(number)
+            self.errors[number] = str(crash)
+
+    def check(self, session: _Session, asked: str, place: tuple[int, int]) -> None:
+        """Mark the answer that a check has, unless an earlier session came as far and it was marked there."""
+        question = next((question for question in self.questions if question.id == asked), None)
+        if question is None or place <= self.checked:
+            session.tell({"do": "nothing"})
+        else:
+            self.checked = place
+            self.mark(session, question)
+
+    def ask_rest(self, session: _Session) -> bool:
+        """Mark the questions that no check has asked about, until one of them ends the session; say if all are done."""
         for question in self.still_open():
-            if self.spent():
-                return
-            started = time.monotonic()
-            try:
-                verdict = self.verdict(session, question)
-            except CrashError as crash:
-                session.close()  # the worker has one session at a time, and the reference needs it
-                self.raise_fault_unless_reference_passes(question, str(crash))
-                verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
-            self.marks[question.id] = _mark(question, verdict, time.monotonic() - started)
-            if session.ended:
-                return
+            if session.ended or self.spent():
+                return False
+            self.mark(session, question)
+        return True
+
+    def mark(self, session: _Session, question: Question) -> None:
+        """Have an answer observed, and judge it."""
+        started = time.monotonic()
+        try:
+            verdict = self.verdict(session, question)
+        except CrashError as crash:
+            self.crashes += 1
+            session.close()  # the worker has one session at a time, and the reference needs it
+            self.raise_fault_unless_reference_passes(question, str(crash))
+            verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
+        self.marks[question.id] = _mark(question, verdict, time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
         started = time.monotonic()
@@ -283,13 +317,12 @@ class _Attempt:
             raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
 
     def verdict(self, session: _Session, question: Question) -> Verdict:
-        """Judge what the last check of this question was handed."""
+        """Judge what the check that a cell has come to was handed; between cells, what has the question's name."""
         cases, known = self.grader.cases_of(question), self.grader.verdicts_on(question)
-        wants_class = cases[0].script[0].act == "make"
         seen = self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients, known), do="observe",
-            question=question.id, name=question.name, wants_class=wants_class, cases=self.grader.sent_cases(question),
-            gradients=question.gradients, benches=benches_of(cases),
+            name=question.name, cases=self.grader.sent_cases(question), gradients=question.gradients,
+            benches=benches_of(cases),
         )  # fmt: skip
         if seen.kind == "known":
             return known[seen.mark]
@@ -299,12 +332,9 @@ class _Attempt:
         return verdict
 
     def verdict_on(self, question: Question, cases: list[Case], observed: replies.Observed) -> Verdict:
-        if observed.kind == "missing":
-            return Verdict("not attempted", self.missing(question))
-        if observed.kind == "object":
-            seen = describe(observed.seen)
-            wanted = "class" if cases[0].script[0].act == "make" else "function"
-            return Verdict("failed", f"`{question.name}` is {seen}, where a {wanted} was expected. Was it called?")
+        if observed.why is not None:
+            verdict = verdict_on_unfit(observed.why, cases[0].wants_class)
+            return replace(verdict, message=self.missing(question)) if observed.why.kind == "missing" else verdict
         if observed.kind == "stopped":
             text = f"It took more than {self.timeout:g} seconds and was stopped. Is there a loop that does not end?"
             return Verdict("error", text)
@@ -340,29 +370,51 @@ class _Session:
         self.ended = ""
 
     def ask(self, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = (), **message: Any) -> T:
-        """Ask for something that may take this much processor time, and read the reply.
+        """Ask for something that may take this much processor time, and read the reply (`hear`)."""
+        self.number += 1
+        self.tell({"id": self.number, "seconds": seconds, **message})
+        return self.hear(self.number, seconds, schema, benches)
+
+    def hear(self, number: int, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = ()) -> T:
+        """Read the reply to what had this number, for which the session has this much processor time from now on.
 
         Until it comes, call what the session wants to have called on the benches.
 
         Raises:
             CrashError: there is none, or what came does not fit.
         """
-        self.number += 1
-        self.started, self.before, self.used = time.monotonic(), 0.0, 0.0
+        self.start()
 
         def either(reply: Reply) -> T | replies.Call:
             return replies.call(reply, benches) if benches and reply.field("kind") == "call" else schema(reply)
 
-        said = self.exchange({"id": self.number, "seconds": seconds, **message}, seconds, either)
+        said = self.receive(number, seconds, either)
         while isinstance(said, replies.Call):
             if time.monotonic() - self.started > wire.BY_THE_CLOCK * seconds + GRACE:
                 raise CrashError(self.end(f"it went on after {seconds:.3g} seconds"))
-            said = self.exchange({"id": self.number, **called(said)}, seconds, either)
+            self.tell({"id": number, **called(said)})
+            said = self.receive(number, seconds, either)
         return said
 
-    def exchange(self, message: dict[str, Any], seconds: float, schema: Callable[[Reply], T]) -> T:
+    def start(self) -> None:
+        """Let the clock begin."""
+        self.started, self.before, self.used = time.monotonic(), 0.0, 0.0
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message.
+
+        Raises:
+            CrashError: nobody reads it.
+        """
         try:
             wire.send(self.channel, message, SEND_SECONDS)
+        except TimeoutError:
+            raise CrashError(self.end(f"it did not listen for {SEND_SECONDS:g} seconds")) from None
+        except wire.EndedError:
+            raise CrashError(self.end()) from None
+
+    def receive(self, number: int, seconds: float, schema: Callable[[Reply], T]) -> T:
+        try:
             frame = wire.receive_frame(self.channel, self.wait(seconds))
         except TimeoutError:
             raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
@@ -371,7 +423,7 @@ class _Session:
         except wire.WireError:
             raise CrashError(self.end("its reply was not one")) from None
         try:
-            return replies.read(frame, self.number, schema)
+            return replies.read(frame, number, schema)
         except replies.ReplyError:
             raise CrashError(self.end("its reply was not one")) from None
 

@@ -1,18 +1,17 @@
-"""Run a notebook's cells as the learner's kernel does, and keep what its checks were handed.
+"""Run a notebook's cells as the learner's kernel does.
 
 One runner for both ways of grading: in the sandbox, where `qkv` is a stand-in, and for a learner's own notebook, where
 it is the real package. It is IPython's own shell without a screen, a history or a keyboard.
 
-What counts as the answer to a question is the same everywhere: what the last `check(…)` that ran was handed, with the
-notebook's names as they were then. Where no check of that question ran, it is what the name in the exercise stands for
-at the end.
+What counts as the answer to a question is the same everywhere: what the last `check(…)` that ran was handed. It is
+observed there and then, so it finds everything as the learner's kernel has it. Where no check of that question ran, it
+is what the name in the exercise stands for at the end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import builtins
-import contextlib
 import dis
 import functools
 import getpass
@@ -22,7 +21,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -251,20 +249,11 @@ class Silent:
 SILENT = Silent()
 
 
-@dataclass(frozen=True)
-class Handed:
-    """What a check was handed, and the notebook's names at that time."""
-
-    answer: Any
-    names: dict[str, Any]
-
-
 class Notebook:
     """One notebook that is run from its first cell to its last, in this process."""
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
-        self.handed: dict[str, Handed] = {}
         self.name = ""  # of the cell that runs
         self.loop: asyncio.AbstractEventLoop | None = None
         vars(builtins)["input"] = vars(getpass)["getpass"] = lambda *_, **__: TYPED
@@ -273,22 +262,9 @@ class Notebook:
         os.environ["MPLBACKEND"] = "Agg"
         shell.compile.get_code_name = self._code_name
 
-    def hand_over(self, question: Any, answer: Any = None) -> None:
-        """Keep what a check is handed, and every name as it is now."""
-        if isinstance(question, str):
-            self.handed[question] = Handed(answer, dict(self.shell.user_ns))
-
-    @contextlib.contextmanager
-    def answer(self, question: str, name: str) -> Iterator[Any]:
-        """Give the answer to a question, None if there is none, while the notebook's names are as they were for it."""
-        names = self.shell.user_ns
-        handed = self.handed.get(question) or Handed(names.get(name), dict(names))
-        at_the_end = dict(names)
-        try:
-            _refill(names, handed.names)
-            yield handed.answer
-        finally:
-            _refill(names, at_the_end)
+    def named(self, name: str) -> Any:
+        """What a name stands for now; None where it is not there."""
+        return self.shell.user_ns.get(name)
 
     def run(self, source: str, number: int) -> str:
         """Run a cell. Give what it raised and in which line, nothing where it ran through.
@@ -310,9 +286,8 @@ class Notebook:
         return f"{one_line(raised)}{self._place(raised)}" if raised else ""
 
     def end(self) -> None:
-        """Forget the notebook: its names, its loop, and what its checks were handed."""
+        """Forget the notebook: its names and its loop."""
         self.shell.reset()
-        self.handed.clear()
         if self.loop is not None:
             self.loop.close()
 
@@ -342,12 +317,6 @@ class Notebook:
             return ""
         text = observing.bounded(linecache.getline(self.name, number).strip(), 120)
         return f" in line {number}, `{text}`" if text else f" in line {number}"
-
-
-def _refill(names: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Empty a dictionary and fill it with these: the same dictionary, for functions look up their names in it."""
-    names.clear()
-    names.update(wanted)
 
 
 def one_line(error: BaseException) -> str:

@@ -31,9 +31,10 @@ import tempfile
 import threading
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import answers
 import cells
 import hidden
 import observing
@@ -48,6 +49,7 @@ FILE_BYTES = 16 * MB
 CPU_SECONDS = 900  # of each process; the grader's own clock is the stricter one
 SCRATCH = "size=32m,mode=1777"
 LOOK_EVERY_MS = 50
+CHECKS = 100  # of one cell: a loop of them that does not end takes the time of all other answers
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE_NEWNET = 0x40000000
@@ -325,6 +327,9 @@ def address_space() -> int:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
+TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL}
+
+
 class TimeUp(KeyboardInterrupt):
     """An answer or a cell has had its time."""
 
@@ -335,20 +340,35 @@ def at_most(seconds: float) -> Iterator[None]:
 
     The grader has a harder way for what goes on nevertheless.
     """
+    if threading.current_thread() is not threading.main_thread():  # only there can it be interrupted
+        yield
+        return
     by_the_clock = wire.BY_THE_CLOCK * seconds
 
     def interrupt(number: int, frame: object) -> None:
         raise TimeUp(f"{seconds:g} s of processor time" if number == signal.SIGPROF else f"{by_the_clock:g} s")
 
-    timers = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, by_the_clock))
-    for number, timer, most in timers:
-        signal.signal(number, interrupt)
-        signal.setitimer(timer, most)
+    handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, by_the_clock)
     try:
         yield
     finally:
-        for _, timer, _ in timers:
+        for timer in TIMERS.values():
             signal.setitimer(timer, 0)
+        for number, handler in handlers:
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Stop the clocks of a cell while one of its checks is observed, which has its own."""
+    left = [(timer, signal.setitimer(timer, 0)[0]) for timer in TIMERS.values()]
+    try:
+        yield
+    finally:
+        for timer, seconds in left:
+            signal.setitimer(timer, seconds)
 
 
 @contextlib.contextmanager
@@ -362,13 +382,21 @@ def uninterrupted() -> Iterator[None]:
 
 
 class Session:
-    """One notebook, and what its checks were handed."""
+    """One notebook, whose answers are observed when its checks run.
+
+    Attributes:
+        cell, checks: the number of the message that asked for the cell that runs, 0 between cells, and how many checks
+            that cell has come to
+        observed: the number of the message that asked for an answer to be observed; 0 while none is
+    """
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.notebook = cells.Notebook(cells.make_shell())
-        self.observed = 0  # the number of the question that is asked while an answer runs
-        self.one_call = threading.Lock()
+        self.process = os.getpid()
+        self.cell, self.checks = 0, 0
+        self.observed = 0
+        self.one_check, self.one_call = threading.Lock(), threading.Lock()
 
     def serve(self) -> None:
         """Do what the grader asks, until it hangs up."""
@@ -382,13 +410,14 @@ class Session:
 
     def do_greet(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer before a line of the notebook has run: whoever cannot is not the learner's fault."""
-        install_stand_in(self.notebook.hand_over, asked.get("version", ""))
+        install_stand_in(self.check, asked.get("version", ""))
         qkv = importlib.import_module("qkv")
         self.notebook.shell.user_ns.update(check=qkv.check, progress=qkv.progress)
         return {}
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Run a cell."""
+        self.cell, self.checks = asked["id"], 0
         try:
             with at_most(asked["seconds"]):
                 error = self.notebook.run(asked["source"], asked["number"])
@@ -397,25 +426,49 @@ class Session:
             return {"error": f"it was stopped after {up}"}
         except KeyboardInterrupt:  # the cell's own
             return {"error": "KeyboardInterrupt"}
+        finally:
+            with self.one_check:  # another thread's may go on
+                self.cell = 0
+
+    def check(self, question: Any, answer: Any = None) -> None:
+        """Have an answer observed that a cell hands to a check, here and now: so it is as the learner's kernel has it.
+
+        Nothing comes of a check that an answer makes, or another process, or a thread that outlives its cell.
+
+        Raises:
+            TimeUp: a cell has come to more than `CHECKS`.
+        """
+        if not isinstance(question, str) or self.observed or os.getpid() != self.process:
+            return
+        with self.one_check, paused():
+            if not self.cell:
+                return
+            self.checks += 1
+            if self.checks > CHECKS:
+                raise TimeUp(f"{CHECKS} checks")
+            wire.send(self.channel, {"id": self.cell, "kind": "check", "question": observing.bounded(question)})
+            asked = wire.receive(self.channel, self.ask_outside)
+            if asked["do"] == "observe":
+                wire.send(self.channel, {"id": asked["id"], **self.observe(answer, asked)})
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run the learner's answer to a question on cases, twice, and give what was observed."""
-        found = {"kind": "callable"}
-        with self.notebook.answer(asked["question"], asked["name"]) as answer, refusing_the_reference():
-            if answer is None or answer is Ellipsis:
-                return {"kind": "missing"}
-            if not callable(answer) or (asked["wants_class"] and isinstance(answer, torch.nn.Module)):
-                seen = observing.bounded(type(answer).__name__, 60) if callable(answer) else observing.record(answer)
-                return {**found, "kind": "object", "seen": seen}
-            self.observed = asked["id"]
-            try:
-                with at_most(asked["seconds"]):
-                    first, again = observing.trace(answer, asked["cases"], asked["gradients"])
-            except TimeUp:
-                return {**found, "stopped": True}
-            finally:
-                self.observed = 0
-        return {**found, "first": first, "again": again}
+        """Observe what the name in the exercise stands for: no check of that question has run."""
+        return self.observe(self.notebook.named(asked["name"]), asked)
+
+    def observe(self, answer: Any, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run an answer on cases, twice, and give what was observed."""
+        self.observed = asked["id"]
+        try:
+            with refusing_the_reference(), at_most(asked["seconds"]):
+                why = answers.unfit(answer, asked["cases"][0].wants_class)
+                if why:
+                    return {"kind": why.kind, "seen": why.seen}
+                first, again = observing.trace(answer, asked["cases"], asked["gradients"])
+        except TimeUp:
+            return {"kind": "callable", "stopped": True}
+        finally:
+            self.observed = 0
+        return {"kind": "callable", "first": first, "again": again}
 
     def ask_outside(self, of: int, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Let the grader call an implementation that is hidden from answers: nothing of it is here."""
@@ -439,9 +492,13 @@ class Reference(cells.Silent):
     """Stands for a part of the reference: a cell may compare with it, an answer may not use it."""
 
     refused = False
+    __name__: str
 
-    def __init__(self, name: str, *_: object, **__: object) -> None:
-        self.name = name
+    def __init__(self, name: str, bases: Sequence[object] = (), *_: object, **__: object) -> None:
+        """Make it of its name; or of a class that a cell derives from one of its kind, and then it is that one."""
+        names = [base.name for base in bases if isinstance(base, Reference)]
+        self.name: str = names[0] if names else name
+        self.__module__, self.__name__ = self.name.rpartition(".")[::2]
 
     def __call__(self, *_: object, **__: object) -> cells.Silent:
         if Reference.refused:
@@ -465,7 +522,7 @@ def refusing_the_reference() -> Iterator[None]:
 
 
 class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `qkv`: what shows things is silent, `check` keeps what it is handed, and the reference is a name."""
+    """Finds `qkv`: what shows things is silent, `check` has an answer observed, and the reference is a name."""
 
     SHOWN = ("checking", "feedback", "figures", "widgets")
 

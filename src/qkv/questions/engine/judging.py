@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from qkv.answers import Unfit
 from qkv.observing import Case, Observation, undisturbed
 from qkv.questions.engine.causes import describe_difference
 from qkv.questions.engine.comparing import WRONG_RESULT, is_float32_for_float64
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.matching import Matching
 from qkv.questions.engine.question import Question
-from qkv.questions.engine.wording import tried_with
+from qkv.questions.engine.wording import describe, tried_with
 
 FLOAT32_REMARK = (
     " One remark: for float64 inputs your result is float32. It is accepted, but it has fewer digits than the inputs. "
@@ -54,6 +55,17 @@ def judge(question: Question, cases: Sequence[Case], observations: Sequence[Obse
         return Verdict("not attempted", _not_attempted_text(observations[0]))
     with undisturbed():
         return _verdict(Evidence(question, cases, observations))
+
+
+def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
+    """Say what is wrong with an answer that cannot be tried at all."""
+    if why.kind == "missing":
+        return Verdict("not attempted", "Nothing was handed over to check yet.")
+    if why.kind == "object":
+        wanted = f"`check` wants the {'class' if wants_class else 'function'} itself, and was given"
+        return Verdict("failed", f"{wanted} {describe(why.seen)}. Was it called? Write its name without brackets.")
+    text = f"Your answer uses `{why.seen}`, which holds the solution. Which lines of your own could stand there?"
+    return Verdict("failed", text)
 
 
 def _is_stub(seen: Observation) -> bool:
