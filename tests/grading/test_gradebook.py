@@ -62,6 +62,16 @@ def test_what_could_not_be_graded_waits_for_a_person(address):
         assert (grade.auto_score, grade.needs_manual_grade) == (None, True)
 
 
+def test_what_can_no_longer_be_graded_keeps_its_score_and_waits_for_a_person(address):
+    """As where a second file of the same student is there at the second run: which one counts, a person says."""
+    record(submissions(result("ada")), address)
+    record(submissions(ungraded("ada")), address)
+    with Gradebook(address) as book:
+        grade = book.find_grade("check-3-1", "03_scaling", "03_scaling", "ada")
+        assert (grade.auto_score, grade.needs_manual_grade) == (3.0, True)
+        assert book.find_submission("03_scaling", "ada").score == 3.0
+
+
 def test_grades_go_to_the_assignment_that_has_the_notebook(address):
     with Gradebook(address) as book:
         book.add_assignment("week 3")

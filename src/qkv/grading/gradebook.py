@@ -1,7 +1,8 @@
 """Write grades into nbgrader's gradebook: SQLite or any database that SQLAlchemy knows.
 
 A notebook is an assignment of the same name, unless the gradebook has it in another one already. A question is the
-graded cell of the released notebook, `check-3-1`. What could not be graded has no score and waits for a person.
+graded cell of the released notebook, `check-3-1`. What could not be graded waits for a person; a score of an
+earlier run stays until then.
 """
 
 from __future__ import annotations
@@ -103,11 +104,12 @@ def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) ->
                 db, SubmittedAssignment(assignment=notebook.assignment, student=student)
             )
             part = inside.get(whole.id) or _added(db, SubmittedNotebook(notebook=notebook, assignment=whole))
-            points = {cell_of(answer.id): answer.points for answer in s.questions} if s.graded else {}
+            points = {cell_of(answer.id): answer.points for answer in s.questions}
             for cell in cells.values():
                 grade = grades.get((part.id, cell.id)) or _added(db, Grade(cell=cell, notebook=part))
-                grade.auto_score = points.get(cell.name)
-                grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+                if s.graded:
+                    grade.auto_score = points.get(cell.name)
+                grade.needs_manual_grade = not s.graded or grade.auto_score is None or grade.manual_score is not None
 
 
 def _added(db: Any, row: Any) -> Any:
