@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import window_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 
 Seen = Callable[[Tensor, int], Tensor]  # of query minus key, and the window: who is seen
 
@@ -57,14 +57,22 @@ def mask_variant(
 
 
 def patterns(slug: str, *pairs: tuple[Seen, Seen]) -> Misconception:
-    """The mistake to see so: where it is causal, where it is not, or in both."""
+    """The mistake to see so where it is causal, and so where it is not."""
     return mistake(slug, *(mask_variant(*pair) for pair in pairs))
+
+
+def one_or_both(slug: str, *pairs: tuple[Seen, Seen]) -> Misconception:
+    """The mistake to see so where it is causal, where it is not, or in both."""
+    return patterns(slug, *(way for a, b in pairs for way in ((a, b), (behind, b), (a, around))))
 
 
 def blocks(n: int, window: int, causal: bool = True) -> Tensor:
     block = torch.arange(n) // window
     same = block[:, None] == block
     return same.tril() if causal else same
+
+
+given = by_knob("give")
 
 
 QUESTION = Question(
@@ -75,34 +83,23 @@ QUESTION = Question(
     reference=window_mask,
     variant=mask_variant,
     misconceptions=(
-        patterns(
+        one_or_both(
             "one-too-wide",
             (lambda lag, window: (lag >= 0) & (lag <= window), lambda lag, window: lag.abs() <= window),
-            (behind, lambda lag, window: lag.abs() <= window),
-            (lambda lag, window: (lag >= 0) & (lag <= window), around),
         ),
-        patterns(
+        one_or_both(
             "one-too-narrow",
             (lambda lag, window: (lag >= 0) & (lag < window - 1), lambda lag, window: lag.abs() < window - 1),
-            (lambda lag, window: (lag >= 0) & (lag < window - 1), around),
-            (behind, lambda lag, window: lag.abs() < window - 1),
         ),
-        patterns(
+        one_or_both(
             "cannot-see-itself",
             (lambda lag, window: (lag > 0) & (lag < window), lambda lag, window: (lag.abs() < window) & (lag != 0)),
             (lambda lag, window: (lag > 0) & (lag <= window), lambda lag, window: (lag.abs() <= window) & (lag != 0)),
-            (lambda lag, window: (lag > 0) & (lag < window), around),
-            (lambda lag, window: (lag > 0) & (lag <= window), around),
-            (behind, lambda lag, window: (lag.abs() < window) & (lag != 0)),
         ),
         patterns("looks-ahead", (lambda lag, window: (lag <= 0) & (-lag < window), around)),
         patterns("future-not-hidden", (lambda lag, window: lag < window, around)),
         patterns("other-side-open", (behind, lambda lag, window: lag < window), (behind, lambda lag, w: -lag < w)),
-        patterns(
-            "no-window",
-            (lambda lag, window: lag >= 0, lambda lag, window: torch.ones_like(lag, dtype=torch.bool)),
-            (lambda lag, window: lag >= 0, around),
-        ),
+        one_or_both("no-window", (lambda lag, window: lag >= 0, lambda lag, window: lag == lag)),
         patterns(
             "window-split-between-both-sides",
             (behind, lambda lag, window: lag.abs() <= window // 2),
@@ -113,10 +110,8 @@ QUESTION = Question(
         patterns("never-causal", (around, around)),
         patterns("causal-turned-round", (around, behind)),
         mistake("not-causal-by-default", lambda n, window, causal=False: window_mask(n, window, causal=causal)),
-        Misconception("mask-inverted", knobs={"give": torch.logical_not}),
-        Misconception(
-            "numbers-to-add", knobs={"give": lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)}
-        ),
+        given("mask-inverted", torch.logical_not),
+        given("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
         mistake("blocks-for-windows", blocks),
         mistake("size-and-window-swapped", lambda n, window, causal=True: window_mask(window, n, causal=causal)),
     ),

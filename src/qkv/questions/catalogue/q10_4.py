@@ -13,12 +13,11 @@ from torch import Tensor
 from qkv.attention import attention
 from qkv.cheaper import blockwise_attention
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.shared.scales import SCALES, Scale, by_root
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
 Cut = Callable[[Tensor, Tensor, int], Pairs]  # of keys, values and the block: blocks of both
-Scale = Callable[[Tensor, Tensor], float]  # of q and a block of keys: what scores are divided by
 Largest = Callable[[Tensor, Tensor], Tensor]  # of the largest so far and a block's scores: the largest now
-Begin = Callable[[Tensor, int], tuple[Tensor, Tensor, Tensor]]  # of q and d: the largest, the sum and the mixture
 Shrink = Callable[[Tensor, Tensor], Tensor]  # of the largest before and now: the factor of what was summed
 
 
@@ -74,10 +73,6 @@ def cut(k: Tensor, v: Tensor, block: int) -> Pairs:
     return zip(k.split(block, dim=-2), v.split(block, dim=-2), strict=True)
 
 
-def by_root(q: Tensor, k: Tensor) -> float:
-    return math.sqrt(q.shape[-1])
-
-
 def larger(largest: Tensor, scores: Tensor) -> Tensor:
     return torch.maximum(largest, scores.amax(-1, keepdim=True))
 
@@ -98,7 +93,7 @@ def block_variant(
     cut: Cut = cut,
     scale: Scale = by_root,
     largest_of: Largest = larger,
-    begin: float = -math.inf,
+    begin: Callable[[Tensor], Tensor] = lambda q: torch.full_like(q[..., :1], -math.inf),
     shrink_total: Shrink = shrunk,
     shrink_mixed: Shrink = shrunk,
     finish: Callable[[Tensor, Tensor], Tensor] = lambda mixed, total: mixed / total,
@@ -106,10 +101,11 @@ def block_variant(
     """Give an answer that goes wrong at some part of its loop over blocks."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Any:
-        largest = torch.full_like(q[..., :1], begin)
+        largest = begin(q)
         total, mixed = torch.zeros_like(largest), torch.zeros_like(q)
         for k_block, v_block in cut(k, v, block):
-            scores = q @ k_block.mT / scale(q, k_block)
+            scores = q @ k_block.mT
+            scores = scores / scale(scores, q, k_block)
             now = largest_of(largest, scores)
             powers = (scores - now).exp()
             total = total * shrink_total(largest, now) + powers.sum(-1, keepdim=True)
@@ -148,12 +144,6 @@ def to_themselves(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     return torch.cat([attention(q_block, *pair)[0] for q_block, pair in pairs], dim=-2)
 
 
-def without_maximum(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    powers = [((q @ k_block.mT / by_root(q, k)).exp(), v_block) for k_block, v_block in cut(k, v, block)]
-    total = torch.stack([p.sum(-1, keepdim=True) for p, _ in powers]).sum(0)
-    return torch.stack([p @ v_block for p, v_block in powers]).sum(0) / total
-
-
 def causal(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     return attention(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril())[0]
 
@@ -177,32 +167,14 @@ def as_many_keys_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tens
     return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
 
 
-def begun_by_length(q: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The largest, the sum and the mixture, each with as many rows as the first axis has entries."""
-    return torch.full((len(q), 1), -math.inf), torch.zeros(len(q), 1), torch.zeros(len(q), width)
+def to_the_length(k: Tensor, v: Tensor, block: int) -> Pairs:
+    for start in range(0, len(k), block):
+        yield k[..., start : start + block, :], v[..., start : start + block, :]
 
 
-def begun_like(q: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    largest = torch.full_like(q[..., :1], -math.inf)
-    return largest, torch.zeros_like(largest), torch.zeros_like(q)
-
-
-def for_one_sequence(begun: Begin, end: int, of_front: bool) -> Callable[..., Any]:
-    """Give an answer that begins, ends its loop at this axis, or cuts its blocks as one sequence allows."""
-
-    def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-        largest, total, mixed = begun(q, v.shape[-1])
-        for start in range(0, k.shape[end], block):
-            at = slice(start, start + block)
-            k_block, v_block = (k[at], v[at]) if of_front else (k[..., at, :], v[..., at, :])
-            scores = q @ k_block.mT / by_root(q, k)
-            now = larger(largest, scores)
-            total = total * shrunk(largest, now) + (scores - now).exp().sum(-1, keepdim=True)
-            mixed = mixed * shrunk(largest, now) + (scores - now).exp() @ v_block
-            largest = now
-        return mixed / total
-
-    return variant
+def along_the_first_axis(k: Tensor, v: Tensor, block: int) -> Pairs:
+    for start in range(0, k.shape[-2], block):
+        yield k[start : start + block], v[start : start + block]
 
 
 def turned(before: Tensor, now: Tensor) -> Tensor:
@@ -210,8 +182,11 @@ def turned(before: Tensor, now: Tensor) -> Tensor:
     return torch.where(before.isinf(), torch.zeros_like(now), (now - before).exp())
 
 
-scales = by_knob("scale")
 cuts = by_knob("cut")
+begun = by_knob("begin")
+raised = by_knob("largest_of")
+
+SCALED = ("no-scale", "scaled-by-d-k", "scale-multiplied", "scaled-by-number-of-keys")
 
 QUESTION = Question(
     points=5,
@@ -221,6 +196,7 @@ QUESTION = Question(
     reference=blockwise_attention,
     variant=block_variant,
     gradients=True,
+    quotes={"d_k": lambda seen: seen["d"]},
     misconceptions=(
         mistake("all-scores-at-once", all_at_once, one_example_after_another),
         mistake("blocks-of-queries", blocks_of_queries),
@@ -232,12 +208,10 @@ QUESTION = Question(
             block_variant(largest_of=largest_here, shrink_total=kept, shrink_mixed=kept),
         ),
         mistake("rescaled-the-wrong-way", block_variant(shrink_total=turned, shrink_mixed=turned)),
-        Misconception("largest-of-this-block", knobs={"largest_of": largest_here}),
-        Misconception(
-            "one-maximum-for-all-rows", knobs={"largest_of": lambda before, s: torch.maximum(before, s.amax())}
-        ),
-        Misconception("maximum-begins-at-zero", knobs={"begin": 0.0}),
-        mistake("no-maximum", without_maximum),
+        raised("largest-of-this-block", largest_here),
+        raised("one-maximum-for-all-rows", lambda before, scores: torch.maximum(before, scores.amax())),
+        begun("maximum-begins-at-zero", lambda q: torch.zeros_like(q[..., :1])),
+        raised("no-maximum", lambda before, scores: torch.zeros_like(before)),
         mistake(
             "softmax-in-each-block",
             softmax_in_each(lambda outs: outs.sum(0)),
@@ -247,21 +221,15 @@ QUESTION = Question(
         Misconception("not-divided", knobs={"finish": lambda mixed, total: mixed}),
         mistake(
             "axes-counted-from-the-front",
-            for_one_sequence(begun_by_length, end=0, of_front=True),
-            for_one_sequence(begun_by_length, end=-2, of_front=True),
-            for_one_sequence(begun_by_length, end=0, of_front=False),
-            for_one_sequence(begun_by_length, end=-2, of_front=False),
-            for_one_sequence(begun_like, end=-2, of_front=True),
-            for_one_sequence(begun_like, end=0, of_front=False),
+            block_variant(begin=lambda q: torch.full((len(q), 1), -math.inf)),
+            block_variant(cut=to_the_length),
+            block_variant(cut=along_the_first_axis),
         ),
         cuts("last-block-dropped", whole_blocks),
         mistake("as-many-keys-as-queries", as_many_keys_as_queries),
         cuts("padding-counted", padded),
         cuts("first-block-only", first_block),
-        scales("no-scale", lambda q, k: 1.0),
-        scales("scaled-by-d", lambda q, k: q.shape[-1]),
-        scales("scale-multiplied", lambda q, k: q.shape[-1] ** -0.5),
-        scales("scaled-by-the-block", lambda q, k: k.shape[-2] ** 0.5),
+        *(idea for idea in SCALES if idea.slug in SCALED),
         mistake("keys-used-as-values", lambda q, k, v, block: blockwise_attention(q, k, k, block)),
         mistake("query-and-key-swapped", lambda q, k, v, block: blockwise_attention(k, q, v, block)),
         mistake("causal-though-not-asked", causal),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.everywhere import graph_mask
-from qkv.questions.engine import Case, Draw, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 
 Edges = list[tuple[int, int]]
 
@@ -43,61 +43,25 @@ def draw_graphs(draw: Draw) -> list[Case]:
 
 
 def mask_variant(
-    join: Callable[[Tensor, int, int], None],
+    join: Callable[[int, int], Edges] = lambda i, j: [(i, j), (j, i)],
     loops: Callable[[bool], bool] = lambda self_loops: self_loops,
     give: Callable[[Tensor], Any] = lambda mask: mask,
 ) -> Callable[..., Any]:
-    """Give an answer that joins two nodes otherwise, or uses `self_loops` otherwise, or gives another form."""
+    """Give an answer that sets other entries for an edge, or uses `self_loops` otherwise, or gives another form."""
 
     def variant(edges: Edges, n: int, self_loops: bool = True) -> Any:
         mask = torch.eye(n).bool() if loops(self_loops) else torch.zeros(n, n, dtype=torch.bool)
-        for i, j in edges:
-            join(mask, i, j)
+        for edge in edges:
+            for entry in join(*edge):
+                mask[entry] = True
         return give(mask)
 
     return variant
 
 
-def both(mask: Tensor, i: int, j: int) -> None:
-    mask[i, j] = mask[j, i] = True
-
-
-def forth(mask: Tensor, i: int, j: int) -> None:
-    mask[i, j] = True
-
-
-def back(mask: Tensor, i: int, j: int) -> None:
-    mask[j, i] = True
-
-
-def downwards(mask: Tensor, i: int, j: int) -> None:
-    mask[max(i, j), min(i, j)] = True
-
-
-def upwards(mask: Tensor, i: int, j: int) -> None:
-    mask[min(i, j), max(i, j)] = True
-
-
-def counted_from_one(mask: Tensor, i: int, j: int) -> None:
-    both(mask, i - 1, j - 1)
-
-
-def between(mask: Tensor, i: int, j: int) -> None:
-    mask[i, min(i, j) : max(i, j) + 1] = mask[j, min(i, j) : max(i, j) + 1] = True
-
-
-def loops_at_ends(mask: Tensor, i: int, j: int) -> None:
-    both(mask, i, j)
-    mask[i, i] = mask[j, j] = True
-
-
 def loops_where_edges_are(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     mask = graph_mask(edges, n, self_loops)
     return mask & graph_mask(edges, n, False).any(-1)[:, None]
-
-
-def last_edge(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
-    return graph_mask(edges[-1:], n, self_loops)
 
 
 def two_steps(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
@@ -111,32 +75,34 @@ def connected(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     return seen if self_loops else seen & ~torch.eye(n, dtype=torch.bool)
 
 
+joined = by_knob("join", alone=True)
+looped = by_knob("loops", alone=True)
+given = by_knob("give", alone=True)
+
 QUESTION = Question(
     points=3,
     inputs=("edges", "n"),
     outputs=("mask (n, n)",),
     draw=draw_graphs,
     reference=graph_mask,
+    variant=mask_variant,
     misconceptions=(
-        mistake("one-way-only", *map(mask_variant, (forth, back))),
-        mistake("half-of-the-mask", *map(mask_variant, (downwards, upwards))),
-        mistake("self-loops-always", mask_variant(both, loops=lambda self_loops: True)),
-        mistake("self-loops-never", mask_variant(both, loops=lambda self_loops: False)),
-        mistake("self-loops-turned-round", mask_variant(both, loops=lambda self_loops: not self_loops)),
+        joined("one-way-only", lambda i, j: [(i, j)], lambda i, j: [(j, i)]),
+        joined("half-of-the-mask", lambda i, j: [(max(i, j), min(i, j))], lambda i, j: [(min(i, j), max(i, j))]),
+        looped("self-loops-always", lambda self_loops: True),
+        looped("self-loops-never", lambda self_loops: False),
+        looped("self-loops-turned-round", lambda self_loops: not self_loops),
         mistake("no-self-loops-by-default", lambda edges, n, self_loops=False: graph_mask(edges, n, self_loops)),
         mistake(
             "self-loops-of-joined-nodes",
-            mask_variant(loops_at_ends, loops=lambda self_loops: False),
             loops_where_edges_are,
+            mask_variant(lambda i, j: [(i, j), (j, i), (i, i), (j, j)], loops=lambda self_loops: False),
         ),
-        mistake("mask-inverted", mask_variant(both, give=torch.logical_not)),
-        mistake(
-            "numbers-to-add",
-            mask_variant(both, give=lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
-        ),
-        mistake("counted-from-one", mask_variant(counted_from_one)),
-        mistake("all-between", mask_variant(between)),
-        mistake("last-edge-only", last_edge),
+        given("mask-inverted", torch.logical_not),
+        given("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
+        joined("counted-from-one", lambda i, j: [(i - 1, j - 1), (j - 1, i - 1)]),
+        joined("all-between", lambda i, j: [(a, b) for a in (i, j) for b in range(min(i, j), max(i, j) + 1)]),
+        mistake("last-edge-only", lambda edges, n, self_loops=True: graph_mask(edges[-1:], n, self_loops)),
         mistake("neighbours-of-neighbours", two_steps),
         mistake("all-that-are-connected", connected),
     ),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 
 import torch
-from torch import Tensor
 
 from qkv.attention import merge_heads
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 from qkv.questions.shared.heads import MERGES, Merge
 
 
@@ -36,10 +35,6 @@ def draw_heads(draw: Draw) -> list[Case]:
     ]
 
 
-def wrong(slug: str, *merges: Merge) -> Misconception:
-    return mistake(slug, *merges)
-
-
 def joined(*order: int) -> Merge:
     """Put examples, heads, tokens and features in this order, and join the last two axes."""
     return lambda x: x.permute(order).flatten(-2)
@@ -47,10 +42,6 @@ def joined(*order: int) -> Merge:
 
 # Some orders are ideas of their own, in MERGES or below.
 OTHERS = [o for o in permutations(range(4)) if o not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))]
-
-
-def view_after_transpose(x: Tensor) -> Tensor:
-    return x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)
 
 
 QUESTION = Question(
@@ -61,17 +52,17 @@ QUESTION = Question(
     reference=merge_heads,
     gradients=True,
     misconceptions=(
-        *(wrong(slug, *merges) for slug, merges in MERGES.items() if slug != "heads-averaged"),
-        wrong("heads-averaged", *MERGES["heads-averaged"], lambda x: x.mean(1)),
-        wrong("heads-summed", lambda x: x.sum(1)),
-        wrong("one-head-only", lambda x: x[:, 0], lambda x: x[:, -1]),
-        wrong("axes-not-turned", lambda x: x.flatten(-2)),
-        wrong("too-many-axes-merged", lambda x: x.transpose(1, 2).flatten(1), lambda x: x.transpose(1, 2).flatten()),
-        wrong("other-axes-merged", *(joined(*order) for order in OTHERS)),
-        wrong("heads-below-each-other", lambda x: x.flatten(1, 2)),
-        wrong("axes-turned-only", lambda x: x.transpose(1, 2)),
-        wrong("input-returned", lambda x: x),
-        wrong("tokens-first", lambda x: merge_heads(x).transpose(0, 1)),
-        wrong("view-after-transpose", view_after_transpose),
+        *(mistake(slug, *merges) for slug, merges in MERGES.items() if slug != "heads-averaged"),
+        mistake("heads-averaged", *MERGES["heads-averaged"], lambda x: x.mean(1)),
+        mistake("heads-summed", lambda x: x.sum(1)),
+        mistake("one-head-only", lambda x: x[:, 0], lambda x: x[:, -1]),
+        mistake("axes-not-turned", lambda x: x.flatten(-2)),
+        mistake("too-many-axes-merged", lambda x: x.transpose(1, 2).flatten(1), lambda x: x.transpose(1, 2).flatten()),
+        mistake("other-axes-merged", *(joined(*order) for order in OTHERS)),
+        mistake("heads-below-each-other", lambda x: x.flatten(1, 2)),
+        mistake("axes-turned-only", lambda x: x.transpose(1, 2)),
+        mistake("input-returned", lambda x: x),
+        mistake("tokens-first", lambda x: merge_heads(x).transpose(0, 1)),
+        mistake("view-after-transpose", lambda x: x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from qkv.cache import kv_cache_bytes
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_bytes(draw: Draw) -> list[Case]:
@@ -63,10 +63,6 @@ def with_default_bytes(default: int) -> Callable[..., int]:
     )
 
 
-def reckoned(slug: str, *answers: Callable[..., Any]) -> Misconception:
-    return mistake(slug, *answers)
-
-
 QUESTION = Question(
     points=2,
     inputs=("layers", "kv_heads", "d_head", "tokens"),
@@ -74,27 +70,27 @@ QUESTION = Question(
     draw=draw_bytes,
     reference=kv_cache_bytes,
     misconceptions=(
-        reckoned("factor-two-forgotten", without(6), without(5, 6)),
-        reckoned("bytes-for-keys-and-values", without(5), bytes_by(lambda *sizes: math.prod(sizes) * sizes[-1])),
-        reckoned("bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:5]))),
-        reckoned("batch-and-bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:4]))),
-        reckoned("factor-two-twice", times(lambda *sizes: 2)),
-        reckoned("queries-counted-too", bytes_by(lambda *sizes: 3 * math.prod(sizes))),
-        reckoned("bits-for-bytes", times(lambda *sizes: 8)),
-        reckoned(
+        mistake("factor-two-forgotten", without(6), without(5, 6)),
+        mistake("bytes-for-keys-and-values", without(5), bytes_by(lambda *sizes: math.prod(sizes) * sizes[-1])),
+        mistake("bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:5]))),
+        mistake("batch-and-bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:4]))),
+        mistake("factor-two-twice", times(lambda *sizes: 2)),
+        mistake("queries-counted-too", bytes_by(lambda *sizes: 3 * math.prod(sizes))),
+        mistake("bits-for-bytes", times(lambda *sizes: 8)),
+        mistake(
             "other-unit",
             bytes_by(lambda *sizes: kv_cache_bytes(*sizes) // 1024),
             *(times(lambda *sizes, unit=unit: 1 / unit) for unit in (1024, 1024**2, 1024**3, 1e6, 1e9)),
         ),
-        reckoned("layers-forgotten", without(0)),
-        reckoned("heads-forgotten", without(1)),
-        reckoned("features-forgotten", without(2)),
-        reckoned("tokens-forgotten", without(3)),
-        reckoned("batch-forgotten", without(4)),
-        reckoned("quadratic-in-heads", times(lambda layers, heads, *rest: heads)),
-        reckoned("quadratic-in-features", times(lambda layers, heads, features, *rest: features)),
-        reckoned("quadratic-in-tokens", times(lambda layers, heads, features, tokens, *rest: tokens)),
-        reckoned(
+        mistake("layers-forgotten", without(0)),
+        mistake("heads-forgotten", without(1)),
+        mistake("features-forgotten", without(2)),
+        mistake("tokens-forgotten", without(3)),
+        mistake("batch-forgotten", without(4)),
+        mistake("quadratic-in-heads", times(lambda layers, heads, *rest: heads)),
+        mistake("quadratic-in-features", times(lambda layers, heads, features, *rest: features)),
+        mistake("quadratic-in-tokens", times(lambda layers, heads, features, tokens, *rest: tokens)),
+        mistake(
             "scores-counted-too",
             bytes_by(
                 lambda layers, heads, features, tokens, batch, size: (
@@ -103,12 +99,12 @@ QUESTION = Question(
                 )
             ),
         ),
-        reckoned(
+        mistake(
             "heads-as-a-divisor",
             bytes_by(
                 lambda layers, heads, features, *rest: kv_cache_bytes(layers, heads, max(features // heads, 1), *rest)
             ),
         ),
-        reckoned("another-default", with_default_bytes(1), with_default_bytes(4)),
+        mistake("another-default", with_default_bytes(1), with_default_bytes(4)),
     ),
 )

@@ -67,18 +67,13 @@ def norm_variant(
 
 
 def over(*axes: int) -> Callable[..., Tensor]:
-    """Give an answer that takes mean and variance over other axes than the last."""
+    """Give an answer that takes mean and variance over other axes than the last; where none is given, over all."""
 
     def variant(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
         centred = x - x.mean(axes, keepdim=True)
         return centred / (centred.square().mean(axes, keepdim=True) + eps).sqrt() * gain + bias
 
     return variant
-
-
-def over_everything(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    centred = x - x.mean()
-    return centred / (centred.square().mean() + eps).sqrt() * gain + bias
 
 
 def eps_fixed(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 0.0) -> Tensor:
@@ -118,7 +113,7 @@ QUESTION = Question(
         mistake("mean-not-subtracted", without_centring),
         Misconception("root-mean-square", knobs={"measure": lambda x: torch.zeros_like(mean(x))}),
         mistake("norm-over-tokens", over(-2)),
-        mistake("norm-over-a-whole-text", over(-2, -1), over_everything),
+        mistake("norm-over-a-whole-text", over(-2, -1), over()),
         mistake("norm-over-the-first-axis", over(0)),
         mistake("axis-counted-from-the-front", over(1)),
         mistake("eps-ignored", eps_fixed),

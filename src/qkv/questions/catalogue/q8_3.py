@@ -65,14 +65,6 @@ def end_to_end(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     return logits.flatten(0, 1)[:-1], ids.flatten()[1:]
 
 
-def softmax_along(axis: int) -> Surprise:
-    return lambda guesses, targets: -picked(guesses.log_softmax(axis), targets)
-
-
-def without_a_maximum(guesses: Tensor, targets: Tensor) -> Tensor:
-    return guesses.exp().sum(-1).log() - picked(guesses, targets)
-
-
 def squared_error(guesses: Tensor, targets: Tensor) -> Tensor:
     wanted = F.one_hot(targets, guesses.shape[-1]).to(guesses.dtype)
     return (guesses.softmax(-1) - wanted).square().sum(-1)
@@ -104,8 +96,10 @@ QUESTION = Question(
         measured("softmax-twice", lambda guesses, targets: surprise(guesses.softmax(-1), targets)),
         measured("sign-forgotten", lambda guesses, targets: -surprise(guesses, targets)),
         measured("loss-in-bits", lambda guesses, targets: surprise(guesses, targets) / math.log(2)),
-        measured("softmax-over-tokens", softmax_along(1)),
-        measured("no-maximum-subtracted", without_a_maximum),
+        measured("softmax-over-tokens", lambda guesses, targets: -picked(guesses.log_softmax(1), targets)),
+        measured(
+            "no-maximum-subtracted", lambda guesses, targets: guesses.exp().sum(-1).log() - picked(guesses, targets)
+        ),
         measured("squared-error", squared_error),
         averaged("loss-summed", torch.sum),
         averaged("summed-along-one-axis", lambda losses: losses.sum(-1).mean(), lambda losses: losses.sum(0).mean()),

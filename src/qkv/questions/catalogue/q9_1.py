@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.inside import induction_score
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 
 Find = Callable[[list[int], int], list[int]]  # of the ids and a position: the positions looked at from there
 
@@ -43,6 +43,7 @@ def score_variant(
     counts: Callable[[list[int], int], bool] = lambda ids, i: bool(earlier(ids, i)),
     mean: Callable[[Tensor, int], Tensor] = lambda found, n: found.mean(),
     turned: bool = False,
+    nothing: Callable[[], float] = lambda: 0.0,
 ) -> Callable[..., Tensor]:
     """Give an answer that looks elsewhere, at other positions, or takes another mean."""
 
@@ -51,26 +52,11 @@ def score_variant(
         table = weights.T if turned else weights
         at = [i for i in range(len(texts)) if counts(texts, i)]
         if not at:
-            return weights.new_zeros(())
+            return weights.new_tensor(nothing())
         found = [table[i, [j for j in find(texts, i) if j < len(texts)]].sum() for i in at]
         return mean(torch.stack(found), len(texts))
 
     return variant
-
-
-def looks(slug: str, *finds: Find) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"find": find} for find in finds))
-
-
-def without_a_guard(weights: Tensor, ids: Tensor) -> Tensor:
-    found = [weights[i, earlier(ids.tolist(), i)[-1] + 1] for i in range(len(ids)) if earlier(ids.tolist(), i)]
-    return torch.stack(found).mean() if found else weights.new_tensor(float("nan"))
-
-
-def divided_by_zero(weights: Tensor, ids: Tensor) -> Tensor:
-    found = [weights[i, earlier(ids.tolist(), i)[-1] + 1] for i in range(len(ids)) if earlier(ids.tolist(), i)]
-    total: Tensor = sum(found, weights.new_zeros(())) if found else 0  # type: ignore[assignment]
-    return total / len(found)
 
 
 def mean_over_pairs(weights: Tensor, ids: Tensor) -> Tensor:
@@ -83,6 +69,9 @@ def behind_each_position(weights: Tensor, ids: Tensor) -> Tensor:
     """Write each position down before looking for an earlier one, and so find that position itself."""
     return torch.stack([weights[i, i + 1] for i in range(len(ids))]).mean()
 
+
+looks = by_knob("find")
+averaged = by_knob("mean")
 
 QUESTION = Question(
     points=3,
@@ -103,22 +92,20 @@ QUESTION = Question(
         looks("neighbour-of-the-query", lambda ids, i: [i - 1]),
         looks("own-weight", lambda ids, i: [i]),
         Misconception("keys-and-queries-swapped", knobs={"turned": True}),
-        Misconception(
+        averaged(
             "mean-over-all-positions",
-            knob_sets=(
-                {"mean": lambda found, n: found.sum() / n},
-                {"mean": lambda found, n: found.sum() / max(n - 1, 1)},
-            ),
+            lambda found, n: found.sum() / n,
+            lambda found, n: found.sum() / max(n - 1, 1),
         ),
-        Misconception("sum-for-mean", knobs={"mean": lambda found, n: found.sum()}),
-        Misconception("largest-for-mean", knobs={"mean": lambda found, n: found.max()}),
-        Misconception("last-position-only", knobs={"mean": lambda found, n: found[-1]}),
+        averaged("sum-for-mean", lambda found, n: found.sum()),
+        averaged("largest-for-mean", lambda found, n: found.max()),
+        averaged("last-position-only", lambda found, n: found[-1]),
         Misconception(
             "neighbours-left-out",
             knobs={"counts": lambda ids, i: bool(earlier(ids, i)) and earlier(ids, i)[-1] + 1 < i},
         ),
         Misconception("second-occurrence-only", knobs={"counts": lambda ids, i: len(earlier(ids, i)) == 1}),
-        mistake("nothing-to-average", without_a_guard, divided_by_zero),
+        by_knob("nothing", alone=True)("nothing-to-average", lambda: torch.nan, lambda: 0 / 0),
         mistake("itself-for-earlier", behind_each_position),
         mistake("ids-never-found", lambda weights, ids: weights.new_zeros(())),
     ),

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.inside import head_contribution
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 
 Bands = Callable[[Tensor, int], Tensor]  # of W_O and the number of heads: each head's part, (H, d_head, d_model)
 
@@ -51,13 +51,9 @@ def contribution_variant(
     return variant
 
 
-def cuts(slug: str, *ways: Bands) -> Misconception:
-    return Misconception(slug, knob_sets=tuple({"cut": way} for way in ways))
-
-
-def scaled_by_heads(added: Tensor) -> Tensor:
-    return added / len(added)
-
+cuts = by_knob("cut")
+mixed = by_knob("mix")
+given = by_knob("give")
 
 QUESTION = Question(
     points=3,
@@ -68,10 +64,10 @@ QUESTION = Question(
     variant=contribution_variant,
     gradients=True,
     misconceptions=(
-        Misconception("heads-summed", knobs={"give": lambda added: added.sum(0)}, alone=True),
-        Misconception("tokens-in-front", knobs={"give": lambda added: added.transpose(0, 1)}, alone=True),
-        Misconception("divided-by-the-heads", knobs={"give": scaled_by_heads}),
-        Misconception("summed-up-to-each-head", knobs={"give": lambda added: added.cumsum(0)}),
+        given("heads-summed", lambda added: added.sum(0), alone=True),
+        given("tokens-in-front", lambda added: added.transpose(0, 1), alone=True),
+        given("divided-by-the-heads", lambda added: added / len(added)),
+        given("summed-up-to-each-head", lambda added: added.cumsum(0)),
         mistake(
             "matrix-not-cut",
             lambda weights, v, w_o: weights @ v @ w_o,
@@ -80,14 +76,12 @@ QUESTION = Question(
         cuts("bands-overlap", lambda w_o, n: torch.stack([w_o[h : h + len(w_o) // n] for h in range(n)])),
         cuts("rows-dealt-out", lambda w_o, n: w_o.unflatten(0, (-1, n)).transpose(0, 1)),
         cuts("first-band-for-all", lambda w_o, n: w_o[: len(w_o) // n]),
-        cuts("bands-in-reverse", lambda w_o, n: bands(w_o, n).flip(0)),
         cuts("whole-matrix-for-each", lambda w_o, n: bands(w_o, n).sum(0)),
         cuts("transposed-output-matrix", lambda w_o, n: bands(w_o.T.reshape(w_o.shape), n)),
-        cuts("cut-by-columns", lambda w_o, n: w_o.reshape(len(w_o) // n, n, -1).transpose(0, 1).flip(0)),
-        Misconception("not-mixed", knobs={"mix": lambda weights, v: v}),
-        Misconception("weights-transposed-in-the-mix", knobs={"mix": lambda weights, v: weights.mT @ v}),
-        Misconception("weights-of-the-first-head", knobs={"mix": lambda weights, v: weights[0] @ v}),
-        Misconception("values-of-the-first-head", knobs={"mix": lambda weights, v: weights @ v[0]}),
+        mixed("not-mixed", lambda weights, v: v),
+        mixed("weights-transposed-in-the-mix", lambda weights, v: weights.mT @ v),
+        mixed("weights-of-the-first-head", lambda weights, v: weights[0] @ v),
+        mixed("values-of-the-first-head", lambda weights, v: weights @ v[0]),
         mistake("not-projected", lambda weights, v, w_o: weights @ v, alone=True),
     ),
 )
