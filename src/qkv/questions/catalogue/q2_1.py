@@ -12,11 +12,19 @@ from torch import Tensor
 from qkv.attention import attention, project_qkv
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.products import q_with_k, right_for
+from qkv.questions.shared.projecting import (
+    ROLES,
+    WRONG_PRODUCTS,
+    Project,
+    Roles,
+    assigned,
+    by_matrices,
+    own_roles,
+    product,
+    projected,
+)
 from qkv.questions.shared.scales import ROOTLESS
 
-Triple = tuple[Tensor, Tensor, Tensor]
-Project = Callable[[Tensor, Tensor], Tensor]  # of x and one matrix
-Three = Callable[[Tensor, Tensor, Tensor, Tensor, Project], Triple]  # of x, the three matrices and how to project
 Give = Callable[[Tensor, Tensor, Tensor], Any]  # of q, k and v: what is returned
 
 
@@ -41,31 +49,16 @@ def draw_projections(draw: Draw) -> list[Case]:
 
 
 def projected_variant(
-    project: Project = lambda x, w: x @ w,
-    three: Three = lambda x, w_q, w_k, w_v, project: (project(x, w_q), project(x, w_k), project(x, w_v)),
-    give: Give = lambda q, k, v: (q, k, v),
+    project: Project = product, roles: Roles = own_roles, give: Give = lambda q, k, v: (q, k, v)
 ) -> Callable[..., Any]:
     """Give an answer that multiplies in another way, by other matrices, or returns something else."""
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Any:
-        return give(*three(x, w_q, w_k, w_v, project))
+        return give(*roles(x, *by_matrices(project, w_q, w_k, w_v)))
 
     return variant
 
 
-def from_the_queries(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, project: Project) -> Triple:
-    q = project(x, w_q)
-    return q, project(q, w_k), project(q, w_v)
-
-
-def one_after_another(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, project: Project) -> Triple:
-    q = project(x, w_q)
-    k = project(q, w_k)
-    return q, k, project(k, w_v)
-
-
-projected = by_knob("project")
-made = by_knob("three")
 given = by_knob("give")
 
 QUESTION = Question(
@@ -78,11 +71,9 @@ QUESTION = Question(
     gradients=True,
     quotes={"right_for": right_for},
     misconceptions=(
-        projected("weights-transposed", lambda x, w: x @ w.mT),
+        *WRONG_PRODUCTS,
         projected("tokens-as-columns", lambda x, w: w.mT @ x.mT),
-        projected("matrix-on-the-left", lambda x, w: w @ x, lambda x, w: w.mT @ x),
         projected("input-transposed", lambda x, w: x.mT @ w),
-        projected("entry-by-entry", lambda x, w: x * w),
         Misconception(
             "scaled-already",
             knob_sets=(
@@ -93,17 +84,13 @@ QUESTION = Question(
         ),
         projected("one-batch-shape", lambda x, w: torch.bmm(x, w.expand(len(x), *w.shape)), torch.mm),
         projected("only-the-first-sequence", lambda x, w: x.reshape(-1, *x.shape[-2:])[0] @ w),
-        made("one-matrix-for-all", lambda x, w_q, w_k, w_v, by: (by(x, w_q), by(x, w_q), by(x, w_q))),
-        made("key-made-by-w-q", lambda x, w_q, w_k, w_v, by: (by(x, w_q), by(x, w_q), by(x, w_v))),
-        made("query-made-by-w-k", lambda x, w_q, w_k, w_v, by: (by(x, w_k), by(x, w_k), by(x, w_v))),
-        made("value-made-by-w-k", lambda x, w_q, w_k, w_v, by: (by(x, w_q), by(x, w_k), by(x, w_k))),
-        made("value-made-by-w-q", lambda x, w_q, w_k, w_v, by: (by(x, w_q), by(x, w_k), by(x, w_q))),
-        made("query-and-key-swapped", lambda x, w_q, w_k, w_v, by: (by(x, w_k), by(x, w_q), by(x, w_v))),
-        made("value-not-projected", lambda x, w_q, w_k, w_v, by: (by(x, w_q), by(x, w_k), x * 1)),
-        made("key-not-projected", lambda x, w_q, w_k, w_v, by: (by(x, w_q), x * 1, by(x, w_v))),
-        made("query-not-projected", lambda x, w_q, w_k, w_v, by: (x * 1, by(x, w_k), by(x, w_v))),
-        made("nothing-projected", lambda x, w_q, w_k, w_v, by: (x * 1, x * 1, x * 1)),
-        made("projected-one-after-another", one_after_another, from_the_queries),
+        assigned("one-matrix-for-all", lambda x, q, k, v: (q(x), q(x), q(x))),
+        *ROLES,
+        assigned(
+            "projected-one-after-another",
+            lambda x, q, k, v: (q(x), k(q(x)), v(k(q(x)))),
+            lambda x, q, k, v: (q(x), k(q(x)), v(q(x))),
+        ),
         given(
             "another-order",
             lambda q, k, v: (v, q, k),

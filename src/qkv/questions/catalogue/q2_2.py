@@ -9,30 +9,11 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
-from qkv.questions.shared.products import PRODUCTS, Product, multiplied, q_with_k
-from qkv.questions.shared.scales import ROOTLESS
+from qkv.questions.engine import Misconception, Question, by_knob, mistake
+from qkv.questions.shared.masking import filled
+from qkv.questions.shared.products import PRODUCTS, Product, draw_pairs, multiplied, q_with_k
 
 After = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the scores, q and k
-
-
-def draw_pairs(draw: Draw) -> list[Case]:
-    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
-        s = draw.sizes("n_q", "n_k", "d_k", **{"d_k": draw.choose(ROOTLESS)} | fixed)
-        q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
-        return Case(call(q, draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)), name, s)
-
-    same = draw.choose(ROOTLESS)
-    return [
-        *draw.situations(case),
-        case("one query and one key", n_q=1, n_k=1),
-        case("one query", n_q=1),
-        case("one key", n_k=1),
-        case("d_k = 1", d_k=1),
-        case("as many queries as keys", n_q=same, n_k=same, d_k=11),
-        case("as many keys as features", n_k=same, d_k=same),
-        case("all sizes equal", n_q=same, n_k=same, d_k=same),
-    ]
 
 
 def scores_variant(product: Product = q_with_k, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:
@@ -46,10 +27,6 @@ def scores_variant(product: Product = q_with_k, after: After = lambda scores, q,
 
 def lengths(rows: Tensor) -> Tensor:
     return rows.norm(dim=-1, keepdim=True)
-
-
-def minus_infinity_above(scores: Tensor) -> Tensor:
-    return scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf)
 
 
 changed = by_knob("after")
@@ -67,7 +44,6 @@ QUESTION = Question(
         multiplied("distance", torch.cdist, lambda q, k: -torch.cdist(q, k)),
         multiplied("squared-distance", lambda q, k: -(torch.cdist(q, k) ** 2), lambda q, k: torch.cdist(q, k) ** 2),
         multiplied("not-summed", lambda q, k: q[..., :, None, :] * k[..., None, :, :]),
-        multiplied("mixed-across-the-batch", lambda q, k: q_with_k(q, k.flip(0) if k.ndim > 2 else k)),
         Misconception(
             "only-matching-places",
             knob_sets=(
@@ -92,7 +68,7 @@ QUESTION = Question(
         changed("scores-rounded", lambda scores, q, k: scores.round()),
         changed(
             "masked-though-not-asked",
-            lambda scores, q, k: minus_infinity_above(scores),
+            lambda scores, q, k: filled(scores, torch.ones_like(scores).tril() > 0),
             lambda scores, q, k: scores.tril(),
         ),
         changed("summed-over-everything", lambda scores, q, k: scores.sum((-2, -1))),

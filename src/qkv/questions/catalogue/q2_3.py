@@ -12,6 +12,7 @@ from torch import Tensor
 from qkv.attention import additive_scores
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.products import ALREADY_WEIGHTS, right_for
+from qkv.questions.shared.projecting import MATRICES_TRANSPOSED, product
 
 Two = Callable[[Tensor, Tensor], Tensor]
 Change = Callable[[Tensor], Tensor]
@@ -46,15 +47,11 @@ def summed_pairs(asked: Tensor, offered: Tensor) -> Tensor:
     return asked.unsqueeze(-2) + offered.unsqueeze(-3)
 
 
-def times(x: Tensor, w: Tensor) -> Tensor:
-    return x @ w
-
-
 def additive_variant(
     meet: Two = summed_pairs,
     squash: Change = torch.tanh,
-    read: Two = times,
-    project: Two = times,
+    read: Two = product,
+    project: Two = product,
     roles: Roles = lambda q, k, w_q, w_k: (q, k, w_q, w_k),
     after: Change = lambda scores: scores,
 ) -> Callable[..., Tensor]:
@@ -137,7 +134,7 @@ QUESTION = Question(
         assigned("inputs-swapped", lambda q, k, w_q, w_k: (k, q, w_q, w_k)),
         assigned("keys-compared-with-keys", lambda q, k, w_q, w_k: (k, k, w_q, w_k)),
         assigned("queries-compared-with-queries", lambda q, k, w_q, w_k: (q, q, w_q, w_k)),
-        Misconception("weights-transposed", knobs={"project": lambda x, w: x @ w.mT}),
+        MATRICES_TRANSPOSED,
         mistake("queries-not-projected", lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q, k @ w_k)) @ v),
         mistake("keys-not-projected", lambda q, k, w_q, w_k, v: torch.tanh(summed_pairs(q @ w_q, k)) @ v),
         ALREADY_WEIGHTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,9 +13,8 @@ from qkv.attention import attention
 from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
 from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
 from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
+from qkv.questions.shared.projecting import ROLES, Roles, own_roles
 from qkv.questions.shared.scales import ROOTLESS
-
-Triple = tuple[Tensor, Tensor, Tensor]
 
 
 class Projections(nn.Module):
@@ -27,8 +27,8 @@ class Projections(nn.Module):
         self.w_v = Layer(d_model, d_v)
 
 
-Roles = Callable[[Projections, Tensor], Triple]
 Attend = Callable[[Tensor, Tensor, Tensor], Any]
+Apply = Callable[[Layer, Tensor], Tensor]  # of a layer and x
 
 
 def draw_heads(draw: Draw) -> list[Case]:
@@ -56,28 +56,24 @@ def draw_heads(draw: Draw) -> list[Case]:
     ]
 
 
-def own_roles(layers: Projections, x: Tensor) -> Triple:
-    return layers.w_q(x), layers.w_k(x), layers.w_v(x)
-
-
-def head(attend: Attend = attention, roles: Roles = own_roles) -> Callable[..., Any]:
+def head(attend: Attend = attention, roles: Roles = own_roles, apply: Apply = nn.Linear.forward) -> Callable[..., Any]:
     """Give a class that projects in this way and then attends in that way."""
 
     class SingleHead(Projections):
         def forward(self, x: Tensor) -> Any:
-            return attend(*roles(self, x))
+            return attend(*roles(x, *(partial(apply, layer) for layer in (self.w_q, self.w_k, self.w_v))))
 
     return SingleHead
 
 
-def head_variant(roles: Roles = own_roles, **knobs: Any) -> Callable[..., Any]:
+def head_variant(roles: Roles = own_roles, apply: Apply = nn.Linear.forward, **knobs: Any) -> Callable[..., Any]:
     """Give an answer that projects otherwise, or goes wrong where an answer to 3.3 may."""
-    return head(attention_variant(**knobs), roles)
+    return head(attention_variant(**knobs), roles, apply)
 
 
 # ── mistakes in `attention` ───────────────────────────────────────────────────────────────────────
 
-# In one sequence there are as many queries as keys; and what is asked of the wrong layer is said below.
+# In one sequence there are as many queries as keys; and what is asked of the wrong layer is one of ROLES.
 NOT_FOR_A_HEAD = (
     "scaled-by-number-of-queries",
     "query-and-key-swapped",
@@ -124,12 +120,12 @@ class Kept(Projections):
 class ScaledByWidth(Projections):
     def forward(self, x: Tensor) -> Any:
         scale = self.w_q.in_features**0.5
-        return attention_variant(scale=lambda *_: scale)(*own_roles(self, x))
+        return attention_variant(scale=lambda *_: scale)(self.w_q(x), self.w_k(x), self.w_v(x))
 
 
 class InputAdded(Projections):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        out, weights = attention(*own_roles(self, x))
+        out, weights = attention(self.w_q(x), self.w_k(x), self.w_v(x))
         return out + x, weights
 
 
@@ -142,15 +138,7 @@ class BareMatrices(nn.Module):
         return attention(x @ self.w_q, x @ self.w_k, x @ self.w_v)
 
 
-def by_weights(layers: Projections, x: Tensor) -> Triple:
-    return x @ layers.w_q.weight.mT, x @ layers.w_k.weight.mT, x @ layers.w_v.weight.mT
-
-
-def by_weights_as_stored(layers: Projections, x: Tensor) -> Triple:
-    return x @ layers.w_q.weight, x @ layers.w_k.weight, x @ layers.w_v.weight
-
-
-made = by_knob("roles")
+applied = by_knob("apply")
 
 QUESTION = Question(
     called="SingleHeadAttention",
@@ -165,17 +153,9 @@ QUESTION = Question(
     row_sums={"weights": 1.0},
     misconceptions=(
         *(for_a_head(idea) for idea in ATTENTION if idea.slug not in NOT_FOR_A_HEAD),
-        made("query-and-key-swapped", lambda layers, x: (layers.w_k(x), layers.w_q(x), layers.w_v(x))),
-        made("queries-compared-with-queries", lambda layers, x: (layers.w_q(x), layers.w_q(x), layers.w_v(x))),
-        made("keys-compared-with-keys", lambda layers, x: (layers.w_k(x), layers.w_k(x), layers.w_v(x))),
-        made("keys-used-as-values", lambda layers, x: (layers.w_q(x), layers.w_k(x), layers.w_k(x))),
-        made("queries-used-as-values", lambda layers, x: (layers.w_q(x), layers.w_k(x), layers.w_q(x))),
-        made("value-not-projected", lambda layers, x: (layers.w_q(x), layers.w_k(x), x)),
-        made("key-not-projected", lambda layers, x: (layers.w_q(x), x, layers.w_v(x))),
-        made("query-not-projected", lambda layers, x: (x, layers.w_k(x), layers.w_v(x))),
-        made("nothing-projected", lambda layers, x: (x, x, x)),
-        made("bias-left-out", by_weights),
-        made("layer-weights-transposed", by_weights_as_stored),
+        *ROLES,
+        applied("bias-left-out", lambda layer, x: x @ layer.weight.mT),
+        applied("layer-weights-transposed", lambda layer, x: x @ layer.weight),
         mistake("scaled-by-d-model", ScaledByWidth),
         mistake("input-added", InputAdded),
         mistake("state-kept", Kept),

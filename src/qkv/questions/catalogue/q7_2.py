@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,9 +15,17 @@ from qkv.cache import decode_step
 from qkv.observing import Step
 from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
 from qkv.questions.shared.attending import SHARES, over_keys
+from qkv.questions.shared.projecting import (
+    ROLES,
+    WRONG_PRODUCTS,
+    Project,
+    Roles,
+    assigned,
+    by_matrices,
+    own_roles,
+    product,
+)
 from qkv.questions.shared.scales import EXACT
-
-Three = tuple[Tensor, Tensor, Tensor]
 
 
 class HandedCache:
@@ -76,27 +85,23 @@ def draw_steps(draw: Draw) -> list[Case]:
     ]
 
 
-def projected(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Three:
-    return x @ w_q, x @ w_k, x @ w_v
-
-
 def step_variant(
-    project: Callable[[Tensor, Tensor, Tensor, Tensor], Three] = projected,
+    project: Project = product,
+    roles: Roles = own_roles,
     store: Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]] = lambda cache, k, v: cache.append(k, v),
     see: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]] = lambda keys, values, k, v: (keys, values),
     scale: Callable[[Tensor, Tensor, Tensor, Tensor], float] = lambda x, q, keys, values: math.sqrt(q.shape[-1]),
     share: Callable[[Tensor], Tensor] = over_keys,
-    mix: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda weights, keys, values: weights @ values,
     give: Callable[[Tensor, Tensor], Any] = lambda out, weights: out.squeeze(1),
 ) -> Callable[..., Any]:
     """Give an answer that goes wrong at some of its steps."""
 
     def variant(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Any:
         x = x_t.unsqueeze(1)
-        q, k, v = project(x, w_q, w_k, w_v)
+        q, k, v = roles(x, *by_matrices(project, w_q, w_k, w_v))
         keys, values = see(*store(cache, k, v), k, v)
         weights = share(q @ keys.mT / scale(x, q, keys, values))
-        return give(mix(weights, keys, values), weights)
+        return give(weights @ values, weights)
 
     return variant
 
@@ -106,28 +111,13 @@ def append_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return cache.append(k, v)
 
 
-def attended(x_t: Tensor, matrices: Three, cache: Any, change: Callable[[Tensor, Tensor, Tensor], Three]) -> Tensor:
-    """Take a step in which attention gets something else than the query, all keys and all values."""
-    q, k, v = projected(x_t.unsqueeze(1), *matrices)
-    return attention(*change(q, *cache.append(k, v)))[0].squeeze(1)
-
-
 def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
     x = x_t.unsqueeze(1)
     held, _ = cache.append(x, x)
     return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
 
 
-def squeezed(out: Tensor, weights: Tensor) -> Tensor:
-    """Squeeze every axis of size 1, and put one back where a batch is left."""
-    out = out.squeeze()
-    return out if out.ndim < 2 else out[:, None]
-
-
-def projecting(slug: str, *ways: Callable[[Tensor, Tensor, Tensor, Tensor], Three]) -> Misconception:
-    return mistake(slug, *(step_variant(project=way) for way in ways))
-
-
+seeing = by_knob("see")
 scaling = by_knob("scale")
 SHARED = (
     *("softmax-over-queries", "softmax-over-first-axis", "no-softmax", "not-normalised", "sigmoid"),
@@ -146,32 +136,19 @@ QUESTION = Question(
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
         Misconception("appended-twice", knobs={"store": append_twice}),
-        Misconception("sees-itself-only", knobs={"see": lambda keys, values, k, v: (k, v)}),
-        mistake(
-            "cannot-see-itself",
-            lambda x_t, w_q, w_k, w_v, cache: attended(
-                x_t, (w_q, w_k, w_v), cache, lambda q, keys, values: (q, keys[..., :-1, :], values[..., :-1, :])
-            ),
-        ),
-        Misconception(
-            "sees-the-oldest-only", knobs={"see": lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])}
-        ),
+        seeing("sees-itself-only", lambda keys, values, k, v: (k, v)),
+        seeing("cannot-see-itself", lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]), alone=True),
+        seeing("sees-the-oldest-only", lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])),
         Misconception(
             "keys-and-values-swapped",
-            twin=step_variant(project=lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_v, x @ w_k)),
+            twin=step_variant(roles=lambda x, q, k, v: (q(x), v(x), k(x))),
             knob_sets=(
                 {"store": lambda cache, k, v: cache.append(v, k)},
                 {"see": lambda keys, values, k, v: (values, keys)},
             ),
         ),
-        projecting("query-and-key-swapped", lambda x, w_q, w_k, w_v: (x @ w_k, x @ w_q, x @ w_v)),
-        projecting("query-stored-as-key", lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_q, x @ w_v)),
-        projecting("key-asks", lambda x, w_q, w_k, w_v: (x @ w_k, x @ w_k, x @ w_v)),
-        projecting("entry-by-entry", lambda x, w_q, w_k, w_v: (x * w_q, x * w_k, x * w_v)),
-        projecting("nothing-projected", lambda x, w_q, w_k, w_v: (x, x, x)),
-        projecting("matrix-on-the-left", lambda x, w_q, w_k, w_v: (w_q @ x, w_k @ x, w_v @ x)),
-        projecting("matrices-transposed", lambda x, w_q, w_k, w_v: (x @ w_q.mT, x @ w_k.mT, x @ w_v.mT)),
-        projecting("head-axis-forgotten", lambda x, *matrices: projected(x[:, 0], *matrices)),
+        *(replace(idea, alone=True) for idea in (*ROLES, *WRONG_PRODUCTS)),
+        assigned("head-axis-forgotten", lambda x, *projections: own_roles(x[:, 0], *projections), alone=True),
         mistake("inputs-cached", inputs_cached),
         scaling("no-scale", lambda x, q, keys, values: 1.0),
         scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),
@@ -180,7 +157,6 @@ QUESTION = Question(
         scaling("scaled-by-d-v", lambda x, q, keys, values: values.shape[-1] ** 0.5),
         scaling("scaled-by-number-of-keys", lambda x, q, keys, values: keys.shape[-2] ** 0.5),
         *(idea for idea in SHARES if idea.slug in SHARED),
-        Misconception("keys-used-as-values", knobs={"mix": lambda weights, keys, values: weights @ keys}),
         giving("head-axis-left", lambda out, weights: out),
         giving("token-axis-lost", lambda out, weights: out.squeeze(1).squeeze(1)),
         giving("too-many-axes-squeezed", lambda out, weights: out.squeeze()),
