@@ -10,8 +10,8 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import linear_attention
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
-from qkv.questions.shared.features import FEATURES, Features, mapped
+from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
+from qkv.questions.shared.features import FEATURES, MISUSED, Features, as_it_is, mapped
 
 Total = Callable[[Tensor, Tensor], Tensor]  # of the features of q and of k: what each row is divided by, (..., n, 1)
 Product = Callable[[Tensor, Tensor], Tensor]  # of the features of k and values: what a query's features are taken to
@@ -54,7 +54,7 @@ def keys_times_values(offered: Tensor, v: Tensor) -> Tensor:
 def linear_variant(
     ask: Features = mapped,
     offer: Features = mapped,
-    hand_over: Features = lambda features, v: v,
+    hand_over: Features = as_it_is,
     total: Total = by_rows,
     product: Product = keys_times_values,
 ) -> Callable[..., Any]:
@@ -108,10 +108,7 @@ QUESTION = Question(
     gradients=True,
     misconceptions=(
         mistake("scores-first", scores_first, one_example_after_another),
-        Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
-        Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),
-        mistake("features-forgotten", linear_variant(ask=lambda features, q: q, offer=lambda features, k: k)),
-        Misconception("features-of-values", knobs={"hand_over": lambda features, v: features(v)}, alone=True),
+        *MISUSED,
         mistake("features-twice", lambda q, k, v, features: linear_attention(features(q), features(k), v, features)),
         mistake(
             "scaled-inside-the-features",

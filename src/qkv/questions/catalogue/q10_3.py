@@ -10,8 +10,8 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cheaper import linear_attention_step
-from qkv.questions.engine import Carried, Case, Draw, Misconception, Question, by_knob, call_carrying, mistake
-from qkv.questions.shared.features import FEATURES, Features, mapped
+from qkv.questions.engine import Carried, Case, Draw, Question, by_knob, call_carrying, mistake
+from qkv.questions.shared.features import FEATURES, MISUSED, Features, as_it_is, mapped
 
 State = tuple[Tensor, Tensor]
 FeatureMap = Callable[[Tensor], Tensor]
@@ -60,6 +60,10 @@ def added(state: State | None, new: State) -> State:
     return new if state is None else (state[0] + new[0], state[1] + new[1])
 
 
+def any_outer(k: Tensor, v: Tensor) -> Tensor:
+    return k.unsqueeze(-1) * v.unsqueeze(-2)
+
+
 def read_out(asked: Tensor, summary: Tensor) -> Tensor:
     return (asked.unsqueeze(-2) @ summary).squeeze(-2)
 
@@ -71,7 +75,7 @@ def divided(asked: Tensor, so_far: State, new: State) -> Tensor:
 def step_variant(
     ask: Features = mapped,
     offer: Features = mapped,
-    hand_over: Features = lambda features, v: v,
+    hand_over: Features = as_it_is,
     add: Sum = added,
     mix: Mix = divided,
     give: Callable[[Tensor, Any, Any], Any] = lambda out, state, before: (out, state),
@@ -80,7 +84,7 @@ def step_variant(
 
     def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
         asked, offered, v = ask(feature_map, q), offer(feature_map, k), hand_over(feature_map, v)
-        new = offered.unsqueeze(-1) * v.unsqueeze(-2), offered
+        new = any_outer(offered, v), offered
         so_far = add(state, new)
         return give(mix(asked, so_far, new), so_far, state)
 
@@ -115,18 +119,6 @@ def zeros_before(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Featu
     return divided(feature_map(q), before, so_far), so_far
 
 
-def outer(k: Tensor, v: Tensor) -> Tensor:
-    return torch.outer(k, v)
-
-
-def front_outer(k: Tensor, v: Tensor) -> Tensor:
-    return k[:, None] * v
-
-
-def any_outer(k: Tensor, v: Tensor) -> Tensor:
-    return k.unsqueeze(-1) * v.unsqueeze(-2)
-
-
 def for_one_token(
     product: Callable[[Tensor, Tensor], Tensor], total: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[..., Any]:
@@ -150,6 +142,7 @@ def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Feature
 
 mixing = by_knob("mix")
 adding = by_knob("add")
+giving = by_knob("give")
 
 QUESTION = Question(
     points=3,
@@ -161,14 +154,14 @@ QUESTION = Question(
     gradients=True,
     misconceptions=(
         adding("state-forgotten", kept()),
-        Misconception("old-state-returned", knobs={"give": lambda out, state, before: (out, before or state)}),
+        giving("old-state-returned", lambda out, state, before: (out, before or state)),
         adding("sum-of-features-not-carried", kept(0)),
         adding("summary-not-carried", kept(1)),
         adding("state-written-into", written_into(0, 1), written_into(0), written_into(1)),
         mistake(
             "batch-forgotten",
-            for_one_token(outer, torch.matmul),
-            for_one_token(front_outer, torch.matmul),
+            for_one_token(torch.outer, torch.matmul),
+            for_one_token(lambda k, v: k[:, None] * v, torch.matmul),
             for_one_token(any_outer, torch.matmul),
             for_one_token(any_outer, lambda asked, total: (asked * total).sum()),
             for_one_token(any_outer, lambda asked, total: (asked * total).sum(-1, keepdim=True)),
@@ -176,10 +169,7 @@ QUESTION = Question(
             step_variant(mix=lambda asked, so_far, new: read_out(asked, so_far[0]) / (asked @ so_far[1])),
         ),
         mistake("cannot-see-itself", zeros_before),
-        Misconception("features-of-queries-forgotten", knobs={"ask": lambda features, q: q}),
-        Misconception("features-of-keys-forgotten", knobs={"offer": lambda features, k: k}),
-        mistake("features-forgotten", step_variant(ask=lambda features, q: q, offer=lambda features, k: k)),
-        Misconception("features-of-values", knobs={"hand_over": lambda features, v: features(v)}, alone=True),
+        *MISUSED,
         mixing("not-divided", lambda asked, so_far, new: read_out(asked, so_far[0])),
         mixing(
             "query-not-in-the-sum",
@@ -191,8 +181,8 @@ QUESTION = Question(
         mistake("query-and-key-swapped", lambda state, q, k, *rest: linear_attention_step(state, k, q, *rest)),
         mistake("keys-used-as-values", lambda state, q, k, v, by: linear_attention_step(state, q, k, k, by)),
         mistake("softmax-attention", all_tokens),
-        Misconception("output-and-state-swapped", knobs={"give": lambda out, state, before: (state, out)}, alone=True),
-        Misconception("state-not-returned", knobs={"give": lambda out, state, before: out}, alone=True),
-        Misconception("state-in-two-parts", knobs={"give": lambda out, state, before: (out, *state)}, alone=True),
+        giving("output-and-state-swapped", lambda out, state, before: (state, out), alone=True),
+        giving("state-not-returned", lambda out, state, before: out, alone=True),
+        giving("state-in-two-parts", lambda out, state, before: (out, *state), alone=True),
     ),
 )

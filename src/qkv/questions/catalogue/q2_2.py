@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from qkv.attention import attention_scores
-from qkv.questions.engine import Misconception, Question, by_knob, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, mistake
 from qkv.questions.shared.masking import filled
-from qkv.questions.shared.products import PRODUCTS, Product, draw_pairs, multiplied, q_with_k
+from qkv.questions.shared.products import PRODUCTS, Product, multiplied, pair, q_with_k
+from qkv.questions.shared.scales import ROOTLESS
 
 After = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the scores, q and k
+
+
+def draw_pairs(draw: Draw) -> list[Case]:
+    case, same = partial(pair, draw), draw.choose(ROOTLESS)
+    return [
+        *draw.situations(case),
+        case("one query and one key", n_q=1, n_k=1),
+        case("one query", n_q=1),
+        case("one key", n_k=1),
+        case("d_k = 1", d_k=1),
+        case("as many queries as keys", n_q=same, n_k=same, d_k=11),
+        case("as many keys as features", n_k=same, d_k=same),
+        case("all sizes equal", n_q=same, n_k=same, d_k=same),
+    ]
 
 
 def scores_variant(product: Product = q_with_k, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:

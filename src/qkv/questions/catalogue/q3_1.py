@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from torch import Tensor
 
 from qkv.attention import scaled_scores
-from qkv.questions.engine import Misconception, Question, mistake
-from qkv.questions.shared.products import ALREADY_WEIGHTS, PRODUCTS, Product, draw_pairs, q_with_k
-from qkv.questions.shared.scales import SCALES, Scale, by_root
+from qkv.questions.engine import Case, Draw, Misconception, Question, mistake
+from qkv.questions.shared.products import ALREADY_WEIGHTS, PRODUCTS, Product, pair, q_with_k
+from qkv.questions.shared.scales import ROOTLESS, SCALES, Scale, by_root
+
+
+def draw_pairs(draw: Draw) -> list[Case]:
+    case, same = partial(pair, draw), draw.choose(ROOTLESS)
+    return [
+        *draw.situations(case),
+        case("one query and one key", n_q=1, n_k=1),
+        case("d_k = 1", d_k=1),
+        case("as many keys as features", n_k=same, d_k=same),
+    ]
 
 
 def scores_variant(

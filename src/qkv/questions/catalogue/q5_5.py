@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from qkv.questions.shared.heads import HEADS, Merge, Split
 from qkv.questions.shared.masking import MASKS, Share, draw_mask, with_blind_row
 from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
 from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
-from qkv.questions.shared.scales import SCALES, Scale, by_root, divided_by
+from qkv.questions.shared.scales import SCALES, SCALES_OF_HEADS, Scale, by_root
 from qkv.softmax import masked_softmax
 
 LAYER_NAMES = ("w_q", "w_k", "w_v", "w_o")
@@ -222,8 +221,7 @@ QUESTION = Question(
         *HEADS,
         mistake("heads-not-merged", module_variant(merge=lambda x: x)),
         *LAYERS,
-        divided_by("scaled-by-model-width", lambda scores, q, k: math.sqrt(q.shape[-1] * q.shape[1])),
-        divided_by("scaled-by-number-of-heads", lambda scores, q, k: math.sqrt(q.shape[1])),
+        *SCALES_OF_HEADS,
         *ATTENTION,
         Misconception("causal-though-not-asked", knobs={"default": lambda scores: causal_mask(*scores.shape[-2:])}),
         *SOURCES,

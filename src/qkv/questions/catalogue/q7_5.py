@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from qkv.questions.engine import Case, Draw, Question, Seen, by_knob, call, mist
 from qkv.questions.shared.attending import first_row_sum
 from qkv.questions.shared.masking import MASKS, Share, filled
 from qkv.questions.shared.products import PRODUCTS, Product, multiplied, q_with_k
-from qkv.questions.shared.scales import EXACT, SCALES, Scale, by_root, divided_by
+from qkv.questions.shared.scales import EXACT, SCALES, SCALES_OF_HEADS, Scale, by_root
 
 Spread = Callable[[Tensor, int], Tensor]  # of keys or values (B, H_kv, n, d) and H: one for each query head
 
@@ -142,12 +141,7 @@ QUESTION = Question(
             "other-axes-swapped", lambda q, k: q @ k.transpose(1, 2), lambda q, k: q @ k.transpose(1, 3), alone=True
         ),
         *(idea for idea in SCALES if idea.slug in SCALED),
-        divided_by("scaled-by-d-model", lambda scores, q, k: math.sqrt(q.shape[-1] * q.shape[1])),
-        divided_by(
-            "scaled-by-number-of-heads",
-            lambda scores, q, k: math.sqrt(q.shape[1]),
-            lambda scores, q, k: math.sqrt(k.shape[1]),
-        ),
+        *SCALES_OF_HEADS,
         mistake("values-on-the-left", grouped_variant(mix=lambda weights, v: v @ weights)),
         mistake("keys-used-as-values", lambda q, k, v: grouped_query_attention(q, k, k)),
         mistake("values-used-as-keys", lambda q, k, v: grouped_query_attention(q, v, v)),

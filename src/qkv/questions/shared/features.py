@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Provided
+from qkv.questions.engine import Misconception, Provided
 
 Features = Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]  # of a feature map and vectors: what is used
 
@@ -36,3 +36,16 @@ FEATURES = (partial(Provided, elu_map), partial(Provided, two_sided_map))
 
 def mapped(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     return feature_map(x)
+
+
+def as_it_is(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return x
+
+
+# Of an answer that asks by features of q, offers features of k, and hands over v.
+MISUSED = (
+    Misconception("features-of-queries-forgotten", knobs={"ask": as_it_is}),
+    Misconception("features-of-keys-forgotten", knobs={"offer": as_it_is}),
+    Misconception("features-forgotten", knobs={"ask": as_it_is, "offer": as_it_is}, alone=True),
+    Misconception("features-of-values", knobs={"hand_over": mapped}, alone=True),
+)

@@ -13,26 +13,14 @@ from qkv.questions.shared.scales import EXACT, ROOTLESS
 Product = Callable[[Tensor, Tensor], Tensor]
 
 
-def draw_pairs(draw: Draw) -> list[Case]:
-    """Draw queries and keys of a question about scores."""
-
-    def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
-        d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
-        s = draw.sizes("n_q", "n_k", "d_k", **{"d_k": d_k} | fixed)
-        q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
-        return Case(call(q, draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)), name, s)
-
-    same = draw.choose(ROOTLESS)
-    return [
-        *draw.situations(case),
-        case("one query and one key", n_q=1, n_k=1),
-        case("one query", n_q=1),
-        case("one key", n_k=1),
-        case("d_k = 1", d_k=1),
-        case("as many queries as keys", n_q=same, n_k=same, d_k=11),
-        case("as many keys as features", n_k=same, d_k=same),
-        case("all sizes equal", n_q=same, n_k=same, d_k=same),
-    ]
+def pair(
+    draw: Draw, name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int
+) -> Case:
+    """Draw queries and keys, for a question about scores."""
+    d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
+    s = draw.sizes("n_q", "n_k", "d_k", **{"d_k": d_k} | fixed)
+    q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
+    return Case(call(q, draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)), name, s)
 
 
 def q_with_k(q: Tensor, k: Tensor) -> Tensor:

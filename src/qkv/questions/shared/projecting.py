@@ -24,7 +24,11 @@ def product(x: Tensor, w: Tensor) -> Tensor:
 
 def by_matrices(project: Project, *matrices: Tensor) -> list[Projection]:
     """Give what each of these matrices does to x, where it is multiplied in this way."""
-    return [lambda x, w=w: project(x, w) for w in matrices]
+
+    def by(w: Tensor) -> Projection:
+        return lambda x: project(x, w)
+
+    return [by(w) for w in matrices]
 
 
 assigned = by_knob("roles")

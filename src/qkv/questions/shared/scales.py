@@ -59,3 +59,13 @@ SCALES = (
     divided_by("root-rounded", lambda scores, q, k: max(1, math.isqrt(q.shape[-1]))),
     divided_by("scaled-by-measured-spread", lambda scores, q, k: scores.std() if scores.numel() > 1 else 1.0),
 )
+
+# With heads on axis 1.
+SCALES_OF_HEADS = (
+    divided_by("scaled-by-model-width", lambda scores, q, k: math.sqrt(q.shape[-1] * q.shape[1])),
+    divided_by(
+        "scaled-by-number-of-heads",
+        lambda scores, q, k: math.sqrt(q.shape[1]),
+        lambda scores, q, k: math.sqrt(k.shape[1]),
+    ),
+)
