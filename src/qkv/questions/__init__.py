@@ -11,7 +11,8 @@ To write one, start from `catalogue/q3_1` and from the examples in `engine/quest
 3. The words fit all twins of an idea: what was seen, then a question that leads to the cause, never the answer.
    `{d_k}` is a size of the case; other names in braces are functions of the question's `quotes`.
 4. What two questions need stands in `shared/NAME.py`, its words in `shared/NAME.toml`. A question's own words for a
-   shared idea take their place. No file of the catalogue imports another.
+   shared idea take their place. No file of the catalogue imports another. `shared/words.toml` has the words of ideas
+   that questions make each in its own way.
 """
 
 from __future__ import annotations

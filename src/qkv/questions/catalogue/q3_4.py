@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Question, Seen, call, mistake
+from qkv.questions.engine import Case, Draw, Question, call, mistake
+from qkv.questions.shared.attending import row_sum
 from qkv.softmax import softmax_jacobian
 
 
@@ -33,12 +34,6 @@ def identity(p: Tensor) -> Tensor:
     return torch.eye(len(p), dtype=p.dtype)
 
 
-def first_row_sum(seen: Seen) -> str:
-    """Quote what the first row of a Jacobian sums to."""
-    value = seen.value
-    return f"{float(value[0].sum()):.3g}" if isinstance(value, Tensor) and value.ndim == 2 else "something else than 0"
-
-
 QUESTION = Question(
     points=3,
     inputs=("p",),
@@ -46,7 +41,7 @@ QUESTION = Question(
     draw=draw_weights,
     reference=softmax_jacobian,
     row_sums={"jacobian": 0.0},
-    quotes={"first_row_sum": first_row_sum},
+    quotes={"first_row_sum": lambda seen: row_sum(seen.value)},
     misconceptions=(
         mistake("diagonal-term-forgotten", lambda p: -outer(p)),
         mistake("outer-product-only", outer),

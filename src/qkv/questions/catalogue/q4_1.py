@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.shared.attending import row_sum
 from qkv.softmax import softmax
 
 STRESS = 1e-3  # the tolerance where scores lie near 10,000, and a float32 has three decimals left
@@ -129,49 +129,43 @@ def weights_by(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor
     return answer
 
 
-def wrong(slug: str, step: str, *ways: Any) -> Misconception:
-    """The mistake to do one step in this way, or in one of these."""
-    return Misconception(slug, knob_sets=tuple({step: way} for way in ways))
+def untempered(z: Tensor, temperature: float) -> Tensor:
+    return z
 
 
-def without_shift(slug: str, step: str, *ways: Any) -> Misconception:
-    """The mistake to do one step in this way, and to subtract nothing from the scores."""
-    return Misconception(slug, knob_sets=tuple({step: way, "shift": nothing} for way in ways))
-
-
-def after_the_softmax(slug: str, *ways: Callable[[Tensor, float, int], Tensor]) -> Misconception:
-    """The mistake to use the temperature on weights, in one of these ways, and not on scores."""
-    return Misconception(slug, knob_sets=tuple({"temper": lambda z, t: z, "after": way} for way in ways))
-
+tempered = by_knob("temper")
+guarded = by_knob("guard")
+shifted = by_knob("shift")
 
 TEMPERATURES = (
-    wrong("temperature-multiplied", "temper", lambda z, t: z * t),
-    wrong("temperature-ignored", "temper", lambda z, t: z),
-    after_the_softmax(
+    tempered("temperature-multiplied", lambda z, t: z * t),
+    tempered("temperature-ignored", untempered),
+    Misconception(
         "temperature-on-probabilities",
-        lambda p, t, dim: p / t,
-        lambda p, t, dim: p ** (1 / t),
-        lambda p, t, dim: (p / t).softmax(dim),
+        knob_sets=(
+            {"temper": untempered, "after": lambda p, t, dim: p / t},
+            {"temper": untempered, "after": lambda p, t, dim: p ** (1 / t)},
+            {"temper": untempered, "after": lambda p, t, dim: (p / t).softmax(dim)},
+        ),
     ),
-    wrong("temperature-not-checked", "guard", lambda t: None, lambda t: 1 / t),
-    wrong("zero-temperature-let-through", "guard", refuse(lambda t: t < 0)),
-    wrong("negative-temperature-let-through", "guard", refuse(lambda t: t == 0)),
-    wrong("assertion-for-an-error", "guard", refuse(lambda t: t <= 0, AssertionError)),
+    guarded("temperature-not-checked", lambda t: None, lambda t: 1 / t),
+    guarded("zero-temperature-let-through", refuse(lambda t: t < 0)),
+    guarded("negative-temperature-let-through", refuse(lambda t: t == 0)),
+    guarded("assertion-for-an-error", refuse(lambda t: t <= 0, AssertionError)),
 )
 
 SHIFTS = (
-    wrong("overflow", "shift", nothing),
-    wrong("one-maximum-for-all", "shift", lambda z, dim, t: z.max()),
-    wrong(
+    shifted("overflow", nothing),
+    shifted("one-maximum-for-all", lambda z, dim, t: z.max()),
+    shifted(
         "maximum-along-the-wrong-axis",
-        "shift",
         lambda z, dim, t: row_maximum(z, 0),
         lambda z, dim, t: row_maximum(z, -1),
     ),
-    wrong("maximum-before-the-temperature", "shift", lambda z, dim, t: row_maximum(z, dim) * t),
-    wrong("mean-subtracted", "shift", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
-    without_shift("scores-clipped", "temper", lambda z, t: (z / t).clamp(-80, 80), lambda z, t: (z / t).clamp(-50, 50)),
-    without_shift("nan-replaced", "after", lambda p, t, dim: p.nan_to_num()),
+    shifted("maximum-before-the-temperature", lambda z, dim, t: row_maximum(z, dim) * t),
+    shifted("mean-subtracted", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
+    Misconception("scores-clipped", knobs={"temper": lambda z, t: (z / t).clamp(-80, 80), "shift": nothing}),
+    Misconception("nan-replaced", knobs={"after": lambda p, t, dim: p.nan_to_num(), "shift": nothing}),
     mistake(
         "axis-not-kept",
         softmax_variant(shift=lambda z, dim, t: z.amax(dim=dim)),
@@ -186,7 +180,7 @@ AXES = (
     Misconception(
         "softmax-over-queries", knob_sets=({"defaults": (1.0, 0)}, {"defaults": (1.0, -2)}, {"axis": lambda dim: 0})
     ),
-    wrong("softmax-axis-from-the-front", "defaults", (1.0, 1)),
+    Misconception("softmax-axis-from-the-front", knobs={"defaults": (1.0, 1)}),
     mistake(
         "softmax-over-everything",
         weights_by(lambda z, dim: z.flatten().softmax(-1).view_as(z)),
@@ -206,16 +200,10 @@ WEIGHTS = (
         weights_by(lambda z, dim: z.log_softmax(dim)),
         weights_by(lambda z, dim: softmax(z, dim=dim).log()),
     ),
-    wrong("softmax-twice", "after", lambda p, t, dim: p.softmax(dim)),
-    wrong("only-the-best", "power", lambda z: (z == 0).to(z.dtype)),
-    wrong("scores-negated", "temper", lambda z, t: -z / t),
+    Misconception("softmax-twice", knobs={"after": lambda p, t, dim: p.softmax(dim)}),
+    Misconception("only-the-best", knobs={"power": lambda z: (z == 0).to(z.dtype)}),
+    tempered("scores-negated", lambda z, t: -z / t),
 )
-
-
-def first_row_sum(seen: Seen) -> str:
-    """Quote what the first row of weights sums to."""
-    value = seen.value
-    return f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else "another number"
 
 
 QUESTION = Question(
@@ -226,6 +214,6 @@ QUESTION = Question(
     reference=softmax,
     variant=softmax_variant,
     gradients=True,
-    quotes={"first_row_sum": first_row_sum},
+    quotes={"first_row_sum": lambda seen: row_sum(seen.value)},
     misconceptions=(*TEMPERATURES, *SHIFTS, *AXES, *WEIGHTS),
 )

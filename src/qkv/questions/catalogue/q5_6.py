@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from qkv.attention import attention, merge_heads, split_heads
 from qkv.catching import catches_mixed_axes
 from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
+from qkv.questions.shared.heads import Merge, Split, merge_by_reshape, split_by_reshape
 
 WIDTH, MOST = 12, 128  # features of a token, and tokens in a batch
 Result = tuple[Tensor, Tensor]
@@ -52,30 +53,9 @@ def fits(x: Any) -> None:
 # ── the steps, and what is mixed up in them ───────────────────────────────────────────────────────
 
 
-def split(x: Tensor, n_heads: int) -> Tensor:
-    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # (B, n, d) → (B, H, n, d / H)
-
-
-def split_by_reshape(x: Tensor, n_heads: int) -> Tensor:
-    return x.reshape(x.shape[0], n_heads, x.shape[1], -1)
-
-
-def merge(x: Tensor) -> Tensor:
-    return x.transpose(1, 2).flatten(-2)  # (B, H, n, d / H) → (B, n, d)
-
-
-def merge_by_reshape(x: Tensor) -> Tensor:
-    return x.reshape(x.shape[0], x.shape[2], -1)
-
-
-def attended(q: Tensor, k: Tensor, v: Tensor) -> Result:
-    weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
-    return weights @ v, weights
-
-
-def by_steps(split: Callable[[Tensor, int], Tensor] = split, merge: Callable[[Tensor], Tensor] = merge) -> Forward:
+def by_steps(split: Split = split_heads, merge: Merge = merge_heads) -> Forward:
     def forward(layer: Layer, x: Tensor) -> Result:
-        out, weights = attended(*(split(part, layer.n_heads) for part in layer.projected(x)))
+        out, weights = attention(*(split(part, layer.n_heads) for part in layer.projected(x)))
         return layer.output(merge(out)), weights
 
     return forward
@@ -88,7 +68,7 @@ right = by_steps()
 
 def head_by_head(layer: Layer, x: Tensor) -> Result:
     parts = [part.split(WIDTH // layer.n_heads, dim=-1) for part in layer.projected(x)]
-    outs, weights = zip(*(attended(*head) for head in zip(*parts, strict=True)), strict=True)
+    outs, weights = zip(*(attention(*head) for head in zip(*parts, strict=True)), strict=True)
     return layer.output(torch.cat(outs, dim=-1)), torch.stack(weights, dim=1)
 
 
@@ -104,8 +84,8 @@ def by_einsum(layer: Layer, x: Tensor) -> Result:
 
 
 def fused(layer: Layer, x: Tensor) -> Result:
-    q, k, v = (split(part, layer.n_heads) for part in layer.projected(x))
-    return layer.output(merge(F.scaled_dot_product_attention(q, k, v))), attended(q, k, v)[1]
+    q, k, v = (split_heads(part, layer.n_heads) for part in layer.projected(x))
+    return layer.output(merge_heads(F.scaled_dot_product_attention(q, k, v))), attention(q, k, v)[1]
 
 
 def in_double(layer: Layer, x: Tensor) -> Result:
@@ -143,7 +123,7 @@ def examples_by_reshape(layer: Layer, x: Tensor) -> Result:
 
 
 def over_heads(layer: Layer, x: Tensor) -> Result:
-    out, weights = attended(*(part.unflatten(-1, (layer.n_heads, -1)) for part in layer.projected(x)))
+    out, weights = attention(*(part.unflatten(-1, (layer.n_heads, -1)) for part in layer.projected(x)))
     return layer.output(out.flatten(-2)), weights
 
 

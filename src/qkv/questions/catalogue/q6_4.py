@@ -11,6 +11,7 @@ from torch import Tensor
 
 from qkv.positions import alibi_bias
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.shared.masking import filled
 
 Slopes = Callable[[int], Tensor]  # of the number of heads: one slope a head
 Distance = Callable[[Tensor, Tensor], Tensor]  # of the places of queries (n, 1) and keys (1, n)
@@ -76,10 +77,6 @@ def added(sign: float) -> Callable[..., Tensor]:
     return variant
 
 
-def below_the_diagonal(bias: Tensor) -> Tensor:
-    return bias.masked_fill(~torch.ones_like(bias, dtype=torch.bool).tril(), -torch.inf)
-
-
 def exponent(slug: str, *ways: Callable[[Tensor, int], Tensor]) -> Misconception:
     """The mistake to give head h = 1 … H the slope 2^(−e), with another e."""
     return sloped(slug, *(lambda n_heads, way=way: 2.0 ** -way(numbered(n_heads), n_heads) for way in ways))
@@ -137,7 +134,7 @@ QUESTION = Question(
         ),
         mistake("slope-along-another-axis", alibi_variant(axis=-1), alibi_variant(axis=-2)),
         mistake("slopes-returned", lambda n_heads, n: right_slopes(n_heads).float()),
-        changed("masked-though-not-asked", below_the_diagonal),
+        changed("masked-though-not-asked", lambda bias: filled(bias, torch.ones_like(bias).tril() > 0)),
         changed("heads-last", lambda bias: bias.movedim(0, -1)),
         changed("batch-axis-added", lambda bias: bias.unsqueeze(0)),
         changed("one-head-only", lambda bias: bias[0]),

@@ -12,7 +12,7 @@ from qkv.cache import KVCache
 from qkv.observing import Step
 from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method, mistake
 
-Join = Callable[[Tensor | None, Tensor], Tensor]  # of what is held and what is new: what is held then
+Join = Callable[[Any, Tensor], Any]  # of what is held, None at first, and what is new: what is held then
 Give = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # of all keys, all values, and the new ones: what is returned
 
 
@@ -97,27 +97,16 @@ def cache_variant(
     return Variant
 
 
-def cache_of_pieces(
-    hold: Callable[[list[Tensor], Tensor], None] = list.append,
-    count: Callable[[list[Tensor]], int] = len,
-    give: Callable[[list[Tensor]], Any] = lambda held: held,
-) -> type:
-    """Give a class that joins nothing: it returns a list of what came in."""
+def in_one_list(held: Any, new: Tensor) -> Any:
+    """Keep a list of what came in, and write into it."""
+    held = [] if held is None else held
+    held.append(new)
+    return held
 
-    class Pieces:
-        def __init__(self) -> None:
-            self.k: list[Tensor] = []
-            self.v: list[Tensor] = []
 
-        def append(self, k: Tensor, v: Tensor) -> Any:
-            hold(self.k, k)
-            hold(self.v, v)
-            return give(self.k), give(self.v)
-
-        def __len__(self) -> int:
-            return count(self.k)
-
-    return Pieces
+def in_lists(count: Callable[[list[Tensor]], int], join: Join = in_one_list) -> type:
+    """Give a class that joins nothing, and takes this for the length of a list of keys."""
+    return cache_variant(join, join, count=lambda cache: count(cache.k or []))
 
 
 def positions_of(held: list[Tensor]) -> int:
@@ -178,11 +167,8 @@ QUESTION = Question(
         mistake("nothing-returned-from-len", cache_variant(count=lambda cache: None)),
         mistake(
             "pieces-not-joined",
-            cache_of_pieces(count=positions_of, give=list),
-            cache_of_pieces(count=positions_of),
-            cache_of_pieces(give=list),
-            cache_of_pieces(),
-            cache_of_pieces(hold=list.extend),
+            *(in_lists(count) for count in (positions_of, len)),
+            *(in_lists(count, lambda held, new: [*(held or []), new]) for count in (positions_of, len)),
         ),
         Misconception("counts-appends", knobs={"count": lambda cache: cache.appends}),
         counted(

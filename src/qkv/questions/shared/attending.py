@@ -143,7 +143,9 @@ ATTENTION = (*SHARES, *SCALES, *ELSEWHERE_SCALED, *PRODUCTS, *MIXES, *INPUTS, *R
 
 def first_row_sum(seen: Seen) -> str:
     """Quote what the first row of weights sums to, where weights came back beside an output."""
-    weights = seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None
-    if isinstance(weights, Tensor) and weights.ndim > 1:
-        return f"{float(weights.sum(-1).flatten()[0]):.3g}"
-    return "something else than 1"
+    return row_sum(seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None)
+
+
+def row_sum(value: Any) -> str:
+    """Quote what the first row of a table sums to."""
+    return f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else "another number"
