@@ -25,9 +25,17 @@ async function serve(folder) {
   console.log("{}"); // ready
   for await (const line of createInterface({ input: process.stdin })) {
     const start = process.cpuUsage();
-    const found = JSON.parse(answer(line));
-    const { user, system } = process.cpuUsage(start);
-    console.log(JSON.stringify({ ...found, seconds: (user + system) / 1e6, memory: python._module.HEAP8.length }));
+    const timed = (text) => {
+      const { user, system } = process.cpuUsage(start);
+      return { ...JSON.parse(text), seconds: (user + system) / 1e6 };
+    };
+    let first;
+    const last = timed(
+      answer(line, (text) => {
+        first = timed(text);
+      }),
+    );
+    console.log(JSON.stringify({ ...last, first, memory: python._module.HEAP8.length }));
   }
 }
 

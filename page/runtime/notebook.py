@@ -10,7 +10,9 @@ import contextlib
 import io
 import json
 import linecache
+import time
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -22,18 +24,24 @@ from qkv import checking
 from qkv.feedback import Card
 from qkv.questions import find
 from qkv.questions.engine import matching
+from qkv.questions.engine.judging import SoFar, Verdict
+from qkv.questions.engine.question import Question
 
 absent.install()
 matching.PATIENCE = 5.0  # seconds of a processor that is slower here
+SILENCE = 1.2  # seconds after which the reader is told the verdict, though the wrong idea is still looked for
 MAX_PRINTED = 20_000
 
 
-def answer(asked: str) -> str:
-    """Run the cells, and check a question's answer or say what the last cell printed; JSON in, JSON out."""
+def answer(asked: str, tell: Callable[[str], object]) -> str:
+    """Run the cells, and check a question's answer or say what the last cell printed; JSON in, JSON out.
+
+    `tell` is given a first verdict where the wrong idea is not named after SILENCE.
+    """
     wanted = json.loads(asked)
     if "question" in wanted:
         names, _, problems = run_all(wanted["cells"])
-        return json.dumps(checked(wanted["question"], wanted["name"], names, problems))
+        return json.dumps(checked(wanted["question"], wanted["name"], names, problems, tell))
     return json.dumps(printed_by(wanted["cells"]))
 
 
@@ -90,14 +98,28 @@ def above(problems: list[str]) -> str:
     return f" An answer above this one did not run: {problem.strip().splitlines()[-1]}." if problem else ""
 
 
-def checked(question_id: str, name: str, names: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+def checked(
+    question_id: str, name: str, names: dict[str, Any], problems: list[str], tell: Callable[[str], object]
+) -> dict[str, Any]:
     """The verdict on the answer of this name, as `check` gives it, with its card as HTML."""
+    since, told = time.perf_counter(), False
     question, given, problem = find(question_id), names.get(name), problems[-1]
     if given is None and (problem or name not in names):
         message = unchecked(name, problem)
         card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
-    verdict, printed = checking._verdict(question, given)
+
+    def meanwhile(so_far: SoFar, printed: str) -> None:
+        nonlocal told
+        if not told and time.perf_counter() - since > SILENCE:
+            told = True
+            tell(json.dumps(reported(question, problems, so_far(), printed)))
+
+    return reported(question, problems, *checking._verdict(question, given, meanwhile))
+
+
+def reported(question: Question, problems: list[str], verdict: Verdict, printed: str) -> dict[str, Any]:
+    """A verdict as the page has it, with its card as HTML."""
     if "NameError" in verdict.message:
         verdict = replace(verdict, message=verdict.message + above(problems[:-1]))
     report = checking._report(question, verdict)

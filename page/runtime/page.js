@@ -7,6 +7,7 @@ import { Python } from "./python.js";
 
 const HERE = document.querySelector("[data-page]")?.dataset.page ?? "";
 const FILES = new URL("python/", document.currentScript.src);
+const LOOKING = "Still comparing it with known mistakes …";
 const SECONDS = { check: 20, run: 60 }; // a cell of a chapter may count for long
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 
@@ -120,7 +121,7 @@ function before(cell) {
 let turn = Promise.resolve(); // over when all that was asked before is answered
 
 /** Ask Python from a cell, after what runs already; the cell's buttons change places, and beside them is said what happens. */
-async function ask(cell, question) {
+async function ask(cell, question, tell) {
   const [run, stop] = all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell);
   const before = turn;
   let over;
@@ -133,7 +134,7 @@ async function ask(cell, question) {
   places = [cell.querySelector(".qkv-said")];
   stop.disabled = false;
   try {
-    return await python.ask(question, question.question ? SECONDS.check : SECONDS.run);
+    return await python.ask(question, question.question ? SECONDS.check : SECONDS.run, tell);
   } finally {
     run.disabled = false;
     stop.disabled = true;
@@ -146,9 +147,8 @@ async function run(cell) {
   show(cell, await ask(cell, { cells: [...before(cell), editors.get(key).text] }));
 }
 
-/** After what a button asked for: scroll to what came of it, unless the reader has left the button meanwhile. */
-async function andShow(button, asked, selector) {
-  await asked;
+/** Scroll to what came of a button's press, unless the reader has left the button meanwhile. */
+function reveal(button, selector) {
   const shown = button.closest(".qkv-live").querySelector(selector);
   const { top, height } = shown.getBoundingClientRect();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -216,11 +216,29 @@ function restore(cell) {
   if (!editor) reset(cell).hidden = true;
 }
 
-/** Check an answer, show its card, keep what came of it, and give the report. */
-async function check(question) {
+/** Check an answer, show its card, keep what came of it, and give the report. `shown` is called after the first card. */
+async function check(question, shown = () => {}) {
   const place = document.querySelector(`.qkv-check[data-question="${question}"]`);
   const { area, text } = editors.get(question);
-  const { html, ...report } = await ask(place, { cells: before(place), question, name: area.dataset.name });
+  const asked = { cells: before(place), question, name: area.dataset.name };
+  let first;
+  const last = await ask(place, asked, (found) => {
+    first = found;
+    judged(place, text, first);
+    place.querySelector("[role=status]").textContent = LOOKING;
+    shown();
+  });
+  const isNew = !first || (last.html && last.html !== first.html); // no card: it was stopped. The same: not read out again
+  const report = isNew ? last : first;
+  if (isNew) judged(place, text, report);
+  if (!first) shown();
+  const { status, points, misconception, message } = report;
+  return { status, points, misconception, message };
+}
+
+/** Show a verdict on this text, and keep it. */
+function judged(place, text, { html, ...report }) {
+  const { question } = place.dataset;
   const card = place.querySelector(".qkv-verdict");
   card.dataset.status = report.status;
   card.removeAttribute("data-old");
@@ -232,8 +250,6 @@ async function check(question) {
   outdate(question, isOld);
   count();
   said(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
-  const { status, points, misconception, message } = report;
-  return { status, points, misconception, message };
 }
 
 /** An answer's text; with a source, set it. */
@@ -302,11 +318,11 @@ function clear(button) {
 
 // ── the page ───────────────────────────────────────────────────────────────────────────────────────
 const actions = {
-  run: (button) => andShow(button, run(button.closest(".qkv-live")), ".qkv-printed"),
-  runCell: (button) => andShow(button, runCell(own(button)), ".qkv-printed"),
+  run: (button) => run(button.closest(".qkv-live")).then(() => reveal(button, ".qkv-printed")),
+  runCell: (button) => runCell(own(button)).then(() => reveal(button, ".qkv-printed")),
   edit: (button) => edit(own(button)),
   reset: (button) => restore(own(button)),
-  check: (button) => andShow(button, check(button.closest(".qkv-check").dataset.question), ".qkv-verdict"),
+  check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
   stop: () => python.end("Stopped."),
   download,
   clear,

@@ -41,14 +41,15 @@ export class Python {
     for (const name of ["worker.js", "editor.js", ...FILES]) await bytesOf(this.#folder, name);
   }
 
-  #hear({ progress, ready, failed, id, ...answer }) {
+  #hear({ progress, ready, failed, id, first, ...answer }) {
     if (progress) this.#say(`Loading Python: ${Math.floor((100 * progress.done) / progress.total)} %`);
     else if (failed) this.end(failure(failed.split("\n")[0]));
     else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
-    } else {
-      this.#waiting.get(id)?.(answer);
+    } else if (first) this.#waiting.get(id)?.tell(first);
+    else {
+      this.#waiting.get(id)?.end(answer);
       this.#waiting.delete(id);
       if (answer.memory > LARGE && !this.#waiting.size) this.#renew();
     }
@@ -75,7 +76,7 @@ export class Python {
     this.#terminate();
     const left = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const tell of left) tell({ status: "error", points: 0, misconception: null, message: why, problem: why });
+    for (const { end } of left) end({ status: "error", points: 0, misconception: null, message: why, problem: why });
   }
 
   /** Ask the worker, with the trained models before the first cell that names them. */
@@ -91,9 +92,9 @@ export class Python {
 
   /**
    * What Python answers, in at most so many seconds. The time counts from when it is ready: a slow network is no
-   * endless loop.
+   * endless loop. `tell` is given a first answer, where there is one.
    */
-  ask(question, limit) {
+  ask(question, limit, tell) {
     this.start();
     const id = ++this.#asked;
     const since = Date.now();
@@ -103,7 +104,7 @@ export class Python {
         this.end(`Stopped: this ran for ${limit} seconds and did not end. Is there a loop that never stops?`);
     }, 500);
     return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
+      this.#waiting.set(id, { tell, end: resolve });
       this.#send({ id, ...question }).catch((problem) => this.end(failure(problem.message)));
     }).finally(() => {
       clearInterval(clock);

@@ -1,6 +1,7 @@
 // Python in a worker: Pyodide, the page's torch, and the course's own checking code. It is asked by messages:
-// {id, cells, question, name} or {id, cells}; it answers {id, …, memory}, after {progress} and {ready}. {archive} holds
-// more modules, {files} all that it would fetch, where it cannot.
+// {id, cells, question, name} or {id, cells}; it answers {id, …, memory}, after {progress} and {ready}, and after
+// {id, first} where the wrong idea takes long to name. {archive} holds more modules, {files} all that it would fetch,
+// where it cannot.
 
 import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
@@ -104,6 +105,7 @@ self.addEventListener("message", async ({ data }) => {
   const { id, archive, ...asked } = data;
   const { python, notebook } = await booted;
   if (archive) return unpack(python, archive);
-  const answer = JSON.parse(notebook.answer(JSON.stringify(asked)));
+  const tell = (first) => self.postMessage({ id, first: JSON.parse(first) });
+  const answer = JSON.parse(notebook.answer(JSON.stringify(asked), tell));
   self.postMessage({ id, ...answer, memory: python._module.HEAP8.length });
 });

@@ -7,7 +7,7 @@ mistakes, and a card says what came of it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from qkv.answers import unfit
 from qkv.feedback import Bar, Card, Row, Table, shell, show
 from qkv.observing import observe
 from qkv.questions import chapters, find, questions_of
-from qkv.questions.engine.judging import Status, Verdict, judge, verdict_on_unfit
+from qkv.questions.engine.judging import SoFar, Status, Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
 from qkv.timing import TimeUp, at_most
 
@@ -118,8 +118,10 @@ def progress(chapter: int) -> Progress:
 # ── from an answer to a verdict ───────────────────────────────────────────────────────────────────
 
 
-def _verdict(question: Question, answer: Any) -> tuple[Verdict, str]:
-    """Observe and judge; give what the answer printed too."""
+def _verdict(
+    question: Question, answer: Any, meanwhile: Callable[[SoFar, str], None] = lambda *_: None
+) -> tuple[Verdict, str]:
+    """Observe and judge; give what the answer printed too. `meanwhile` is called with both, as in `judge`."""
     cases = question.fresh_cases()
     try:
         with at_most(SECONDS):
@@ -130,7 +132,8 @@ def _verdict(question: Question, answer: Any) -> tuple[Verdict, str]:
     except TimeUp:
         text = f"It took more than {SECONDS} seconds and was stopped. Is there a loop that does not end?"
         return Verdict("error", text), ""
-    return judge(question, cases, seen), seen[0].printed
+    printed = seen[0].printed
+    return judge(question, cases, seen, lambda so_far: meanwhile(so_far, printed)), printed
 
 
 def _report(question: Question, verdict: Verdict) -> Report:

@@ -6,16 +6,17 @@ The trusted side: it runs the reference and the twins, never the answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from qkv.answers import Unfit
 from qkv.observing import Case, Observation, undisturbed
 from qkv.questions.engine.causes import describe_difference
-from qkv.questions.engine.comparing import WRONG_RESULT, is_float32_for_float64
+from qkv.questions.engine.comparing import WRONG_RESULT, Difference, is_float32_for_float64
 from qkv.questions.engine.evidence import Evidence
-from qkv.questions.engine.matching import Matching
+from qkv.questions.engine.matching import Matching, Named
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe, tried_with
 
@@ -49,12 +50,23 @@ class Verdict:
     want: Any = None
 
 
-def judge(question: Question, cases: Sequence[Case], observations: Sequence[Observation]) -> Verdict:
-    """Judge an answer by what it did in these cases."""
+SoFar = Callable[[], Verdict]  # gives the verdict as it would be now
+
+
+def judge(
+    question: Question,
+    cases: Sequence[Case],
+    observations: Sequence[Observation],
+    meanwhile: Callable[[SoFar], None] = lambda _: None,
+) -> Verdict:
+    """Judge an answer by what it did in these cases.
+
+    `meanwhile` is called while the wrong idea is looked for, before each that is tried: all of them may take long.
+    """
     if all(map(_is_stub, observations)):
         return Verdict("not attempted", _not_attempted_text(observations[0]))
     with undisturbed():
-        return _verdict(Evidence(question, cases, observations))
+        return _verdict(Evidence(question, cases, observations), meanwhile)
 
 
 def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
@@ -85,13 +97,17 @@ def _not_attempted_text(seen: Observation) -> str:
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
-def _verdict(evidence: Evidence) -> Verdict:
+def _verdict(evidence: Evidence, meanwhile: Callable[[SoFar], None]) -> Verdict:
     where = evidence.first()
     if where is None:
         return Verdict("passed", _praise(evidence))
+    kind = where[1].kind
+    matching = Matching(evidence, partial(meanwhile, partial(_refusal, evidence, where, None)))
+    return _refusal(evidence, where, matching.by_results() if kind in WRONG_RESULT else matching.by_effect(kind))
+
+
+def _refusal(evidence: Evidence, where: tuple[int, Difference], named: Named | None) -> Verdict:
     i, difference = where
-    matching = Matching(evidence)
-    named = matching.by_results() if difference.kind in WRONG_RESULT else matching.by_effect(difference.kind)
     slug, message, i = named or (*describe_difference(evidence, i, difference), i)
     raised = any(d.kind == "raised" for found in evidence.found for d in found)
     results, right = evidence.seen[i].results, evidence.want[i].results

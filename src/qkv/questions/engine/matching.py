@@ -53,8 +53,9 @@ CLOSEST = 3
 class Matching:
     """Compares an answer with the twins of its question."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, meanwhile: Callable[[], None]) -> None:
         self.evidence = evidence
+        self.meanwhile = meanwhile
         self.question, self.cases = evidence.question, evidence.cases
         self.seen, self.want, self.found = evidence.seen, evidence.want, evidence.found
 
@@ -73,6 +74,7 @@ class Matching:
                 patient_until = min(patient_until, time.process_time() + PATIENCE)
                 if max(found, default=0) > 0 or time.process_time() > patient_until:
                     break
+            self.meanwhile()
             match = self.match(ideas)
             if match and match.closeness not in found:
                 message = self.say(ideas, match.shows) + self.what_was_raised(match, ideas)
