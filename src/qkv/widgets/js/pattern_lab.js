@@ -60,13 +60,16 @@ function windowText({ pattern, window, causal }) {
 
 const ordinal = (n) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
 
-const masks = remember((pattern, window, causal) => patternMask(pattern, { n: N, window, causal }), 8);
-const errors = remember((mask, all) => patternErrors(mask, all, 10), 8);
-const reach = remember(seenThrough, 8);
+/** So many of each are kept, twice as many as the slider has windows: sliders go back and forth. */
+const LOOKS = 32;
+const masks = remember((pattern, window, causal) => patternMask(pattern, { n: N, window, causal }), LOOKS);
+const everything = remember((causal) => patternMask("full", { n: N, window: 1, causal }), 2);
+const errors = remember((mask, all) => patternErrors(mask, all, 10), LOOKS);
+const reach = remember(seenThrough, LOOKS);
 
 function measured({ pattern, window, causal, layers, token }) {
   const mask = masks(pattern, window, causal);
-  const all = masks("full", 1, causal);
+  const all = everything(causal);
   const seen = reach(mask, layers);
   const count = (rows) => rows.flat().filter(Boolean).length;
   return {

@@ -67,17 +67,25 @@ const scored = remember((kind, n, seed) => {
 /** The outputs that count: all of them, of the needle the last token's alone. */
 function outputs(kind, mask, seed) {
   const { scores, v } = scored(kind, mask.length, seed);
-  const rows = mask.map((row, i) => scores[i].map((score, j) => (row[j] ? score : -Infinity)));
-  return (kind === "needle" ? rows.slice(-1) : rows).map((row) => {
-    const weights = softmax(row);
-    return v[0].map((_, f) => weights.reduce((total, weight, j) => total + weight * v[j][f], 0));
+  const queries = [...mask.keys()].slice(kind === "needle" ? -1 : 0);
+  return queries.map((i) => attended(scores[i], mask[i], v));
+}
+
+/** One output. What is hidden is left out at once: with most keys hidden, a step of a slider has no time for their zeros. */
+function attended(scores, row, v) {
+  const seen = row.flatMap((may, j) => (may ? [j] : []));
+  const weights = softmax(seen.map((j) => scores[j]));
+  const out = Array(WIDTH).fill(0);
+  seen.forEach((j, i) => {
+    for (let f = 0; f < WIDTH; f++) out[f] += weights[i] * v[j][f];
   });
+  return out;
 }
 
 const fullOutputs = remember(outputs, 3);
 
 const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
-const norm = (rows) => Math.sqrt(rows.flat().reduce((total, x) => total + x * x, 0));
+const norm = (rows) => Math.sqrt(rows.reduce((total, row) => total + dot(row, row), 0));
 
 /** |out − full| / |full| of a mask on each kind of input; of the needle, the last token counts alone. Full attention sees
  * what `all` allows.
