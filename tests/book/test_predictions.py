@@ -37,6 +37,11 @@ def test_the_next_result_and_the_text_after_it_are_covered():
     assert covered(*parts) == [["32", "so it is 32"]]
 
 
+def test_cells_side_by_side_are_covered_together():
+    parts = [cell("ask", "PredictBars(…)"), cell("define"), cell("draw", "a figure"), text("so"), cell("more", "33")]
+    assert covered(*parts) == [["", "a figure", "so"]]
+
+
 def test_a_section_or_another_prediction_ends_what_answers_one():
     assert covered(cell("ask", "Predict(…)"), text("before"), nodes.section("", cell("run", "32"))) == []
     asked_twice = [cell("ask", "Predict(…)"), cell("again", "PredictMask(…)"), cell("run", "32"), text("so")]

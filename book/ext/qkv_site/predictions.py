@@ -40,13 +40,17 @@ def is_prediction(node: nodes.Node) -> bool:
 
 
 def answer_to(cell: nodes.container) -> list[nodes.Node]:
-    """The next cell of the section that is run, and the text after it. What stands before that cell tells nothing."""
+    """The next cells of the section that are run, and the text after them. What stands before them tells nothing.
+
+    They are all that stand side by side: the first may only define what the second prints or draws.
+    """
     following = takewhile(
         lambda part: not isinstance(part, nodes.section) and not is_prediction(part),
         cell.parent.children[cell.parent.index(cell) + 1 :],
     )
-    first, *rest = [*dropwhile(lambda part: not is_code_cell(part), following)] or [None]
-    return [] if first is None else [first, *takewhile(lambda part: not is_code_cell(part), rest)]
+    from_first = [*dropwhile(lambda part: not is_code_cell(part), following)]
+    cells = [*takewhile(is_code_cell, from_first)]
+    return [*cells, *takewhile(lambda part: not is_code_cell(part), from_first[len(cells) :])]
 
 
 def setup(app: Sphinx) -> None:
