@@ -31,6 +31,25 @@ LANDED = """() => [...new Set([...document.querySelectorAll("article a[href^='#'
   })"""
 
 
+# Where a button over an answer is pressed, and what of the answer can be seen below it.
+COVERS = """() => [...document.querySelectorAll('.qkv-prediction-answer:not(.qkv-open)')].map((cover) => {
+  const button = cover.querySelector('.qkv-uncover button');
+  button.scrollIntoView({ block: 'center' });
+  const { left, top, width, height } = button.getBoundingClientRect();
+  const seen = [...cover.querySelectorAll('.cell_output')].filter((e) => getComputedStyle(e).visibility === 'visible');
+  return [document.elementFromPoint(left + width / 2, top + height / 2) === button, seen.length];
+})"""
+
+
+@pytest.mark.parametrize("path", gate_has(CHAPTERS, "chapters/04_"))
+def test_an_answer_is_covered_until_its_button_is_pressed(visit: Visit, path: str):
+    page = visit(path, viewport=PHONE)
+    start_widgets(page)
+    covers = page.evaluate(COVERS)
+    assert covers
+    assert all(cover == [True, 0] for cover in covers), covers
+
+
 @pytest.mark.parametrize("path", gate_has(LINKED, *A_FEW, "chapters/05_", "chapters/06_", "book/glossary"))
 @pytest.mark.parametrize("screen", ROOM)
 def test_a_link_within_a_page_lands_at_its_place_at_once(visit: Visit, path: str, screen: str):

@@ -56,4 +56,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
         published,
     ):
         part.setup(app)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    # Raise `env_version` when pages are read differently: builds keep what they have read.
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
