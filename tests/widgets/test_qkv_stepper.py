@@ -199,3 +199,22 @@ def test_a_result_is_chosen_on_the_canvas_and_nothing_jumps(stepper: Page):
         frame(stepper)
         assert stepper.evaluate("['step', 'row', 'column'].map((name) => shown[0].model.get(name))") == [step, 0, 2]
         assert stepper.evaluate(height) == before
+
+
+# Bold, the number is as wide as it gets.
+CLIPPED = """() => [...document.querySelectorAll('.qkv-outcome')].filter((cell) => cell.scrollWidth > cell.clientWidth)
+  .map((cell) => cell.textContent.trim())"""
+
+
+@pytest.mark.browser
+def test_a_cell_has_room_for_every_number(stepper: Page):
+    for cell, value in [
+        ("X, row 1, column 1", "1000"),
+        ("X, row 2, column 2", "-99.95"),
+        ("X, row 3, column 4", "9.99"),
+    ]:
+        stepper.get_by_label(cell).fill(value)
+        stepper.get_by_label(cell).press("Tab")
+    frame(stepper)
+    stepper.locator("td:has(.qkv-outcome)").evaluate_all("all => all.forEach((cell) => cell.classList.add('qkv-lit'))")
+    assert stepper.evaluate(CLIPPED) == []

@@ -147,7 +147,7 @@ const formula = ({ step, scaled }) =>
     values: html`<b><i class="qkv-v">V</i> = <i>X W<sub>V</sub></i></b>`,
     scores: html`<b><i class="qkv-q">Q</i> <i class="qkv-k">K</i>ᵀ${scaled ? " / √3" : ""}</b>`,
     weights: html`<b>softmax by row</b>`,
-    output: html`<b>weights · <i class="qkv-v">V</i></b>`,
+    output: html`<b>weights <i class="qkv-v">V</i></b>`,
   })[step];
 
 const matrix = (title, rows, cell, kind, head = () => "") => html`<table class="qkv-matrix3 qkv-${kind}-table">
@@ -256,10 +256,10 @@ function spelled({ step, row, column, scaled }, parts) {
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
 const short = (x) => (Number.isInteger(x) ? num(x) : num(x, { places: Math.abs(x) < 10 ? 3 : 1 }));
 
-/** A number that a cell has room for: the sign of a negative one costs a digit. */
+/** A number that a cell has room for: three digits, and where there is no sign a point. */
 function brief(x) {
   const size = Math.abs(x) * (x < 0 ? 10 : 1);
-  if (size >= (x < 0 ? 9995 : 9999.5)) return x.toExponential(0).replace("e+", "e").replace("-", "−");
+  if (Math.abs(x) >= 999.5) return x.toExponential(0).replace("e+", "e").replace("-", "−");
   return Number.isInteger(x) ? num(x) : num(x, { places: size < 9.995 ? 2 : size < 99.95 ? 1 : 0 });
 }
 
