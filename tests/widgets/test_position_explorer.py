@@ -361,3 +361,15 @@ def test_a_head_of_alibi_is_chosen_by_a_press_and_by_the_arrow_keys(explorer: Ca
     assert frame_of(0) == "2px"
     expect(root.get_by_role("radio", name="head 1")).to_be_checked()
     assert root.bounding_box() == height
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("scheme", "d"), [("alibi", 16), ("sinusoidal", 128)])
+def test_a_longer_number_above_a_curve_moves_nothing(explorer: Callable[..., Locator], scheme: str, d: int):
+    root = explorer(width=370, scheme=scheme, d=d, words=True, together=False, query=5, key=5)
+    heights = set()
+    for query in (5, 30, 90, 127):
+        root.get_by_role("slider", name="query").fill(str(query))
+        frame(root.page)
+        heights.add(root.locator(".qkv-pos-curves").evaluate("e => e.offsetHeight"))
+    assert len(heights) == 1

@@ -335,7 +335,7 @@ function placePanel(state, set) {
   ];
   const grab = ({ x }) => set({ reach: null, ...parted({ query: Math.round(x * LAST) }, distance) });
   return panel({
-    title: html`the same pair, elsewhere${long(" in the text")}`,
+    title: html`${long("the ")}same pair, elsewhere${long(" in the text")}`,
     reading: html`<b data-number="low">${fixed(low)}</b> to <b data-number="high">${fixed(high)}</b>`,
     drawing: plot({
       label: `At this distance, ${fixed(low)} to ${fixed(high)} along the text.`,
