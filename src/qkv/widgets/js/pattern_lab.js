@@ -27,7 +27,8 @@ export default widget("PatternLab", {
   view: (state, set, id) => html`
     <div class="qkv-pattern">
       ${picture(state, set)}
-      <div>
+      <div class="qkv-pattern-numbers">${numbers(state)}</div>
+      <div class="qkv-pattern-controls">
         ${slider({ label: "tokens in the window", value: state.window, min: 1, max: 16, text: windowText(state), onInput: (window) => set({ window }) })}
         ${slider({ label: "layers", value: state.layers, min: 1, max: 6, onInput: (layers) => set({ layers }) })}
         ${slider({ label: "token to follow", value: state.token, min: 1, max: N, onInput: (token) => set({ token }) })}
@@ -39,7 +40,6 @@ export default widget("PatternLab", {
           onChange: (pattern) => set({ pattern }),
         })}
         ${toggle({ label: "hide the future", checked: state.causal, onChange: (causal) => set({ causal }) })}
-        ${numbers(state)}
       </div>
     </div>
     <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
