@@ -5,6 +5,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
+from tests.widgets.test_access import SMALL_PRINT
+
+from .conftest import gate_has
+from .test_site import CHAPTERS, PHONE, start_widgets
+
 pytestmark = pytest.mark.browser
 
 
@@ -17,6 +22,14 @@ def test_a_chapter_does_not_scroll_sideways(visit: Callable[..., Page], width: i
         slot.scroll_into_view_if_needed()
         slot.locator('[data-state="ready"]').wait_for(state="attached", timeout=5000)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("path", gate_has(CHAPTERS, "chapters/04_", "chapters/07_"))
+def test_on_a_phone_a_widget_fits_on_the_screen_and_can_be_read(visit: Callable[..., Page], path: str):
+    page = visit(path, viewport=PHONE)
+    heights = {widget.get_attribute("data-widget"): widget.bounding_box()["height"] for widget in start_widgets(page)}
+    assert {name: height for name, height in heights.items() if height > PHONE["height"]} == {}
+    assert page.evaluate(SMALL_PRINT) == []
 
 
 # 1440 px is the first width with room beside the text; from 1552 px the theme's letters are larger.

@@ -235,7 +235,7 @@ const { atoms, at, bonds: BONDS } = MOLECULES.ethanol;
 /** In a picture that is wider and lower than the molecule's own. */
 const ATOMS = atoms
   .split(" ")
-  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 22) / 3), y: 17 * at[i][1] + 9 }));
+  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 34) / 3), y: 17 * at[i][1] + 9 }));
 
 function drawGraph({ row, token }) {
   const bonds = BONDS.map(

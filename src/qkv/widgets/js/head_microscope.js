@@ -275,7 +275,7 @@ const trainingMarks = (i) => [
   xAxis({ scale: (step) => across(STEPS.indexOf(step)), ticks: NAMED, format: (tick) => num(tick), title: "" }),
   rule({ x1: across(i), x2: across(i), kind: "qkv-here" }),
   CURVES.map(([kind, points]) => curve({ points, kind })),
-  words({ x: 1, y: up(0.72), anchor: "start", content: `loss / ${LARGEST}` }),
+  words({ x: 1, y: up(0.66), anchor: "start", content: `loss / ${LARGEST}` }),
   words({ x: 94, y: up(0.7), anchor: "end", kind: "qkv-scope-induction", content: "induction" }),
   words({ x: 68, y: up(0.63), anchor: "end", content: "previous token" }),
   gripMark({ x: across(i), y: up(INDUCTION[i]), kind: "qkv-scope-induction" }),

@@ -319,25 +319,28 @@ const HANDLES = {
   positions: ({ positions }, set) =>
     toggle({ label: "positions", checked: positions, onChange: (value) => set({ positions: value }) }),
   heads: ({ heads }, set) =>
-    LAYERS.flatMap((l) =>
-      HEADS.map((h) =>
-        toggle({
+    switches(
+      LAYERS.flatMap((l) =>
+        HEADS.map((h) => ({
           label: `layer ${l + 1}, head ${h + 1}`,
           checked: heads[l][h],
           onChange: (value) =>
             set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? value : on))) }),
-        }),
+        })),
       ),
     ),
   layers: ({ layers }, set) =>
-    LAYERS.map((l) =>
-      toggle({
+    switches(
+      LAYERS.map((l) => ({
         label: `layer ${l + 1}`,
         checked: layers[l],
         onChange: (value) => set({ layers: layers.map((on, i) => (i === l ? value : on)) }),
-      }),
+      })),
     ),
 };
+
+/** Switches of one kind, which share a line where it has room. */
+const switches = (all) => html`<div class="qkv-switches">${all.map(toggle)}</div>`;
 
 function handles(state, set) {
   const { marks } = state;

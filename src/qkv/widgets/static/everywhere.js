@@ -67,6 +67,6 @@ gggggggggggggggg`.trim().split(`
     <rect class="qkv-asking qkv-asking-filled" x=${t*j*s} y="2" width=${gt*s} height="58" />
     <text class="qkv-share-of" x=${M-1} y="69.5" text-anchor="end">highest bar: ${C(n)}</text>
     ${e.map(i)}
-    <rect class="qkv-asking" x=${o(t)} y="71" width=${r} height="47" />`}var{atoms:Fe,at:ce,bonds:me}=re.ethanol,f=Fe.split(" ").map((e,t)=>({kind:e,x:Math.round((40*ce[t][0]-22)/3),y:17*ce[t][1]+9}));function Ve({row:e,token:t}){let s=me.map(([c,a])=>$`<line class="qkv-thing-bond" x1=${f[c].x} y1=${f[c].y} x2=${f[a].x} y2=${f[a].y} />`),n=Math.max(...e),r=({kind:c,x:a,y:l},h)=>$`<circle class="qkv-thing-atom" cx=${a} cy=${l} r="9" /><circle class="qkv-thing-bar" cx=${a} cy=${l} r="9" fill-opacity=${.7*ft(e[h],n)} />
+    <rect class="qkv-asking" x=${o(t)} y="71" width=${r} height="47" />`}var{atoms:Fe,at:ce,bonds:me}=re.ethanol,f=Fe.split(" ").map((e,t)=>({kind:e,x:Math.round((40*ce[t][0]-34)/3),y:17*ce[t][1]+9}));function Ve({row:e,token:t}){let s=me.map(([c,a])=>$`<line class="qkv-thing-bond" x1=${f[c].x} y1=${f[c].y} x2=${f[a].x} y2=${f[a].y} />`),n=Math.max(...e),r=({kind:c,x:a,y:l},h)=>$`<circle class="qkv-thing-atom" cx=${a} cy=${l} r="9" /><circle class="qkv-thing-bar" cx=${a} cy=${l} r="9" fill-opacity=${.7*ft(e[h],n)} />
       <text class="qkv-thing-letter" x=${a} y=${l+3} text-anchor="middle">${c}</text>
       <text class="qkv-share-of" x=${a+4} y=${l+18}>${e[h]<Oe?"":C(e[h])}</text>`,{x:o,y:i}=f[t];return $`${s}${f.map(r)}<circle class="qkv-asking" cx=${o} cy=${i} r="10" />`}export{Pe as default};
