@@ -180,6 +180,7 @@ NOTEBOOKS: dict[str, list[str]] = {
         FIRST,
         *ANSWERS,
         f"answers = dict(zip({list(NAMES)}, ({', '.join(NAMES.values())})))",
+        'check("3.1", scaled_scores)',
         "for question, answer in answers.items():\n    for _ in range(3):\n        check(question, answer)",
     ],
     "checked again when it is right": with_scores(

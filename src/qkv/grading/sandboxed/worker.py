@@ -43,6 +43,7 @@ import wire
 
 CHANNEL = 100  # the descriptor of the socket to the grader, in a session
 MB = 2**20
+RESERVE_MB = 64  # beyond what a submission may use: to say what came of it, when it has used up everything
 PROCESSES = 64
 OPEN_FILES = 128
 FILE_BYTES = 16 * MB
@@ -195,7 +196,7 @@ def watch(control: socket.socket, session: int, memory: int, others: set[int]) -
             reason = "stopped"
             continue
         theirs = [pid for pid in processes() if pid not in others]
-        if sum(max(0, used_by(pid) - start) for pid in theirs) > memory * MB:
+        if sum(max(0, used_by(pid) - start) for pid in theirs) > (memory + RESERVE_MB) * MB:
             reason = f"memory: more than {memory} MB"
         for pid in theirs:
             if pid != session:
@@ -312,14 +313,32 @@ def limit(memory: int, own_address_space: int) -> None:
     with contextlib.suppress(OSError):
         resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
     for what, most in (
-        (resource.RLIMIT_AS, own_address_space + memory * MB),
+        (resource.RLIMIT_AS, own_address_space + (memory + RESERVE_MB) * MB),
         (resource.RLIMIT_FSIZE, FILE_BYTES),
         (resource.RLIMIT_NOFILE, OPEN_FILES),
         (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
+    hold_back_reserve()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is an OSError, not the end
+
+
+def hold_back_reserve() -> None:
+    """Let this process take no more than a submission may."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most - RESERVE_MB * MB, most))
+
+
+@contextlib.contextmanager
+def reserve() -> Iterator[None]:
+    """While it speaks with the grader, let this process take the rest as well."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    try:
+        yield
+    finally:
+        hold_back_reserve()
 
 
 def address_space() -> int:
@@ -402,11 +421,21 @@ class Session:
         """Do what the grader asks, until it hangs up."""
         while True:
             try:
-                asked = wire.receive(self.channel, self.ask_outside)
+                asked = self.receive()
             except wire.EndedError:
                 return
             answer = getattr(self, f"do_{asked['do']}")(asked)
-            wire.send(self.channel, {"id": asked["id"], **answer})
+            self.send(asked["id"], answer)
+
+    def send(self, number: int, message: dict[str, Any]) -> None:
+        """Answer the message that has this number."""
+        with reserve():
+            wire.send(self.channel, {"id": number, **message})
+
+    def receive(self) -> dict[str, Any]:
+        with reserve():
+            received: dict[str, Any] = wire.receive(self.channel, self.ask_outside)
+            return received
 
     def do_greet(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer before a line of the notebook has run: whoever cannot is not the learner's fault."""
@@ -446,10 +475,10 @@ class Session:
             self.checks += 1
             if self.checks > CHECKS:
                 raise TimeUp(f"{CHECKS} checks")
-            wire.send(self.channel, {"id": self.cell, "kind": "check", "question": observing.bounded(question)})
-            asked = wire.receive(self.channel, self.ask_outside)
+            self.send(self.cell, {"kind": "check", "question": observing.bounded(question)})
+            asked = self.receive()
             if asked["do"] == "observe":
-                wire.send(self.channel, {"id": asked["id"], **self.observe(answer, asked)})
+                self.send(asked["id"], self.observe(answer, asked))
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Observe what the name in the exercise stands for: no check of that question has run."""
@@ -476,8 +505,8 @@ class Session:
             if not self.observed:
                 raise RuntimeError("the test is over")
             call = {"of": of, "object": number, "method": method, "args": args, "kwargs": kwargs}
-            wire.send(self.channel, {"id": self.observed, "kind": "call", **call})
-            said = wire.receive(self.channel)
+            self.send(self.observed, {"kind": "call", **call})
+            said = self.receive()
         if "raised" in said:
             kind: Any = getattr(builtins, said["raised"].type, None)
             kind = kind if isinstance(kind, type) and issubclass(kind, Exception) else RuntimeError
