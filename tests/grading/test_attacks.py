@@ -57,6 +57,14 @@ def test_afterwards_nothing_is_left_running_and_the_next_is_graded(grader: Grade
     assert len(pythons) == 1, f"more than the worker: {pythons}"
 
 
+def test_who_has_taken_all_memory_can_still_be_asked_about_the_answers(needs_sandbox: None):
+    """The replies themselves take memory: a session without any ended there, and its answers got no points."""
+    grader = Grader(Settings(seed=4, timeout=4.0, memory=1024))
+    result = graded(grader, ATTACKS["a memory hog"].sources)
+    grader.stop()
+    assert {question.id: question.points for question in result.questions} == FULL, result
+
+
 def running(worker: int) -> list[bytes]:
     """The commands below a worker's process, but for the sandbox's own."""
     found = []
