@@ -44,7 +44,7 @@ def draw_logits(draw: Draw) -> list[Case]:
         case("plain", MANY, logits(5, 1.6), draw.uniform(0.19, 0.21)),
         case("plain", MANY, logits(6, 6.0), draw.uniform(3.8, 4.2)),
         case("temperature 1", SOME, logits(draw.whole(5, 6)), 1.0),
-        *(case("a high temperature", FEW, logits(draw.whole(5, 9)), draw.uniform(2.5, 3.0)) for _ in range(4)),
+        *(case("a high temperature", FEW, logits(draw.whole(5, 9)), draw.uniform(2.5, 3.0)) for _ in range(6)),
         case("logits near 300", SOME, logits(draw.whole(5, 6)) + 300, draw.uniform(0.7, 0.8)),
         case("one candidate far ahead", FEW, certain, draw.uniform(0.5, 0.9)),
         case("temperature 0", FEW, logits(draw.whole(5, 8)) - 20, 0.0),
