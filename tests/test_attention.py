@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -293,6 +293,7 @@ def test_a_later_token_changes_no_earlier_output(seed, n, data):
 
 @examples
 @given(sizes, st.integers(0, 7), st.integers(1, 9), st.integers(0, 4))
+@example(3, 0, 1, 3)  # tokens that stay in sight, and are still to come
 def test_a_window_shows_the_newest_tokens_and_the_sinks(n_q, n_past, window, sinks):
     n_k = n_q + n_past
     mask = window_mask(n_q, window, n_k, sinks)

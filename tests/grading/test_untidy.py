@@ -86,11 +86,11 @@ def test_what_is_wrong_in_the_kernel_is_wrong_in_the_class(grader):
 @pytest.mark.parametrize(
     "answer",
     [
-        CHECKED[0].replace("return", "from qkv.attention import scaled_scores as theirs\n    return"),
         pytest.param(
-            "from qkv import attention as theirs\n" + CHECKED[0].replace("return", "theirs\n    return"),
+            CHECKED[0].replace("return", "from qkv.attention import scaled_scores as theirs\n    return"),
             marks=pytest.mark.slow,
         ),
+        "from qkv import attention as theirs\n" + CHECKED[0].replace("return", "theirs\n    return"),
         "from qkv.attention import scaled_scores as theirs\n"
         "def helper(*given):\n    return theirs(*given)\n\ndef scaled_scores(q, k):\n    return helper(q, k)",
     ],
