@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import functools
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import qkv
 from qkv import checking
@@ -192,8 +193,11 @@ class Notebook:
         real = {name: vars(checking)[name] for name in ("check", "progress")}
 
         def check(question: Any, answer: Any = None) -> Any:
+            asked = None
             with contextlib.suppress(KeyError):  # no such question
-                self.check(find(str(question)), answer, f"{question} in {self.cell}")
+                asked = find(str(question))
+            if asked is not None:
+                self.check(asked, answer, f"{asked.id} in {self.cell}")
             return SILENT
 
         for names in (vars(qkv), vars(checking), self.cells.shell.user_ns):
@@ -234,22 +238,28 @@ def _watched(doing: str) -> Iterator[None]:
 
     A loop inside one built-in function, as in `sum(iter(int, 1))`, holds Python's lock: no thread could end it.
     """
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+    _doing.append(doing)
+    _watch()
+    try:
+        yield
+    finally:
+        _doing.pop()
+        _watch()
 
-        def watch() -> None:
-            if _doing:
-                _tell(doing=_doing[-1])
-                faulthandler.dump_traceback_later(checking.SECONDS + PATIENCE, exit=True, file=nowhere)
-            else:
-                faulthandler.cancel_dump_traceback_later()
 
-        _doing.append(doing)
-        watch()
-        try:
-            yield
-        finally:
-            _doing.pop()
-            watch()
+def _watch() -> None:
+    """Give what is being done now its whole time; nothing is watched where nothing is done."""
+    if _doing:
+        _tell(doing=_doing[-1])
+        faulthandler.dump_traceback_later(checking.SECONDS + PATIENCE, exit=True, file=_nowhere())
+    else:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@functools.cache
+def _nowhere() -> TextIO:
+    """A file that stays open, since what watches may write to it at any time."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _tell(**what: Any) -> None:

@@ -272,7 +272,8 @@ class _Attempt:
                 checks += 1
                 self.check(session, said.question, (number, checks))
                 if session.ended or self.spent():
-                    return session.close()
+                    session.close()
+                    return
                 said = self.charged(session, lambda seconds: session.hear(asked, seconds, replies.cell))
             self.errors[number] = said
         except CrashError as crash:
