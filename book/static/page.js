@@ -98,7 +98,10 @@
   const links = [...document.querySelectorAll(".toc-tree a[href^='#']")].filter((link) => link.hash.length > 1);
   const sections = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
   const markCurrent = () => {
-    const last = sections.findLastIndex((section) => section?.getBoundingClientRect().top < innerHeight / 3);
+    const last = sections.findLastIndex((section) => {
+      const isLaidOut = section?.checkVisibility({ contentVisibilityAuto: true });
+      return isLaidOut && section.getBoundingClientRect().top < innerHeight / 3;
+    });
     links.forEach((link, i) => {
       if (i === last) link.setAttribute("aria-current", "location");
       else link.removeAttribute("aria-current");
@@ -138,5 +141,24 @@
     }
   };
   addEventListener("resize", reachable);
-  addEventListener("load", reachable);
+
+  // What the page's head leaves for later is laid out part by part, once the page answers, and all at once before a link
+  // leads into it or code is folded. Who has gone on past a part meanwhile stays where they are.
+  const parts = [...document.querySelectorAll("article > section > section")];
+  const idle = window.requestIdleCallback ?? setTimeout; // Safari
+  const layOut = (part) => {
+    const { bottom, height } = part.getBoundingClientRect();
+    part.style.contentVisibility = "visible";
+    if (bottom < 0) scrollBy(0, part.getBoundingClientRect().height - height);
+  };
+  const layOutNext = () => {
+    if (parts.length === 0) return reachable();
+    layOut(parts.shift());
+    idle(layOutNext);
+  };
+  addEventListener("load", () => idle(layOutNext));
+  const needsAll = "a[href^='#'], .qkv-read-mode";
+  const layOutAll = ({ target }) =>
+    target instanceof Element && target.closest(needsAll) && parts.splice(0).forEach(layOut);
+  addEventListener("click", layOutAll, { capture: true });
 })();

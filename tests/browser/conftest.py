@@ -29,6 +29,21 @@ def gate_has(paths: Iterable[str], *gated: str) -> list[object]:
     return [path if path.startswith(gated) else pytest.param(path, marks=pytest.mark.slow) for path in paths]
 
 
+LAID_OUT = """() => new Promise((done) => {
+  const parts = [...document.querySelectorAll("article > section > section")];
+  const look = () => {
+    const ready = parts.every((part) => part.style.contentVisibility === "visible");
+    requestIdleCallback(ready ? () => done() : look); // and what follows from it
+  };
+  look();
+})"""
+
+
+def lay_out(page: Page) -> None:
+    """Wait until what is far from where the reader arrived is laid out, too."""
+    page.evaluate(LAID_OUT)
+
+
 # One of each kind.
 A_FEW = ("book/index", "book/map", "chapters/03_", "exercises/03_", "solutions/03_", "search")
 
