@@ -9,10 +9,11 @@ Python's, and the page hands large ones to JavaScript (`kernels`).
 from __future__ import annotations
 
 from math import e, inf, nan, pi
-from typing import Any, NoReturn
+from typing import Any
 
 from . import autograd, inplace, linalg, nn, optim, special, testing, utils
 from . import printing as _tensor_str
+from .arguments import taking_tensors as _taking_tensors
 from .arithmetic import (
     FUNCTIONS,
     add,
@@ -148,6 +149,7 @@ from .joining import (
 )
 from .joining import cat as concat
 from .joining import cat as concatenate
+from .missing import missing_from as _missing_from
 from .modes import (
     enable_grad,
     get_default_device,
@@ -198,6 +200,7 @@ from .reductions import (
     diff,
     dist,
     log_softmax,
+    logaddexp,
     logsumexp,
     max,
     mean,
@@ -254,6 +257,11 @@ def is_floating_point(x: Tensor) -> bool:  # type: ignore[valid-type]
     return x.is_floating_point()
 
 
+for _name, _function in [*globals().items()]:
+    if type(_function) is type(numel):
+        globals()[_name] = _taking_tensors(_name, _function)
+
+
 class cuda:
     """No graphics card is in reach of a page."""
 
@@ -273,8 +281,4 @@ class _C:
             return None
 
 
-def __getattr__(name: str) -> NoReturn:
-    """Say what is missing, and where there is all of it."""
-    raise AttributeError(
-        f"`torch.{name}` is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab"
-    )
+__getattr__ = _missing_from("torch")

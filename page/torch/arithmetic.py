@@ -231,17 +231,17 @@ def remainder(a: Any, b: Any) -> Tensor:
 
 
 @method
-def maximum(a: Any, b: Any) -> Tensor:
+def maximum(a: Tensor, b: Tensor) -> Tensor:
     return of_two("max", a, b, larger, lambda g, a, b, y: (g * (a >= b), g * (a < b)))
 
 
 @method
-def minimum(a: Any, b: Any) -> Tensor:
+def minimum(a: Tensor, b: Tensor) -> Tensor:
     return of_two("min", a, b, smaller, lambda g, a, b, y: (g * (a <= b), g * (a > b)))
 
 
 def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
-    def compare(a: Any, b: Any) -> Any:
+    def compare(a: Tensor, b: Any) -> Any:
         return of_two(name, a, b, f, kind=bool_)
 
     setattr(Tensor, name, compare)
@@ -300,7 +300,7 @@ def bitwise_not(x: Tensor) -> Tensor:
     return logical_not(x) if x.dtype is bool_ else made([~v for v in x._numbers()], x.shape, x.dtype)
 
 
-def where(cond: Any, a: Any = None, b: Any = None) -> Any:
+def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
     if a is None:
         return cond.nonzero(as_tuple=True)
     dt = result_type(a, b)
@@ -391,7 +391,7 @@ def isfinite(x: Tensor) -> Tensor:
 
 
 @method
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
+def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
     shape = common_shape(a.shape, b.shape)
     x, y = stretched(a, shape)._numbers(), stretched(b, shape)._numbers()
     size = builtins.abs
@@ -406,7 +406,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any
 
 
 @method
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
+def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
     same = a.shape == b.shape and a._numbers() == b._numbers()  # quick, and often so
@@ -414,13 +414,13 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: An
 
 
 @method
-def equal(a: Any, b: Any) -> bool:
+def equal(a: Tensor, b: Tensor) -> bool:
     x, y = a._numbers(), b._numbers()
     return a.shape == b.shape and (x == y if type(x) is type(y) else list(x) == list(y))
 
 
 @method
-def lerp(a: Any, b: Any, w: Any) -> Tensor:
+def lerp(a: Tensor, b: Tensor, w: Any) -> Tensor:
     return a + w * (b - a)
 
 

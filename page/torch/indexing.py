@@ -285,12 +285,12 @@ def gather(x: Tensor, dim: Any, index: Tensor) -> Tensor:
 
 
 @method
-def take_along_dim(x: Tensor, index: Tensor, dim: Any) -> Tensor:
+def take_along_dim(x: Tensor, indices: Tensor, dim: Any) -> Tensor:
     d = axis_of(dim, x.ndim)
-    shape = list(common_shape(*[[n if i != d else 1 for i, n in enumerate(t.shape)] for t in (x, index)]))
+    shape = list(common_shape(*[[n if i != d else 1 for i, n in enumerate(t.shape)] for t in (x, indices)]))
     s1, s2 = shape[:], shape[:]
-    s1[d], s2[d] = x.shape[d], index.shape[d]
-    return gather(x.expand(s1), d, index.expand(s2))
+    s1[d], s2[d] = x.shape[d], indices.shape[d]
+    return gather(x.expand(s1), d, indices.expand(s2))
 
 
 @method

@@ -6,6 +6,7 @@ from typing import Any
 
 from .creation import eye, tensor
 from .dtypes import float64
+from .missing import missing_from
 from .reductions import norm as norm_of
 from .tensors import Tensor
 
@@ -81,3 +82,6 @@ def matrix_exp(a: Tensor) -> Tensor:
     for _ in range(k):
         out = out @ out
     return out.to(a.dtype)
+
+
+__getattr__ = missing_from("torch.linalg")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .creation import zeros_like
+from .missing import missing_from
 from .modes import no_grad
 from .tensors import Tensor
 
@@ -98,3 +99,6 @@ def only_these(more: dict[str, Any]) -> None:
         raise NotImplementedError(
             f"`{wanted[0]}` of an optimizer is not in the page's torch; open this notebook in Colab or JupyterLab"
         )
+
+
+__getattr__ = missing_from("torch.optim")

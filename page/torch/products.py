@@ -151,7 +151,7 @@ def gradients_of_product(g: Tensor, A: Tensor, B: Tensor, for_a: bool, for_b: bo
 
 
 @method
-def bmm(a: Any, b: Any) -> Tensor:
+def bmm(a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
@@ -162,7 +162,7 @@ def bmm(a: Any, b: Any) -> Tensor:
 
 
 @method
-def mm(a: Any, b: Any) -> Tensor:
+def mm(a: Tensor, b: Tensor) -> Tensor:
     for name, x in (("self", a), ("mat2", b)):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -170,24 +170,24 @@ def mm(a: Any, b: Any) -> Tensor:
 
 
 @method
-def dot(a: Any, b: Any) -> Tensor:
+def dot(a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     return matmul(a, b)
 
 
 @method
-def mv(a: Any, b: Any) -> Tensor:
+def mv(a: Tensor, b: Tensor) -> Tensor:
     return matmul(a, b)
 
 
 @method
-def inner(a: Any, b: Any) -> Tensor:
+def inner(a: Tensor, b: Tensor) -> Tensor:
     return matmul(a, b.mT) if b.ndim > 1 else matmul(a, b)
 
 
 @method
-def outer(a: Any, b: Any) -> Tensor:
+def outer(a: Tensor, b: Tensor) -> Tensor:
     return a[:, None] * b[None, :]
 
 
@@ -294,7 +294,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     return einsum("".join(la) + "," + "".join(lb) + "->" + "".join(out), a, b)
 
 
-def kron(a: Any, b: Any) -> Tensor:
+def kron(a: Tensor, b: Tensor) -> Tensor:
     n = max(a.ndim, b.ndim)
     A, B = a.reshape([1] * (n - a.ndim) + list(a.shape)), b.reshape([1] * (n - b.ndim) + list(b.shape))
     sa, sb, shape = [], [], []

@@ -228,7 +228,7 @@ def normal(mean: Any, std: Any, size: Any = None, generator: Generator | None = 
 
 
 @method
-def bernoulli(p: Any, generator: Generator | None = None) -> Tensor:
+def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     g = generator or default_generator
     numbers = p._numbers()
     drawn = g.uniform(len(numbers), p.dtype)

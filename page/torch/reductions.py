@@ -270,6 +270,12 @@ def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return out if keepdim else out.reshape([n for i, n in enumerate(x.shape) if i not in axes_of(dim, x.ndim)])
 
 
+def logaddexp(a: Tensor, b: Tensor) -> Tensor:
+    top = where(a > b, a, b).detach()
+    top = where(top.abs() == inf, zeros_like(top), top)
+    return ((a - top).exp() + (b - top).exp()).log() + top
+
+
 @method
 def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
     if p in (2, "fro"):
@@ -280,12 +286,12 @@ def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tenso
 
 
 @method
-def dist(a: Any, b: Any, p: Any = 2) -> Tensor:
+def dist(a: Tensor, b: Tensor, p: Any = 2) -> Tensor:
     return norm(a - b, p)
 
 
-def cdist(a: Any, b: Any, p: Any = 2.0) -> Tensor:
-    return norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, -1)
+def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0) -> Tensor:
+    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
 def axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:

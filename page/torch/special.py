@@ -15,7 +15,7 @@ __all__ = ["entr", "expit", "gammaincc", "xlogy"]
 
 
 def entr(x: Tensor) -> Tensor:
-    return where(x == 0, zeros_like(x), -x * x.masked_fill(x == 0, 1.0).log())
+    return where(x.eq(0), zeros_like(x), -x * x.masked_fill(x.eq(0), 1.0).log())
 
 
 def expit(x: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -245,6 +246,8 @@ x.median(-1)
 (x > 9).all()
 x.logsumexp(-1)
 torch.full((2,), -math.inf).logsumexp(0)
+torch.logaddexp(x, x.flip(-1))
+torch.logaddexp(torch.tensor([-math.inf, 0.0, math.inf, 100.0]), torch.tensor([-math.inf, -math.inf, 0.0, -100.0]))
 x.norm()
 x.norm(dim=-1)
 x.norm(1, -1)
@@ -347,6 +350,10 @@ F.cross_entropy(x[0], torch.tensor([0, -100, 2]))
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), ignore_index=0)
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="none")
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
+F.nll_loss(x[0].log_softmax(-1), torch.tensor([0, 1, 2]))
+F.nll_loss(x.log_softmax(1), torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]))
+F.nll_loss(x.log_softmax(1), torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
+F.nll_loss(torch.tensor([-1.0, -2.0]), torch.tensor(1))
 F.gelu(x)
 F.silu(x)
 F.elu(x)
@@ -417,6 +424,7 @@ x.requires_grad_(); F.leaky_relu(x, 0.2).pow(2).sum().backward(); x.grad
 x.requires_grad_(); F.cross_entropy(x[0], torch.tensor([0, 1, 2])).backward(); x.grad
 x.requires_grad_(); torch.einsum("bij,bkj->", x, x).backward(); x.grad
 x.requires_grad_(); x.logsumexp(-1).sum().backward(); x.grad
+x.requires_grad_(); torch.logaddexp(x, x.detach().flip(-1)).sum().backward(); x.grad
 x.requires_grad_(); x.cumsum(-1).prod(-1).sum().backward(); x.grad
 x.requires_grad_(); x.sum(-1).backward(); x.grad
 x.backward()
@@ -427,6 +435,29 @@ x.requires_grad_(); x.detach().requires_grad, (x * 2).requires_grad, (x * 2).is_
 x.requires_grad_(); x.numpy()
 torch.autograd.functional.jacobian(lambda v: v ** 2, torch.tensor([1.0, 2.0]))
 """
+
+# What torch says of an argument that is no tensor; of a function with several signatures it lists them instead.
+NO_TENSORS = [
+    *(f"torch.{name}({given})" for name in (
+        "sqrt", "exp", "log", "abs", "relu", "sigmoid", "tanh", "sin", "cos", "isnan", "isfinite", "square", "neg",
+        "argmax", "amax", "numel", "is_floating_point", "flip", "tril", "triu", "diag", "unsqueeze", "bernoulli",
+        "permute", "ravel", "clone", "softmax", "log_softmax", "logical_not", "nonzero", "trace", "where",
+    ) for given in ("4", "2.0", "[1.0]", "None")),
+    *(f"torch.{name}({given})" for name in (
+        "allclose", "isclose", "equal", "matmul", "dot", "outer", "mv", "inner", "kron", "cdist", "dist", "maximum",
+        "minimum", "logical_and", "logical_or", "eq", "lt", "broadcast_to",
+    ) for given in ("(x, x), (x, x)", "4.0, x", "[1.0], [2.0]")),
+    *(f"torch.{name}(x, {given})" for name in (
+        "allclose", "isclose", "equal", "matmul", "dot", "outer", "mv", "inner", "kron", "cdist", "dist", "maximum",
+        "minimum", "logical_and", "logical_or", "add", "mul", "take", "masked_select",
+    ) for given in ("(x, x)", "'a'")),
+    "torch.add([1.0], [2.0])",
+    "torch.div('a', x)",
+    "torch.gather(x, 0, [1])",
+    "torch.index_select(x, 0, [1])",
+    "torch.take_along_dim(x, [1], 0)",
+    "torch.multinomial([0.5, 0.5], 1)",
+]  # fmt: skip
 
 PRINTED = """
 str(x)
@@ -500,6 +531,23 @@ def test_exponential_numbers_are_the_same():
     assert not found, "\n".join(found)
 
 
+def said(expression: str, library: ModuleType) -> str:
+    """What an expression raises, in words; nothing where it has a value."""
+    try:
+        eval(expression, {"torch": library, "x": library.ones(2)})
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.parametrize("expression", NO_TENSORS)
+def test_an_argument_that_is_no_tensor_is_named_in_torchs_words(expression: str):
+    theirs, ours = said(expression, torch), said(expression, page_torch)
+    assert "must be Tensor, not" in ours
+    if "invalid combination of arguments" not in theirs:
+        assert ours == theirs
+
+
 def test_optimizers_take_the_same_steps():
     assert not differences(OPTIMIZERS, 1e-5)
 
@@ -509,6 +557,10 @@ def test_what_is_missing_says_so():
         AttributeError, match=r"`torch\.fft` is not in the page's torch; if PyTorch has it, open this notebook"
     ):
         _ = page_torch.fft
+    with pytest.raises(AttributeError, match=r"`torch\.nn\.functional\.unfold` is not in the page's torch"):
+        _ = page_torch.nn.functional.unfold
+    with pytest.raises(AttributeError, match=r"`torch\.nn\.TransformerEncoderLayer` is not in the page's torch"):
+        _ = page_torch.nn.TransformerEncoderLayer
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'svd' in the page's torch"):
         _ = page_torch.ones(2).svd
 

@@ -1,5 +1,6 @@
 """Layers: what modules are made of."""
 
+from ..missing import missing_from as _missing_from
 from . import functional, init, utils
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
 from .layers import (
@@ -39,3 +40,5 @@ __all__ = [
     "init",
     "utils",
 ]
+
+__getattr__ = _missing_from("torch.nn")

@@ -9,6 +9,7 @@ from .. import reductions
 from ..arithmetic import where, xlogy
 from ..creation import arange, full, full_like, ones
 from ..dtypes import bool_, int64
+from ..missing import missing_from
 from ..randomness import bernoulli
 from ..shapes import ALL
 from ..tensors import Tensor
@@ -99,21 +100,21 @@ def cosine_similarity(a: Any, b: Any, dim: Any = 1, eps: Any = 1e-08) -> Tensor:
 
 
 def cross_entropy(x: Tensor, y: Any, reduction: Any = "mean", ignore_index: int = -100) -> Tensor:
-    logp = reductions.log_softmax(x, -1 if x.ndim == 1 else 1)
-    shape, counted = y.shape, y != ignore_index
+    return nll_loss(reductions.log_softmax(x, -1 if x.ndim == 1 else 1), y, reduction, ignore_index)
+
+
+def nll_loss(logp: Tensor, y: Any, reduction: Any = "mean", ignore_index: int = -100) -> Tensor:
+    """The classes stand along axis 1; in one example alone, along its only axis."""
+    shape, counted, flat = y.shape, y != ignore_index, logp.ndim == 1
     y = y * counted
-    if x.ndim > 2:
-        logp = logp.movedim(1, -1).reshape(-1, x.shape[1])
+    if logp.ndim > 2:
+        logp = logp.movedim(1, -1).reshape(-1, logp.shape[1])
         y = y.reshape(-1)
-    got = -(logp[y] if x.ndim == 1 else logp[arange(len(y)), y]).reshape(shape)
+    got = -(logp[y] if flat else logp[arange(len(y)), y]).reshape(shape)
     if not counted.all():
         got = got.masked_fill(~counted, 0.0)
         return got.sum() / counted.sum() if reduction == "mean" else got.sum() if reduction == "sum" else got
     return got.mean() if reduction == "mean" else got.sum() if reduction == "sum" else got
-
-
-def nll_loss(logp: Any, y: Any) -> Tensor:
-    return -logp[arange(len(y)), y].mean()
 
 
 def mse_loss(a: Any, b: Any) -> Tensor:
@@ -162,3 +163,6 @@ def scaled_dot_product_attention(
     if attn_mask is not None and attn_mask.dtype is bool_:
         weights = weights.masked_fill(~attn_mask.any(-1, True), 0.0)
     return weights @ v
+
+
+__getattr__ = missing_from("torch.nn.functional")

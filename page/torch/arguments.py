@@ -1,0 +1,43 @@
+"""What `torch.sqrt(4)` raises: it names the argument that has to be a tensor, in torch's words.
+
+Of a function with several signatures torch lists them all; here it says what it says of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .tensors import Tensor
+
+NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
+SECOND = {"bmm": "mat2", "dot": "tensor", "lerp": "end", "mm": "mat2", "mv": "vec", "outer": "vec2"}
+# These take numbers too: as operators they stand between a tensor and a number.
+OPERATORS = (
+    *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "pow"),
+    *("eq", "ne", "not_equal", "lt", "less", "le", "less_equal", "gt", "greater", "ge", "greater_equal"),
+)
+
+
+def taking_tensors(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of this name, which refuses what is no tensor where its annotations say `Tensor`."""
+    named = {**NAMES, "b": SECOND.get(name, "other")}
+    parameters = [(given, kind) for given, kind in function.__annotations__.items() if given != "return"]
+    wanted: list[tuple[int, str, Any]] = [
+        (place, named.get(given, given), Tensor if kind == "Tensor" else (Tensor, int, float))
+        for place, (given, kind) in enumerate(parameters)
+        if kind == "Tensor" or (name in OPERATORS and place < 2)
+    ]
+    if not wanted:
+        return function
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for place, argument, kinds in wanted:
+            if place < len(args) and not isinstance(args[place], kinds):
+                given = type(args[place]).__name__
+                raise TypeError(f"{name}(): argument '{argument}' (position {place + 1}) must be Tensor, not {given}")
+        return function(*args, **kwargs)
+
+    return checked

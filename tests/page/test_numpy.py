@@ -1,0 +1,49 @@
+"""The page's NumPy gives what NumPy gives, line by line, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES = """
+np.eye(3)
+np.eye(2, 3, dtype=np.float32)
+np.eye(2, dtype=bool)
+np.tri(3)
+np.tri(3, 4, -1, dtype=bool)
+np.prod([2, 3, 4], dtype=np.int64)
+np.prod(np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
+np.sum(np.array([[1, 2], [3, 4]]), axis=1, keepdims=True)
+np.sum(np.array([True, True]), dtype=np.float64)
+np.mean([1, 2])
+np.array([[1, 2], [3, 4]]).mean(0)
+np.linspace(0, 1, 3)
+np.arange(3) / 2
+np.outer([1, 2], [3.0, 4.0])
+np.where(np.array([1, 2]) > 1, 0.5, 2)
+""".strip().splitlines()
+RUN = """
+import json, sys
+import numpy as np
+def seen(value):
+    return [value.dtype.name, value.tolist()]
+print(json.dumps([seen(np.array(eval(line))) for line in json.loads(sys.argv[1])]))
+"""
+
+
+def given(path: str) -> list[object]:
+    """The kind and the numbers of each line, with the `numpy` that stands on this path."""
+    command = [sys.executable, "-c", RUN, json.dumps(LINES)]
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def test_each_line_gives_the_same():
+    page, other = given("page:src"), given("src")
+    assert {line: (a, b) for line, a, b in zip(LINES, page, other, strict=True) if a != b} == {}
