@@ -26,7 +26,8 @@ function qkvRestore() {{
 </script>"""
 OFFER = (
     "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and runs "
-    "the course’s own check there. What you write stays in this browser."
+    "the course’s own check there. What you write stays in this browser. Each <strong>Run</strong> begins anew, with "
+    "the imports and your answers: it does not know a name from an earlier Run."
 )
 
 
@@ -43,7 +44,8 @@ out
 
 
 OFFER_TO_TRY = (
-    "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser."
+    "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser. "
+    "Each Run begins anew: it does not know a name from an earlier Run."
 )
 
 
