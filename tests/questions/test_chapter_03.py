@@ -224,6 +224,13 @@ SAID = {
     "random": ("3.1", lambda q, k: scores(q, k) + torch.randn(1), "failed", "not-the-same-twice", ["at random"]),
     "2 % off": ("3.1", lambda q, k: scores(q, k) * 1.02, "failed", None, ["1.02 times what was expected"]),
     "ln 2": ("3.1", lambda q, k: scores(q, k) * math.log(2), "failed", None, ["ln 2 times"]),
+    "the measured spread": (
+        "3.1", lambda q, k: (s := q @ k.mT) / s.std(), "failed", "scaled-by-measured-spread", ["was measured"],
+    ),
+    "the measured spread of a row": (
+        "3.1", lambda q, k: (s := q @ k.mT) / s.std(-1, keepdim=True), "failed", "scaled-by-measured-spread", [],
+    ),
+    "the root alone": ("3.2", lambda d_k, a, b: math.sqrt(d_k), "failed", "root-of-d-k-alone", ["standard deviation"]),
     "hard-coded": ("3.1", lambda q, k: q @ k.mT / 8, "failed", "hard-coded-size", ["right only if d_k is 64"]),
     "a power without brackets": (
         "3.3", lambda q, k, v: attends(q @ k.mT / q.shape[-1] ** 1 / 2, v), "failed", "one-over-root-off", ["brackets"],
@@ -248,6 +255,19 @@ SAID = {
         "3.3", lambda q, k, v: ((w := zero_first_row(weights(q, k))) @ v, w), "failed", None, ["row 0"],
     ),
     "offset": ("3.4", lambda p: torch.diag(p) - torch.outer(p, p) + 0.5, "failed", None, ["off by the same amount"]),
+    "a comparison in a subtraction": (
+        "3.4", lambda p: p[:, None] * ((torch.arange(len(p))[:, None] == torch.arange(len(p))) - p),
+        "error", "true-and-false-subtracted", ["what makes numbers of them"],
+    ),
+    "indices that are compared": (
+        "3.4", lambda p: torch.stack([torch.stack([a * ((i == j) - b) for j, b in enumerate(p)])
+                                      for i, a in enumerate(p)]),
+        "error", "true-and-false-subtracted", ["what makes numbers of them"],
+    ),
+    "a softmax of no axis": (
+        "3.3", lambda q, k, v: ((w := torch.softmax(scores(q, k))) @ v, w),
+        "error", "softmax-without-an-axis", ["along which axis"],
+    ),
     "a test that raises": ("3.5", lambda attend: 1 / 0, "error", None, ["ZeroDivisionError"]),
     "a test for errors": ("3.5", lambda attend: attend(torch.ones(3)), "error", None, ["positional arguments"]),
     "a test of nothing": ("3.5", lambda attend: None, "not attempted", None, ["returned None"]),
@@ -275,8 +295,26 @@ SAID = {
     "a test that is turned round": (
         "3.5", lambda attend: not compares_with(attend, 5, 7, 6), "failed", "right-and-wrong-swapped", ["stand for"],
     ),
+    "a test that is turned round, to the last bit": (
+        "3.5", lambda attend: not compares_with(attend, 5, 7, 6, 0.0),
+        "failed", "right-and-wrong-swapped", ["stand for"],
+    ),
     "a test by a wrong formula": (
         "3.5", lambda attend: compares_with(attend, 5, 7, 6, scale=6), "failed", "own-result-wrong", ["same wrong"],
+    ),
+    "a test that calls nothing": (
+        "3.5", lambda attend: not torch.equal(torch.ones(3), torch.zeros(3)), "failed", "always-true", ["call what it"],
+    ),
+    "a test that calls nothing, the other way": (
+        "3.5", lambda attend: torch.equal(torch.ones(3), torch.zeros(3)), "failed", "always-false", ["call what it"],
+    ),
+    "a test that allows too much": (
+        "3.5", lambda attend: compares_with(attend, 5, 7, 6, 0.15), "failed",
+        "accepts-one-that-divides-by-half-of-d-k", ["how large a difference"],
+    ),
+    "a test by a threshold": (
+        "3.5", lambda attend: bool(attend(*(draws(n, 512) for n in (3, 5, 5)))[1].max() > 0.9), "failed",
+        "accepts-one-that-divides-by-d-k", ["from which difference on"],
     ),
     "a test that calls for ever": (
         "3.5", lambda attend: [attend(*[torch.ones(2, 3)] * 3) for _ in range(300)], "error", None, ["200 calls"],
@@ -294,6 +332,10 @@ def compares_with(attend, n_q, n_k, d_k, tolerance=1e-3, scale=None):
     q, k, v = (2 * torch.randn(n, d, generator=draw) for n, d in ((n_q, d_k), (n_k, d_k), (n_k, 9)))
     weights = (q @ k.mT / (scale or math.sqrt(d_k))).softmax(-1)
     return bool((attend(q, k, v)[1] - weights).abs().max() > tolerance)
+
+
+def draws(*sizes):
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sizes[0]))
 
 
 def zero_first_row(w):

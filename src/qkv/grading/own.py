@@ -29,7 +29,7 @@ from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.question import Question
-from qkv.timing import TimeUp, at_most
+from qkv.timing import TOO_LONG, TimeUp, at_most
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 MARK = "QKV-RESULT "
@@ -183,7 +183,7 @@ class Notebook:
                     raised = self.cells.run(source, number)
                     return f"raised {raised}" if raised else ""
             except TimeUp:
-                return f"was stopped after {checking.SECONDS} seconds. Is there a loop that does not end?"
+                return f"was stopped after {checking.SECONDS} seconds. {TOO_LONG}"
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
@@ -211,7 +211,7 @@ class Notebook:
     def check(self, question: Question, answer: Any, doing: str) -> None:
         """Check an answer here and now, as it is in the learner's kernel."""
         if doing in self.skipped:
-            text = f"{question.id} was not checked: {self.skipped[doing]}. Is there a loop that does not end?\n"
+            text = f"{question.id} was not checked: {self.skipped[doing]}. {TOO_LONG}\n"
             self.checks[question.id] = text
         else:
             with _watched(doing):

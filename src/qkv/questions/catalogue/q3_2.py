@@ -37,6 +37,7 @@ QUESTION = Question(
         mistake("standard-deviation", lambda d_k, var_q, var_k: math.sqrt(d_k * var_q * var_k)),
         mistake("variances-taken-for-standard-deviations", lambda d_k, var_q, var_k: d_k * var_q**2 * var_k**2),
         mistake("root-of-the-variances", lambda d_k, var_q, var_k: d_k * math.sqrt(var_q * var_k)),
+        mistake("root-of-d-k-alone", lambda d_k, var_q, var_k: math.sqrt(d_k)),
         mistake("root-of-d-k", lambda d_k, var_q, var_k: math.sqrt(d_k) * var_q * var_k),
         mistake("d-k-squared", lambda d_k, var_q, var_k: d_k**2 * var_q * var_k),
         mistake("divided-by-d-k", lambda d_k, var_q, var_k: var_q * var_k / d_k),

@@ -73,6 +73,18 @@ CAUSES = (
         "A mask has no sign. What turns True and False round?",
     ),
     (
+        "RuntimeError",
+        "Subtraction, the `-` operator, with (a|two) bool",
+        "true-and-false-subtracted",
+        "One side of that `-` is True or False. Which number should stand for each, and what makes numbers of them?",
+    ),
+    (
+        "TypeError",
+        r'softmax\(\) (missing .*"dim"|received an invalid combination of arguments - got \(Tensor\))',
+        "softmax-without-an-axis",
+        "You name no axis for the softmax. Which numbers should sum to 1 together, and along which axis do they lie?",
+    ),
+    (
         "RuntimeError|ValueError",
         "Expected target size|Expected input batch_size",
         "classes-on-another-axis",

@@ -90,9 +90,11 @@ def _is_stub(seen: Observation) -> bool:
 
 def _not_attempted_text(seen: Observation) -> str:
     if seen.raised is not None:
+        line = seen.raised.line
+        where = f": see the line `{line}`" if line and not line.startswith("raise ") else ""
         return (
             "Not attempted yet: your answer raises NotImplementedError. If you have written it, it calls another one "
-            "that is still to be written."
+            f"that is still to be written{where}."
         )
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 

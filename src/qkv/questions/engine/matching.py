@@ -86,13 +86,24 @@ class Matching:
         return found[max(found)] if found else None
 
     def by_one_case(self) -> Named | None:
-        """Look for an idea that explains what an answer says of one implementation: it is wrong about several."""
-        for idea in (idea for idea in self.question.misconceptions if not idea.alone):
-            for i in self.evidence.ordinary:
-                if self.seen[i].raised is None and self.evidence.is_wrong(i):
-                    other = results_of(self.question.twin(idea), self.cases[i])
-                    if agree(self.question, self.cases[i], self.seen[i], other):
-                        return Named(idea.slug, self.say((idea,), i), i)
+        """Look for an idea that explains what an answer says of one implementation: it is wrong about several.
+
+        One that is wrong about all wrong ones, and about a right one, says True of right ones alone: then first for an
+        idea about all of them that explains every mistake.
+        """
+
+        def explains(idea: Misconception, i: int) -> bool:
+            other = results_of(self.question.twin(idea), self.cases[i])
+            return agree(self.question, self.cases[i], self.seen[i], other)
+
+        wrong = [i for i in self.evidence.ordinary if self.seen[i].raised is None and self.evidence.is_wrong(i)]
+        about_all = [idea for idea in self.question.misconceptions if idea.alone]
+        turned = set(wrong) > {i for i in self.evidence.ordinary if self.want[i].results[-1]}
+        first = [idea for idea in about_all if turned and all(explains(idea, i) for i in wrong)]
+        for idea in [*first, *(idea for idea in self.question.misconceptions if not idea.alone)]:
+            for i in wrong:
+                if explains(idea, i):
+                    return Named(idea.slug, self.say((idea,), i), i)
         return None
 
     @cached_property

@@ -57,7 +57,12 @@ SCALES = (
     ),
     divided_by("scaled-by-all-entries", lambda scores, q, k: math.sqrt(q.numel())),
     divided_by("root-rounded", lambda scores, q, k: max(1, math.isqrt(q.shape[-1]))),
-    divided_by("scaled-by-measured-spread", lambda scores, q, k: scores.std() if scores.numel() > 1 else 1.0),
+    divided_by(
+        "scaled-by-measured-spread",
+        lambda scores, q, k: scores.std() if scores.numel() > 1 else 1.0,
+        lambda scores, q, k: scores.std(),
+        lambda scores, q, k: scores.std(-1, keepdim=True),
+    ),
 )
 
 # With heads on axis 1.
