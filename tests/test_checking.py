@@ -63,6 +63,14 @@ def test_what_is_not_attempted_is_told_apart(answer, capsys):
     assert (report.status, report.points, report.misconception) == ("not attempted", 0, None)
 
 
+def test_an_answer_that_calls_one_still_to_be_written_is_told_which(capsys):
+    def calls(q, k):
+        return stub(q, k) / 2
+
+    assert "still to be written: see the line `return stub(q, k) / 2`." in check("3.1", calls).message
+    assert "see the line" not in check("3.1", stub).message
+
+
 def test_an_error_is_told_apart(capsys):
     assert check("3.1", lambda q, k: q @ k @ k).status == "error"
 
@@ -230,7 +238,7 @@ def test_what_an_answer_controls_is_bounded():
 
 def test_a_card_is_a_named_group_with_a_heading_and_its_status_in_words():
     html = card(status="error").html()
-    assert 'role="group" aria-label="Question 3.1: it raised an error · 0 of 3 points"' in html
+    assert 'role="group" aria-label="Question 3.1: could not be checked · 0 of 3 points"' in html
     assert 'role="heading" aria-level="3"' in html
     assert 'class="qkv-card"' in html
     assert "color-scheme" in html, "the palette comes with the card"
@@ -498,6 +506,7 @@ def test_an_answer_that_does_not_end_is_stopped(monkeypatch, capsys):
     report = check("3.1", endless)
     assert (report.status, report.points) == ("error", 0)
     assert "more than 0.3 seconds and was stopped" in report.message
+    assert "a step that takes too long?" in report.message
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0)
 
 

@@ -4,8 +4,8 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { EditorState, RangeSetBuilder } from "@codemirror/state";
-import { Decoration, drawSelection, EditorView, keymap, ViewPlugin } from "@codemirror/view";
+import { EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 // Quiet, as code is elsewhere in the course: weight for what the language says, a softer ink for what is said about it.
@@ -15,40 +15,12 @@ const quiet = HighlightStyle.define([
   { tag: tags.comment, fontStyle: "italic" },
 ]);
 
-/** What a long line goes on with stands a little further to the right than its beginning. */
-function indents({ state, viewport }) {
-  const lines = new RangeSetBuilder();
-  for (let at = viewport.from; at <= viewport.to; ) {
-    const line = state.doc.lineAt(at);
-    const width = `${line.text.search(/\S|$/) + 2}ch`;
-    lines.add(
-      line.from,
-      line.from,
-      Decoration.line({ attributes: { style: `text-indent: -${width}; padding-left: calc(1rem + ${width})` } }),
-    );
-    at = line.to + 1;
-  }
-  return lines.finish();
-}
-
-const hangingIndent = ViewPlugin.define(
-  (view) => ({
-    lines: indents(view),
-    update({ docChanged, viewportChanged }) {
-      if (docChanged || viewportChanged) this.lines = indents(view);
-    },
-  }),
-  { decorations: ({ lines }) => lines },
-);
-
 /** Put an editor in the place of a textarea, with its text, its label and the reader's place in it. */
 export function enhance(area, written) {
   const label = area.getAttribute("aria-label");
   const extensions = [
     history(),
     drawSelection(),
-    EditorView.lineWrapping, // on a phone, nothing of an answer is out of sight
-    hangingIndent,
     indentUnit.of("    "),
     indentOnInput(),
     bracketMatching(),

@@ -49,7 +49,15 @@ def printed_by(cells: list[str]) -> dict[str, str]:
     """What the last cell prints when it and the cells that it needs are run."""
     _, printed, problems = run_all([cells[place] for place in needed(cells)])
     cause = next(filter(None, problems), "") if problems[-1] else ""  # a name is missing where an earlier cell failed
-    return {"printed": printed[:MAX_PRINTED], "problem": cause}
+    return {"printed": shortened(printed), "problem": cause}
+
+
+def shortened(printed: str) -> str:
+    """What was printed, up to a length that can be read; its last line, as short as a phone is wide, says so."""
+    if len(printed) <= MAX_PRINTED:
+        return printed
+    kept = printed[:MAX_PRINTED].removesuffix("\n")
+    return f"{kept}\n… Cut here, after {MAX_PRINTED:,} characters.\n"
 
 
 def run_all(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:

@@ -296,6 +296,7 @@ async function download() {
 function clear(button) {
   const kept = load();
   const texts = [...editors].map(([key, { text }]) => [key, text]);
+  const shown = all(".qkv-verdict, .qkv-printed").map((place) => [place, place.firstChild, "old" in place.dataset]);
   for (const [key, editor] of editors) {
     editor.text = editor.area.defaultValue;
     note(key, { checked: undefined });
@@ -307,6 +308,8 @@ function clear(button) {
   undo.addEventListener("click", () => {
     for (const [key, text] of texts) editors.get(key).text = text;
     save(kept);
+    for (const [place, content, isOld] of shown)
+      if (place.firstChild === content) place.toggleAttribute("data-old", isOld); // nothing was run in between
     count();
     undo.remove();
     button.focus();

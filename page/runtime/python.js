@@ -101,7 +101,9 @@ export class Python {
     this.#say(this.#readySince < since ? RUNNING : "Starting Python …");
     const clock = setInterval(() => {
       if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
-        this.end(`Stopped: this ran for ${limit} seconds and did not end. Is there a loop that never stops?`);
+        this.end(
+          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long?`,
+        );
     }, 500);
     return new Promise((resolve) => {
       this.#waiting.set(id, { tell, end: resolve });

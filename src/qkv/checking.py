@@ -20,7 +20,7 @@ from qkv.observing import observe
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.judging import SoFar, Status, Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
-from qkv.timing import TimeUp, at_most
+from qkv.timing import TOO_LONG, TimeUp, at_most
 
 SECONDS = 20  # for one answer, which takes less than one where it ends
 
@@ -130,7 +130,7 @@ def _verdict(
                 return verdict_on_unfit(why, cases[0].wants_class), ""
             seen = observe(answer, cases, question.gradients)
     except TimeUp:
-        text = f"It took more than {SECONDS} seconds and was stopped. Is there a loop that does not end?"
+        text = f"It took more than {SECONDS} seconds and was stopped. {TOO_LONG}"
         return Verdict("error", text), ""
     printed = seen[0].printed
     return judge(question, cases, seen, lambda so_far: meanwhile(so_far, printed)), printed

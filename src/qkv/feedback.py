@@ -23,7 +23,7 @@ WIDTH = 88
 STATUSES = {
     "passed": ("✓", "right"),
     "failed": ("✗", "not yet"),
-    "error": ("✗", "it raised an error"),
+    "error": ("✗", "could not be checked"),
     "not attempted": ("–", "not attempted"),
 }
 SIGNS = {status: sign for status, (sign, _) in STATUSES.items()}
@@ -236,8 +236,10 @@ def _table(table: Table) -> str:
     feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.sum(0).tolist()[:MAX_ROWS])
     cut = " (the first rows and columns)" if max(matrix.shape) > MAX_ROWS else ""
     first = ", the first of the batch" if table.values.ndim > 2 else ""
+    label = f"Your {_escaped(table.name)}"
     return (
-        f'<div class="qkv-card-scroll"><table><caption>Your {_escaped(table.name)}{first}{cut}</caption>'
+        f'<div class="qkv-card-scroll" role="group" aria-label="{label}" tabindex="0">'
+        f"<table><caption>{label}{first}{cut}</caption>"
         f'<thead><tr><td></td>{head}<th scope="col">sum</th></tr></thead><tbody>{body}</tbody>'
         f'<tfoot><tr><th scope="row">sum</th>{feet}<td></td></tr></tfoot></table></div>'
     )

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+TOO_LONG = "Is there a loop that does not end, or a step that takes too long?"  # asked about what was stopped
+
 
 class TimeUp(KeyboardInterrupt):
     """It has had its time. Whatever catches errors lets it through, as it lets through the key that interrupts."""

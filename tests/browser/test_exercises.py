@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from qkv.cli import main
 
+from .conftest import lay_out
 from .test_first_paint import SHIFTS
 from .test_site import violations_of
 
@@ -28,6 +29,9 @@ ENDLESS = "def scaled_scores(q, k):\n    while True:\n        pass\n"
 SET = "([key, source]) => window.qkv.answer(key, source)"
 CHECK = "([key, source]) => { window.qkv.answer(key, source); return window.qkv.check(key); }"
 
+WIDEN = """box => box.querySelectorAll("tr").forEach((row) =>
+  [...row.children].slice(1, 5).forEach((cell) => cell.after(cell.cloneNode(true))))"""
+AS_IT_WAS = "area => window.qkv.answer(area.dataset.key, area.defaultValue)"
 PLACES = """[...document.querySelectorAll(".qkv-answer, article p")]
   .filter((part) => part.checkVisibility())
   .map((part) => part.getBoundingClientRect())
@@ -94,11 +98,15 @@ def test_an_open_editor_is_accessible_and_moves_nothing(browser: Browser, site: 
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page = context.new_page()
     page.goto(f"{site}/exercises/{SAMPLE}.html")
+    lay_out(page)
     before = page.evaluate(PLACES)
     page.locator(".qkv-answer textarea").first.focus()
     editor = page.get_by_role("textbox", name="Your answer to question 3.1")
     expect(editor).to_be_focused()
-    expect(page.locator(".cm-editor")).to_have_count(1)
+    long = page.locator("[data-key='try 3.5']")  # whose lines are longer than a phone is wide
+    assert width > 390 or long.evaluate("area => area.scrollWidth > area.clientWidth"), "wrapped at the left margin"
+    long.focus()
+    expect(page.locator(".cm-editor")).to_have_count(2)
     assert page.evaluate(PLACES) == before
     assert violations_of(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -153,6 +161,20 @@ def test_the_card_comes_into_view_below_a_button_at_the_bottom_of_the_screen(pag
     button.click()
     expect(place.locator(".qkv-card")).to_contain_text("not yet", timeout=PATIENCE)
     expect(place.locator(".qkv-card")).to_be_in_viewport(ratio=1)
+
+
+def test_a_table_in_a_card_keeps_its_numbers_whole_and_is_scrolled_by_the_keyboard(page: Page):
+    """With four more columns than it has, so that it is wider than the card."""
+    checked(page, "3.3", "def attention(q, k, v):\n    scores = q @ k.mT\n    return scores @ v, scores\n")
+    table = page.get_by_role("group", name="Your weights", exact=True)
+    table.evaluate(WIDEN)
+    assert max(table.evaluate("box => [...box.querySelectorAll('tr')].map((row) => row.clientHeight)")) < 30
+    assert table.locator("td").first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") >= 12
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    expect(table).to_be_focused()
+    page.wait_for_function("() => document.activeElement.scrollLeft > 0")
 
 
 def test_what_was_found_of_an_answer_counts_for_that_text_alone(page: Page):
@@ -210,6 +232,29 @@ def test_a_cell_to_try_in_prints(page: Page):
     expect(cell.locator(".qkv-printed")).to_have_text("tensor([[ 2.,  1., -1.]])\n", timeout=PATIENCE)
 
 
+def test_long_output_is_cut_with_a_word_and_scrolls(page: Page):
+    cell = page.locator(".qkv-cell-try").first
+    page.evaluate(SET, ["try 3.1", "for place in range(3000):\n    print(place, 'x' * 60)"])
+    cell.get_by_role("button", name="Run").click()
+    printed = cell.locator(".qkv-printed")
+    expect(printed).to_contain_text("\n… Cut here, after 20,000 characters.\n", timeout=PATIENCE)
+    assert printed.bounding_box()["height"] <= 0.7 * 844
+    printed.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.activeElement.scrollTop > 0")
+    page.locator("[data-key='try 3.1']").evaluate(AS_IT_WAS)
+
+
+def test_a_run_begins_anew_and_the_page_says_so(page: Page):
+    expect(page.locator(".qkv-offer")).to_contain_text("it does not know a name from an earlier Run")
+    cell = page.locator(".qkv-cell-try").first
+    for source, printed in [("seen = 5\nprint(seen)", "5\n"), ("print(seen)", "name 'seen' is not defined")]:
+        page.evaluate(SET, ["try 3.1", source])
+        cell.get_by_role("button", name="Run").click()
+        expect(cell.locator(".qkv-printed")).to_contain_text(printed, timeout=PATIENCE)
+    page.locator("[data-key='try 3.1']").evaluate(AS_IT_WAS)
+
+
 def test_a_cell_to_try_in_says_why_it_is_silent(page: Page):
     cell = page.locator(".qkv-cell-try").last
     cell.get_by_role("button", name="Run").click()
@@ -235,6 +280,15 @@ def test_answers_are_cleared_and_called_back(page: Page):
     page.get_by_role("button", name="Undo").click()
     assert page.evaluate("window.qkv.answer('3.1')") == RIGHT
     expect(page.locator(".qkv-points [role=status]")).to_have_text(points)
+    expect(page.locator(".qkv-check[data-question='3.1'] .qkv-verdict")).not_to_have_attribute("data-old", "")
+
+
+def test_a_card_of_another_text_stays_old_when_answers_are_called_back(page: Page):
+    checked(page, "3.1", RIGHT)
+    page.get_by_role("button", name="Clear my answers").click()
+    page.evaluate("() => window.qkv.check('3.1')")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".qkv-check[data-question='3.1'] .qkv-verdict")).to_have_attribute("data-old", "")
 
 
 # --- the notebook -------------------------------------------------------------------------------
@@ -251,7 +305,7 @@ def graded(notebook: Path, out: Path) -> dict[str, float]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_downloaded_notebook_gets_the_points_of_the_page(page: Page, site: str, tmp_path: Path, name: str):
     """Every answer is the solution's but the last, which is still to be written."""
-    if name != SAMPLE:  # which is open, and Python with it
+    if not page.url.endswith(f"/{name}.html"):  # the sample is open in the gate, and Python with it
         page.goto(f"{site}/exercises/{name}.html")
     solution = cells(ROOT / "solutions" / f"{name}.ipynb")
     areas = page.locator(".qkv-answer textarea").all()

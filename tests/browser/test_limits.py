@@ -42,6 +42,7 @@ def test_the_time_limit_ends_an_answer_and_the_text_stays(page: Page):
     ended: dict[str, Any] = page.evaluate("() => window.ended")
     assert ended["status"] == "error"
     assert "20 seconds" in ended["message"]
+    assert "takes too long?" in ended["message"]
     assert page.evaluate("window.qkv.answer('3.1')") == ENDLESS
 
 

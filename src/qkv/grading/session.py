@@ -26,6 +26,7 @@ from qkv.observing import Case, describe_error, digest
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
+from qkv.timing import TOO_LONG
 
 GRACE = 2.0  # seconds past its time after which a session is ended from outside
 LONGEST = (
@@ -337,7 +338,7 @@ class _Attempt:
             verdict = verdict_on_unfit(observed.why, cases[0].wants_class)
             return replace(verdict, message=self.missing(question)) if observed.why.kind == "missing" else verdict
         if observed.kind == "stopped":
-            text = f"It took more than {self.timeout:g} seconds and was stopped. Is there a loop that does not end?"
+            text = f"It took more than {self.timeout:g} seconds and was stopped. {TOO_LONG}"
             return Verdict("error", text)
         try:
             return judge(question, cases, digest(cases, observed.first, observed.again))
