@@ -280,6 +280,41 @@ def test_a_press_on_an_entry_nudges_the_token_that_it_comes_from(open_page: Call
     assert page.locator(":not(.qkv-away) > .qkv-sheet .qkv-nudged:not([d=''])").count() == 2  # on either way
 
 
+@pytest.mark.parametrize("has_touch", [False, True], ids=["mouse", "finger"])
+def test_a_press_between_two_entries_nudges_one_of_them(open_page: Callable[..., Page], has_touch: bool):
+    page = opened(open_page(width=390, has_touch=has_touch), STATE)
+    box = page.locator(".qkv-entries").first.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] * 1.98 / 9.05, box["y"] + box["height"] * 0.4  # the line between two features
+    press = page.touchscreen.tap if has_touch else page.mouse.click
+    press(x, y)
+    frame(page)
+    assert page.evaluate("it.model.get('nudged')") == 1
+
+
+def test_a_word_beside_the_outputs_is_pressed_as_the_one_above(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE)
+    page.locator("span[data-token]").nth(5).click()
+    frame(page)
+    assert page.evaluate("it.model.get('nudged')") == 5
+    expect(page.get_by_text("which outputs change with first saw?")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_split_is_seen_before_anything_is_read(open_page: Callable[..., Page], width: int):
+    """Above it are the names of the two ways alone; what it shows and the controls are below."""
+    page = opened(open_page(width=width), STATE)
+    tops = page.evaluate(
+        """(parts) => {
+          const top = document.querySelector('.qkv-widget').getBoundingClientRect().top;
+          return parts.map((part) => document.querySelector(part).getBoundingClientRect().top - top);
+        }""",
+        [".qkv-split-title", ".qkv-ruler", ".qkv-entries", ".qkv-outputs", ".qkv-verdict", ".qkv-split-controls"],
+    )
+    assert tops == sorted(tops)
+    assert tops[1] < 50
+
+
 def test_a_name_stands_where_its_head_begins(open_page: Callable[..., Page]):
     page = opened(open_page(width=390), STATE | {"n_heads": 4, "wrong": "heads first"})
     far = page.evaluate("""() => [...document.querySelectorAll('.qkv-entries')].flatMap((sheet) => {

@@ -210,6 +210,44 @@ def test_flow_and_numbers_are_on_one_screen_of_a_phone(open_page: OpenPage):
 
 
 @pytest.mark.browser
+def test_on_a_phone_the_numbers_have_the_whole_width_and_the_blocks_are_side_by_side(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    area = widget.locator(".qkv-flow-map").bounding_box()
+    assert area is not None
+    assert area["width"] > 250
+    assert area["height"] > 200
+    stages = widget.locator(".qkv-flow-stage")
+    boxes = [stages.nth(i).bounding_box() for i in range(len(STAGES))]
+    one, other = boxes[1:7], boxes[7:13]
+    for left, right in zip(one, other, strict=True):
+        assert left is not None
+        assert right is not None
+        assert left["y"] == right["y"]
+        assert left["x"] + left["width"] < right["x"]
+    assert len({box["y"] for box in boxes[13:] if box}) == 1, "norm, classes and nouns are one row"
+    assert all(box and box["y"] + box["height"] <= area["y"] for box in boxes)
+
+
+SEEN = """() => [
+  document.querySelector(".qkv-flow-answer").innerText,
+  document.querySelector(".qkv-flow-stages").outerHTML,
+  document.querySelector("canvas").toDataURL(),
+]"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("switch", ["residual", "norm", "feed-forward"])
+def test_a_switch_changes_the_flow_and_the_numbers_that_follow(open_page: OpenPage, switch: str):
+    page = open_page(width=390, has_touch=True)
+    widget = show(page, stage="2 attention")
+    before = page.evaluate(SEEN)
+    widget.get_by_role("switch", name=switch).tap()
+    frame(page)
+    answer, flow, picture = (one != other for one, other in zip(before, page.evaluate(SEEN), strict=True))
+    assert (answer, flow, picture) == (True, True, True)
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 800])
 def test_the_choice_of_a_sentence_is_beside_the_answer(open_page: OpenPage, width: int):
     widget = show(open_page(width=width))

@@ -55,15 +55,16 @@ export default widget("HeadSplitter", {
   own: { gliding: false, held: 1, from: 0 },
   says: (state) => `${titleOf(state.wrong)}${state.causal ? ", causal" : ""}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
-    ${controls(state, set, id)}
     <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(state, set)}>
-      <p class="qkv-label">Press a word: it changes a little. Drag a line between heads: the split moves.</p>
-      <p class="qkv-note qkv-split-glosses">${EXAMPLES[0].map((name, i) => `${name} ${GLOSSES[i]}`).join(", ")}</p>
-      ${["right", state.wrong].map((route) => found(state, route))}
+      ${["right", state.wrong].map((route) => title(route))}
       ${tokens(state, set, id)} ${heads(state, "right", set, id)} ${heads(state, state.wrong, set, id)}
-      <p class="qkv-label">after attention in every head: which outputs change with ${IN_SENTENCES[state.nudged]}?</p>
-      ${names((row) => html`<span>${NAMES[row]}</span>`)} ${merged(state, "right")} ${merged(state, state.wrong)}
+      <p class="qkv-note">Drag a ring to move the split, or press a word.</p>
+      <p class="qkv-label"><span class="qkv-unseen">after attention in every head: </span>Which outputs change with ${IN_SENTENCES[state.nudged]}?</p>
+      ${names((row) => html`<span data-token=${row}>${NAMES[row]}</span>`)} ${merged(state, "right")} ${merged(state, state.wrong)}
+      ${["right", state.wrong].map((route) => found(state, route))}
     </div>
+    ${controls(state, set, id)}
+    <p class="qkv-note qkv-split-glosses">${EXAMPLES[0].map((name, i) => `${name} ${GLOSSES[i]}`).join(", ")}</p>
     ${tables(() => numbers(state))}`,
 });
 
@@ -103,11 +104,14 @@ const nudgeAt =
   (state, set) =>
   ({ target, clientX, clientY }) => {
     const isDrag = target.closest(".qkv-ruler") && Math.abs(clientX - state.from) > STILL;
-    const entry = document
-      .elementsFromPoint(clientX, clientY)
-      .find((each) => each.matches("[data-token]") && !each.closest(".qkv-away"));
+    const entry = AROUND.map(([x, y]) => entryAt(clientX + x, clientY + y)).find(Boolean);
     if (entry && !isDrag) set({ nudged: Number(entry.dataset.token) });
   };
+
+const AROUND = [0, 2].flatMap((far) => [-far, far].flatMap((x) => [-far, far].map((y) => [x, y]))); // past a gap between entries
+
+const entryAt = (x, y) =>
+  document.elementsFromPoint(x, y).find((each) => each.matches("[data-token]") && !each.closest(".qkv-away"));
 
 /** Both examples, one below the other, so that no way that mixes them needs more room than another. */
 const names = (nameOf) =>
@@ -163,7 +167,11 @@ function whyUnseen({ n_heads, causal }, route) {
   return isHalf && !causal ? "Only causal shows the mistake." : "This word does not show the mistake.";
 }
 
-/** The name of a way, whether it is right, and what it does: before any picture. */
+/** The name of a way, above its picture, and whether it is right. */
+const title = (route) =>
+  html`<b class="qkv-split-title" data-wrong=${route !== "right"} aria-hidden="true">${titleOf(route)}</b>`;
+
+/** What a way does, below its picture; where both ways are one below the other, their names tell which is which. */
 const found = (
   state,
   route,

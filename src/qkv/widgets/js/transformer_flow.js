@@ -6,9 +6,10 @@ import { STAGES, stageRows, tagWithParts } from "./stages.js";
 import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
+const because = (last) => html`… <span class="qkv-flow-because">because it was </span>${last}`;
 const SENTENCES = {
-  "the cat chased the mouse because it was hungry": "… because it was hungry",
-  "the cat chased the mouse because it was tasty": "… because it was tasty",
+  "the cat chased the mouse because it was hungry": because("hungry"),
+  "the cat chased the mouse because it was tasty": because("tasty"),
   "I saw a saw": "I saw a saw",
 };
 
@@ -37,7 +38,7 @@ export default widget("TransformerFlow", {
       <p class="qkv-flow-answer">${answerText(seen)}</p>
       <div class="qkv-flow">
         ${flow(state, seen, set, id)}
-        <div class="qkv-flow-numbers">${picture(state, seen, set)} ${numbers(seen)}</div>
+        <div class="qkv-flow-numbers">${picture(state, seen, set)}<div class="qkv-flow-row">${numbers(seen)}</div></div>
       </div>
       ${slider({
         label: "word",
@@ -97,7 +98,8 @@ function answerText({ said, words, n, at, same }) {
 const isOff = ({ name, place }, { norm, feed_forward }) =>
   (!norm && place.endsWith("normed")) || (!feed_forward && name.endsWith("hidden"));
 
-/** The stages as one choice, from top to bottom. The line at their left is the stream; without residuals it is cut. */
+/** The stages as one choice, from top to bottom; on a phone the blocks are side by side. The line at their left is the
+ * stream; without residuals it is cut. */
 const flow = (
   state,
   { said, n },
@@ -108,8 +110,8 @@ const flow = (
   ${STAGES.map(
     (
       stage,
-    ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block">block ${stage.block}</small>` : nothing}
-    <label class="qkv-flow-stage qkv-pick ${stage.aside ? "qkv-flow-aside" : ""} ${isOff(stage, state) ? "qkv-flow-off" : ""}">
+    ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block" data-block=${stage.block}>block ${stage.block}</small>` : nothing}
+    <label data-block=${stage.block ?? (stage.name === "embedding" ? "before" : "after")} class="qkv-flow-stage qkv-pick ${stage.aside ? "qkv-flow-aside" : ""} ${isOff(stage, state) ? "qkv-flow-off" : ""}">
       <input class="qkv-over" type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
       <span>${stage.label}<i class="qkv-unseen">${isOff(stage, state) ? " (off)" : ""}</i></span> <small>${shapeOf(stage, said, n)}</small>
     </label>`,
@@ -126,7 +128,7 @@ function picture(state, seen, set) {
     set({ word: Math.min(n - 1, Math.max(0, Math.floor(((clientY - top) / height) * n))) });
   };
   const most = isWeights ? 1 : table.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-9);
-  return html`<p class="qkv-flow-title"><b>${seen.stage.title}</b>${isOff(seen.stage, state) ? ", off" : ""} <span>${shapeText(seen)}</span></p>
+  return html`<p class="qkv-flow-title" data-off=${isOff(seen.stage, state)}><b>${seen.stage.title}</b><span>${isOff(seen.stage, state) ? ", off" : ""} ${shapeText(seen)}</span></p>
     <div class="qkv-flow-table">
       <div class="qkv-flow-columns" aria-hidden="true">${strongest(seen).map(
         ({ name, column }) => html`<span><i style="--at: ${100 * column}%">${name}</i></span>`,
