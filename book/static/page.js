@@ -133,14 +133,16 @@
   }
 
   // What is wider than its column can be scrolled by the keyboard.
-  const scrollers = document.querySelectorAll("pre, .table-wrapper, .math-wrapper, .qkv-figure");
-  const reachable = () => {
-    for (const box of scrollers) {
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
+  const reachable = (boxes) => {
+    for (const { target } of boxes) {
+      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
     }
   };
-  addEventListener("resize", reachable);
+  addEventListener("load", () => {
+    const sizes = new ResizeObserver(reachable); // says nothing of a box before it is laid out
+    for (const box of document.querySelectorAll("pre, .table-wrapper, .math-wrapper, .qkv-figure")) sizes.observe(box);
+  });
 
   // What the page's head leaves for later is laid out part by part, once the page answers, and all at once before a link
   // leads into it or code is folded. Who has gone on past a part meanwhile stays where they are.
@@ -152,7 +154,7 @@
     if (bottom < 0) scrollBy(0, part.getBoundingClientRect().height - height);
   };
   const layOutNext = () => {
-    if (parts.length === 0) return reachable();
+    if (parts.length === 0) return;
     layOut(parts.shift());
     idle(layOutNext);
   };

@@ -29,7 +29,7 @@ from qkv.questions.engine.question import Question
 
 absent.install()
 matching.PATIENCE = 5.0  # seconds of a processor that is slower here
-SILENCE = 1.2  # seconds after which the reader is told the verdict, though the wrong idea is still looked for
+SILENCE = 1.0  # seconds after which the reader is told the verdict, though the wrong idea is still looked for
 MAX_PRINTED = 20_000
 
 

@@ -91,6 +91,8 @@ def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
         page.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
         page.goto(f"{base}/{path}", wait_until="load")
+        if context_options.get("java_script_enabled", True):
+            lay_out(page)
         return page
 
     yield visit

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import SITE, lay_out, pages
+from .conftest import SITE, pages
 
 pytestmark = pytest.mark.browser
 
@@ -171,7 +171,6 @@ def test_every_page_says_what_it_is(path: str):
 
 def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):
     page = visit(CHAPTER, viewport=PHONE)
-    lay_out(page)
     overflowing = page.locator("pre[tabindex='0']")
     assert overflowing.count() > 0
     assert page.evaluate(

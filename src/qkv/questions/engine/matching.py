@@ -172,6 +172,7 @@ class Matching:
         ours = [[d.place for d in found if d.kind == kind] for found in self.found]
         first = next(i for i, places in enumerate(ours) if places)
         for idea in self.question.misconceptions:
+            self.meanwhile()
             twin = self.question.twin(idea)
             if not all(self.gives_right(twin, i) for i in self.evidence.ordinary):
                 continue
