@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { loadPyodide } from "pyodide";
-import { kernels } from "./runtime/kernels.js";
+import { giveKernels } from "./runtime/kernels.js";
 
 /** Python with all that the page's worker has, imported. */
 export async function started(folder) {
@@ -14,7 +14,7 @@ export async function started(folder) {
   for (const name of ["course.zip", "models.zip"])
     python.unpackArchive(new Uint8Array(readFileSync(join(folder, name))), "zip", { extractDir: "/lib/course" });
   python.runPython("import sys; sys.path.insert(0, '/lib/course')");
-  python.pyimport("torch.kernels").JS = kernels;
+  giveKernels(python);
   python.pyimport("notebook");
   return python;
 }

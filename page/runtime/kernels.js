@@ -18,31 +18,22 @@ const OF_ONE = {
   neg: (x) => -x,
   abs: Math.abs,
   sigmoid: (x) => 1 / (1 + Math.exp(-x)),
-  relu: (x) => (x > 0 || Number.isNaN(x) ? x : 0),
+  relu: (x) => (x < 0 ? 0 : x),
   reciprocal: (x) => 1 / x,
 };
 const OTHERS = ["matmul", "sum", "amax", "amin", "softmax", "uniform", "normal"];
+const ARRAYS = { f: Float32Array, d: Float64Array, I: Uint32Array };
 
-/** Call f with the numbers of Python's arrays, and give the arrays back. */
-function opened(proxies, f) {
-  const buffers = proxies.map((proxy) => proxy.getBuffer());
-  try {
-    return f(...buffers.map((b) => (b.offset || b.nbytes !== b.data.byteLength ? b.data.subarray(b.offset) : b.data)));
-  } finally {
-    for (const buffer of buffers) buffer.release();
-  }
-}
-
-/** The places of a tensor's numbers in its storage; null where they stand one after the other from its start. */
-function placesOf(shape, strides, offset) {
+/** The places of a tensor's numbers from its first; null where they stand one after the other. */
+function placesOf(shape, strides) {
   let step = 1;
-  let plain = offset === 0;
+  let plain = true;
   for (let d = shape.length - 1; d >= 0; d--) {
     plain &&= shape[d] === 1 || strides[d] === step;
     step *= shape[d];
   }
   if (plain) return null;
-  let places = new Int32Array([offset]);
+  let places = new Int32Array(1);
   for (let d = 0; d < shape.length; d++) {
     const next = new Int32Array(places.length * shape[d]);
     let k = 0;
@@ -83,61 +74,67 @@ const FOLDS = {
   amin: (a, b) => (Number.isNaN(a) || a < b ? a : b),
 };
 
-export const kernels = {
-  has: (name) => name in OF_ONE || name in OF_TWO || OTHERS.includes(name),
-  map1(name, a, out) {
+/** The loops, on numbers that lie at these addresses of the interpreter's memory: of a kind, "f" or "d". */
+const loopsOn = (numbers) => ({
+  map1(kind, name, a, out, n) {
     const f = OF_ONE[name];
-    opened([a, out], (A, O) => {
-      for (let i = 0; i < O.length; i++) O[i] = f(A[i]);
-    });
+    const [A, O] = [numbers(kind, a, n), numbers(kind, out, n)];
+    for (let i = 0; i < n; i++) O[i] = f(A[i]);
   },
-  map2(name, a, aAt, b, bAt, ...rest) {
-    const [shape, aStrides, bStrides] = rest.slice(0, 3).map((text) => JSON.parse(text));
+  map2(kind, name, a, b, out, n, axes) {
     const f = OF_TWO[name];
-    const p = placesOf(shape, aStrides, aAt);
-    const q = placesOf(shape, bStrides, bAt);
-    opened([a, b, rest[3]], (A, B, O) => {
-      for (let i = 0; i < O.length; i++) O[i] = f(A[p ? p[i] : i], B[q ? q[i] : i]);
-    });
+    const [shape, ...strides] = axes ? JSON.parse(axes) : [];
+    const [p, q] = strides.map((steps) => placesOf(shape, steps));
+    const [A, B, O] = [numbers(kind, a), numbers(kind, b), numbers(kind, out, n)];
+    for (let i = 0; i < n; i++) O[i] = f(A[p ? p[i] : i], B[q ? q[i] : i]);
   },
-  map2s(name, a, number, flip, out) {
+  map2s(kind, name, a, number, flip, out, n) {
     const f = OF_TWO[name];
-    opened([a, out], (A, O) => {
-      for (let i = 0; i < O.length; i++) O[i] = flip ? f(number, A[i]) : f(A[i], number);
-    });
+    const [A, O] = [numbers(kind, a, n), numbers(kind, out, n)];
+    for (let i = 0; i < n; i++) O[i] = flip ? f(number, A[i]) : f(A[i], number);
   },
-  copy(a, offset, shape, strides, out) {
-    const places = placesOf(JSON.parse(shape), JSON.parse(strides), offset);
-    opened([a, out], (A, O) => {
-      for (let i = 0; i < O.length; i++) O[i] = A[places ? places[i] : i];
-    });
+  copy(kind, a, out, n, axes) {
+    const places = placesOf(...JSON.parse(axes));
+    const [A, O] = [numbers(kind, a), numbers(kind, out, n)];
+    for (let i = 0; i < n; i++) O[i] = A[places ? places[i] : i];
   },
-  matmul: (a, b, out, count, m, k, n) => opened([a, b, out], (A, B, O) => multiply(A, B, O, count, m, k, n)),
-  reduce(name, a, out, m, n) {
+  matmul(kind, a, b, out, count, m, k, n) {
+    const [A, B] = [numbers(kind, a, count * m * k), numbers(kind, b, count * k * n)];
+    multiply(A, B, numbers(kind, out, count * m * n), count, m, k, n);
+  },
+  reduce(kind, name, a, out, m, n) {
     const f = FOLDS[name];
-    opened([a, out], (A, O) => {
-      for (let i = 0; i < m; i++) {
-        let found = A[i * n];
-        for (let j = 1; j < n; j++) found = f(found, A[i * n + j]);
-        O[i] = found;
-      }
-    });
+    const [A, O] = [numbers(kind, a, m * n), numbers(kind, out, m)];
+    for (let i = 0; i < m; i++) {
+      let found = A[i * n];
+      for (let j = 1; j < n; j++) found = f(found, A[i * n + j]);
+      O[i] = found;
+    }
   },
-  softmax: (a, out, m, n) => opened([a, out], (A, O) => softmax(A, O, m, n)),
+  softmax: (kind, a, out, m, n) => softmax(numbers(kind, a, m * n), numbers(kind, out, m * n), m, n),
   // Numbers from 0 to 1 of random words: 24 bits of one, or 53 bits of two.
-  uniform: (words, out, start) =>
-    opened([words, out], (W, O) => {
-      if (O instanceof Float32Array) for (let i = 0; i < W.length; i++) O[start + i] = (W[i] & 0xffffff) / 2 ** 24;
-      else for (let i = 0; i < W.length; i += 2) O[start + i / 2] = ((W[i] & 0x1fffff) * 2 ** 32 + W[i + 1]) / 2 ** 53;
-    }),
-  normal: (out, start, stop) =>
-    opened([out], (O) => {
-      for (let block = start; block < stop; block += 16)
-        for (let j = block; j < block + 8; j++) {
-          const radius = Math.sqrt(-2 * Math.log(1 - O[j]));
-          const turn = 2 * Math.PI * O[j + 8];
-          O[j] = radius * Math.cos(turn);
-          O[j + 8] = radius * Math.sin(turn);
-        }
-    }),
-};
+  uniform(kind, words, out, n) {
+    const O = numbers(kind, out, n);
+    const W = numbers("I", words, kind === "f" ? n : 2 * n);
+    if (kind === "f") for (let i = 0; i < n; i++) O[i] = (W[i] & 0xffffff) / 2 ** 24;
+    else for (let i = 0; i < n; i++) O[i] = ((W[2 * i] & 0x1fffff) * 2 ** 32 + W[2 * i + 1]) / 2 ** 53;
+  },
+  normal(kind, out, start, stop) {
+    const O = numbers(kind, out, stop);
+    for (let block = start; block < stop; block += 16)
+      for (let j = block; j < block + 8; j++) {
+        const radius = Math.sqrt(-2 * Math.log(1 - O[j]));
+        const turn = 2 * Math.PI * O[j + 8];
+        O[j] = radius * Math.cos(turn);
+        O[j + 8] = radius * Math.sin(turn);
+      }
+  },
+});
+
+/** Give the page's torch its loops: addresses are handed over, for a proxy of an array takes longer than most loops. */
+export function giveKernels(python) {
+  const memory = python._module; // its buffer is another one whenever it has grown
+  const kernels = python.pyimport("torch.kernels");
+  kernels.JS = loopsOn((kind, at, n) => new ARRAYS[kind](memory.HEAP8.buffer, at, n));
+  kernels.NAMES = python.toPy(new Set([...Object.keys(OF_ONE), ...Object.keys(OF_TWO), ...OTHERS]));
+}

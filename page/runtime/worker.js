@@ -6,7 +6,7 @@
 import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
-import { kernels } from "./kernels.js";
+import { giveKernels } from "./kernels.js";
 
 const LOCK = { info: { arch: "wasm32", version: "0", python: "3", platform: "", abi_version: "" }, packages: {} };
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
@@ -85,7 +85,7 @@ async function boot() {
     python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
     memory.keep(python.makeMemorySnapshot()).catch(() => {}); // no room: the next start takes as long as this one
   }
-  python.pyimport("torch.kernels").JS = kernels;
+  giveKernels(python);
   return { python, notebook: python.pyimport("notebook") };
 }
 

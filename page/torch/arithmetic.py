@@ -15,6 +15,7 @@ from . import kernels
 from .creation import tensor, zeros_like
 from .dtypes import FLOATING, TYPE_NAMES, WHOLE, State, bool_, dtype, finfo, float32, float64
 from .gradients import recorded
+from .kernels import place
 from .numbers import (
     BIG,
     RAISED,
@@ -68,7 +69,7 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
 SAME_KIND: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
     "abs": (abs, lambda g, x, y: g * x.sign()),
     "sign": (lambda x: (x > 0) - (x < 0), lambda g, x, y: g * 0),
-    "relu": (lambda x: x if x > 0 or x != x else x * 0, lambda g, x, y: g * (x > 0)),
+    "relu": (lambda x: 0 if x < 0 else x, lambda g, x, y: g * (x > 0)),
     "floor": (keeping_infinities(math.floor), lambda g, x, y: g * 0),
     "ceil": (keeping_infinities(math.ceil), lambda g, x, y: g * 0),
     "trunc": (keeping_infinities(math.trunc), lambda g, x, y: g * 0),
@@ -83,14 +84,15 @@ def room(dt: dtype, shape: Any) -> Tensor:
 
 def has_kernel(name: str, n: int, dt: dtype) -> bool:
     """Whether the page has a loop of this name, and it is worth calling."""
-    return n > BIG and bool(kernels.JS) and (dt is float32 or dt is float64) and kernels.JS.has(name)
+    return n > BIG and (dt is float32 or dt is float64) and name in kernels.NAMES
 
 
 def of_one(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
     """A function of each number, in this kind."""
     if dt is x.dtype and has_kernel(name, x.numel(), dt):
         out = room(dt, x.shape)
-        kernels.JS.map1(name, x._buffer(), out._data)
+        numbers = x._buffer()
+        kernels.JS.map1(dt.code, name, place(numbers), place(out._data), len(numbers))
     else:
         out = made(mapped(f, numbers_as(x, dt)), x.shape, dt)
     if vjp and x.requires_grad:
@@ -138,8 +140,9 @@ def of_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtyp
     if dt is kind and has_kernel(name, math.prod(shape), dt):
         x, y = stretched(a.detach().to(dt), shape), stretched(b.detach().to(dt), shape)
         out = room(dt, shape)
-        strides = [str(list(s)) for s in (shape, x._strides, y._strides)]
-        kernels.JS.map2(name, x._data, x._offset, y._data, y._offset, *strides, out._data)
+        in_order = x.is_contiguous() and y.is_contiguous()
+        axes = "" if in_order else str([list(shape), list(x._strides), list(y._strides)])
+        kernels.JS.map2(dt.code, name, x._place(), y._place(), place(out._data), len(out._data), axes)
         return out
     x, y = (t if t.shape == shape else stretched(t, shape) for t in (a, b))
     return made(mapped(f, numbers_as(x, dt), numbers_as(y, dt)), shape, kind)
@@ -153,7 +156,8 @@ def with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) ->
         s = array(dt.code, [s])[0]
     if dt is kind and has_kernel(name, t.numel(), dt):
         out = room(dt, t.shape)
-        kernels.JS.map2s(name, t.detach().to(dt)._buffer(), s, flip, out._data)
+        numbers = t.detach().to(dt)._buffer()
+        kernels.JS.map2s(dt.code, name, place(numbers), s, flip, place(out._data), len(numbers))
         return out
     x = numbers_as(t, dt)
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
 
-BIG = 400  # numbers from which a loop is worth handing to the page's kernels
+BIG = 48  # numbers from which a loop is worth handing to the page's kernels
 RAISED = "ZeroDivisionError"  # all that torch says of it
 
 

@@ -11,6 +11,7 @@ from . import kernels
 from .arithmetic import has_kernel, room
 from .dtypes import C_NAMES, TYPE_NAMES, bool_
 from .gradients import recorded
+from .kernels import place
 from .numbers import BIG
 from .shapes import axis_of, common_shape, product
 from .tensors import Tensor, made, method, stretched, summed_to, viewed
@@ -131,7 +132,8 @@ def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
         count, rows = 1, count * m
     if has_kernel("matmul", count * rows * k * n, dt):
         out = room(dt, (*lead, m, n))
-        kernels.JS.matmul(left._buffer(), right._buffer(), out._data, count, rows, k, n)
+        a, b = left._buffer(), right._buffer()
+        kernels.JS.matmul(dt.code, place(a), place(b), place(out._data), count, rows, k, n)
         return out
     x, y = left._numbers(), right._numbers()
     numbers: list[float] = []

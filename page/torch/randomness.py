@@ -19,6 +19,7 @@ from . import kernels
 from .arithmetic import has_kernel
 from .dtypes import CPU, FLOATING, State, device, dtype, float64, int64, uint8
 from .dtypes import dtype as Kind
+from .kernels import place
 from .numbers import packed, quotient
 from .shapes import product, sizes_of
 from .tensors import Tensor, made, method
@@ -80,7 +81,8 @@ class Generator:
         numbers = array(kind.code, bytes(n * kind.itemsize))
         for start in range(0, n, PART):
             words = self.words(min(PART, n - start) * (2 if kind is float64 else 1))
-            kernels.JS.uniform(words, numbers, start)
+            at = place(numbers) + start * numbers.itemsize
+            kernels.JS.uniform(kind.code, place(words), at, min(PART, n - start))
         return numbers
 
     def normal(self, n: int, kind: dtype) -> Any:
@@ -132,7 +134,7 @@ class Generator:
 def pair_up(numbers: Any, start: int, stop: int, kind: dtype) -> None:
     """Uniform numbers to normal ones, in place: in each block of 16, the eight first with the eight last."""
     if has_kernel("normal", 2 * (stop - start), kind):  # (twice the usual work of a number)
-        kernels.JS.normal(numbers, start, stop)
+        kernels.JS.normal(kind.code, place(numbers), start, stop)
         return
     for block in range(start, stop, 16):
         for j in range(block, block + 8):

@@ -14,6 +14,7 @@ from .dtypes import dtype as Kind
 from .gradients import recorded
 from .indexing import gather
 from .joining import cat
+from .kernels import place
 from .numbers import exp_of, mapped, quotient
 from .shapes import axes_of, axis_of, product
 from .tensors import Tensor, made, method
@@ -44,7 +45,8 @@ def reduced(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vj
     given = kept if keepdim else shape
     if dt is x.dtype and has_kernel(name, m * n, dt):
         out = room(dt, given)
-        kernels.JS.reduce(name, y._buffer(), out._data, m, n)
+        numbers = y._buffer()
+        kernels.JS.reduce(dt.code, name, place(numbers), place(out._data), m, n)
     else:
         v = y._numbers()
         out = made([f(v[i * n : (i + 1) * n]) for i in range(m)], given, dt)
@@ -326,7 +328,8 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
     m = y.numel() // n if n else 0
     if has_kernel("softmax", 2 * m * n, x.dtype):  # (a row takes Python twice as long as a kernel's usual work)
         out = room(x.dtype, y.shape)
-        kernels.JS.softmax(y._buffer(), out._data, m, n)
+        numbers = y._buffer()
+        kernels.JS.softmax(x.dtype.code, place(numbers), place(out._data), m, n)
     else:
         v, vals = y._numbers(), []
         for i in range(m):

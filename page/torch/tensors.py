@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from . import kernels
 from .dtypes import CPU, FLOATING, TYPE_NAMES, State, bfloat16, bool_, dtype, float16, float32, int64, strided, wider
 from .gradients import Node, node_of, recorded
+from .kernels import place
 from .numbers import BIG, converted, packed
 from .shapes import Size, axis_of, offsets_of, product, row_major, strides_of
 
@@ -122,7 +123,7 @@ class Tensor:
         if self.is_contiguous():
             start = self._offset
             return self._data[start : start + prod(self.shape)]
-        if kernels.JS and prod(self.shape) > BIG and self.dtype.code in "fd":
+        if kernels.NAMES and prod(self.shape) > BIG and self.dtype.code in "fd":
             return self._buffer()
         s = self._data
         return [s[o] for o in offsets_of(self.shape, self._strides, self._offset)]
@@ -136,11 +137,16 @@ class Tensor:
                 if self._offset == 0 and len(self._data) == n
                 else self._data[self._offset : self._offset + n]
             )
-        if kernels.JS and n > BIG and self.dtype.code in "fd":
+        if kernels.NAMES and n > BIG and self.dtype.code in "fd":
             out = array(self.dtype.code, bytes(n * self._data.itemsize))
-            kernels.JS.copy(self._data, self._offset, str(list(self.shape)), str(list(self._strides)), out)
+            axes = str([list(self.shape), list(self._strides)])
+            kernels.JS.copy(self.dtype.code, self._place(), place(out), n, axes)
             return out
         return array(self.dtype.code, self._numbers())
+
+    def _place(self) -> int:
+        """Where its first number lies in memory."""
+        return place(self._data) + self._offset * self._data.itemsize
 
     def tolist(self) -> Any:
         v = list(self._numbers())
