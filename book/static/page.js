@@ -147,7 +147,10 @@
   // What the page's head leaves for later is laid out part by part, once the page answers, and all at once before a link
   // leads into it or code is folded. Who has gone on past a part meanwhile stays where they are.
   const parts = [...document.querySelectorAll("article > section > section")];
-  const idle = window.requestIdleCallback ?? setTimeout; // Safari
+  const whenIdle = (f) => {
+    if (!window.requestIdleCallback) return setTimeout(f); // Safari
+    requestIdleCallback(f, { timeout: 1000 }); // for Chromium has idle moments that it does not tell of
+  };
   const layOut = (part) => {
     const { bottom, height } = part.getBoundingClientRect();
     part.style.contentVisibility = "visible";
@@ -156,9 +159,9 @@
   const layOutNext = () => {
     if (parts.length === 0) return;
     layOut(parts.shift());
-    idle(layOutNext);
+    whenIdle(layOutNext);
   };
-  addEventListener("load", () => idle(layOutNext));
+  addEventListener("load", () => whenIdle(layOutNext));
   const needsAll = "a[href^='#'], .qkv-read-mode";
   const layOutAll = ({ target }) =>
     target instanceof Element && target.closest(needsAll) && parts.splice(0).forEach(layOut);

@@ -29,19 +29,13 @@ def gate_has(paths: Iterable[str], *gated: str) -> list[object]:
     return [path if path.startswith(gated) else pytest.param(path, marks=pytest.mark.slow) for path in paths]
 
 
-LAID_OUT = """() => new Promise((done) => {
-  const parts = [...document.querySelectorAll("article > section > section")];
-  const look = () => {
-    const ready = parts.every((part) => part.style.contentVisibility === "visible");
-    requestIdleCallback(ready ? () => done() : look); // and what follows from it
-  };
-  look();
-})"""
+LAID_OUT = """() => [...document.querySelectorAll("article > section > section")]
+  .every((part) => part.style.contentVisibility === "visible")"""
 
 
 def lay_out(page: Page) -> None:
     """Wait until what is far from where the reader arrived is laid out, too."""
-    page.evaluate(LAID_OUT)
+    page.wait_for_function(LAID_OUT)
 
 
 # One of each kind.

@@ -180,6 +180,6 @@ def test_nothing_is_fetched_ahead_elsewhere(browser: Browser, tmp_path: Path, pa
         page.goto(f"{address}/{path}.html")
         page.evaluate(REGISTER)
         page.wait_for_function("navigator.serviceWorker.controller")
-        page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 500)))")
+        page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 500), { timeout: 5000 }))")
         assert page.evaluate(KEPT) == []
     context.close()
