@@ -171,11 +171,12 @@ def test_every_page_says_what_it_is(path: str):
 
 def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):
     page = visit(CHAPTER, viewport=PHONE)
-    overflowing = page.locator("pre[tabindex='0']")
-    assert overflowing.count() > 0
-    assert page.evaluate(
-        "[...document.querySelectorAll('pre')].every(e => (e.scrollWidth > e.clientWidth + 1) === (e.tabIndex === 0))"
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('pre')]"
+        ".filter((box) => box.checkVisibility({ contentVisibilityAuto: true }))"
+        ".every((box) => box.scrollWidth > box.clientWidth + 1 === (box.tabIndex === 0))"
     )
+    assert page.locator("pre[tabindex='0']").count() > 0
 
 
 def test_a_page_prints_without_its_frame_and_in_light(visit: Visit):
