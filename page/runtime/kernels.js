@@ -18,6 +18,7 @@ const OF_ONE = {
   neg: (x) => -x,
   abs: Math.abs,
   sigmoid: (x) => 1 / (1 + Math.exp(-x)),
+  // biome-ignore lint/complexity/useMathMinMax: Math.max(-0, 0) is 0, and torch gives -0
   relu: (x) => (x < 0 ? 0 : x),
   reciprocal: (x) => 1 / x,
 };
