@@ -6,7 +6,7 @@ import builtins
 import math
 import operator
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from math import inf
 from typing import Any
@@ -394,27 +394,29 @@ def isfinite(x: Tensor) -> Tensor:
     return made([v == v and v not in (inf, -inf) for v in x._numbers()], x.shape, bool_)
 
 
+def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Iterator[bool]:
+    """Whether each number of the one is near that of the other, which has the same shape."""
+    size = builtins.abs
+    return (
+        v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
+        for v, w in zip(a._numbers(), b._numbers(), strict=True)
+    )
+
+
 @method
 def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
     shape = common_shape(a.shape, b.shape)
-    x, y = stretched(a, shape)._numbers(), stretched(b, shape)._numbers()
-    size = builtins.abs
-    return made(
-        [
-            v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
-            for v, w in zip(x, y, strict=False)
-        ],
-        shape,
-        bool_,
-    )
+    return made(list(nearness(stretched(a, shape), stretched(b, shape), rtol, atol, equal_nan)), shape, bool_)
 
 
 @method
 def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
-    same = a.shape == b.shape and a._numbers() == b._numbers()  # quick, and often so
-    return same or builtins.all(isclose(a, b, rtol, atol, equal_nan)._numbers())
+    if a.shape == b.shape and a._numbers() == b._numbers():  # quick, and often so
+        return True
+    shape = common_shape(a.shape, b.shape)
+    return builtins.all(nearness(stretched(a, shape), stretched(b, shape), rtol, atol, equal_nan))
 
 
 @method

@@ -31,10 +31,12 @@ class Evidence:
         self.question = question
         self.seen = seen
         self.cases = [_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
-        self.want = [_of_the_reference(question, case) for case in self.cases]
-        self.found = [
-            list(differences(question, case, s, w)) for case, s, w in zip(self.cases, seen, self.want, strict=True)
-        ]
+        self.want: list[Observation] = []
+        self.found: list[list[Difference]] = []
+        for case, observation in zip(self.cases, seen, strict=True):
+            are_right = not any(map(self.is_wrong, range(len(self.found))))  # else nobody asks for gradients
+            self.want.append(_of_the_reference(question, case, question.gradients and are_right))
+            self.found.append(list(differences(question, case, observation, self.want[-1])))
 
     @cached_property
     def ordinary(self) -> list[int]:
@@ -85,14 +87,15 @@ def _member(value: Any, want: Any, j: int) -> Any:
     return value[j] if several else value
 
 
-# What the reference did in a case. A grader has the same cases for a whole class.
-_known: WeakKeyDictionary[Case, Observation] = WeakKeyDictionary()
+# What the reference did in a case, without gradients and with them. A grader has the same cases for a whole class.
+_known: WeakKeyDictionary[Case, dict[bool, Observation]] = WeakKeyDictionary()
 
 
-def _of_the_reference(question: Question, case: Case) -> Observation:
-    if case not in _known:
-        _known[case] = observe_once(question.judged_by or question.reference, case, question.gradients)
-    return _known[case]
+def _of_the_reference(question: Question, case: Case, gradients: bool) -> Observation:
+    known = _known.setdefault(case, {})
+    if gradients not in known:
+        known[gradients] = observe_once(question.judged_by or question.reference, case, gradients)
+    return known[gradients]
 
 
 def _without(case: Case, absent: tuple[str, ...]) -> Case:
