@@ -14,13 +14,17 @@ pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 WITH_WIDGETS = [*CHAPTERS, "book/index.html"]
 PLAYS = "chapters/07_"  # it moves by itself, once it is seen
-# What moved, and by how much, from before the first paint on.
+# What moved, by how much, and from where to where, from before the first paint on.
 SHIFTS = """window.shifts = [];
+const told = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
 new PerformanceObserver((list) => {
   for (const { value, hadRecentInput, sources } of list.getEntries()) {
-    const seen = sources.map(({ node }) => (node?.closest?.(".qkv-slot") ?? node?.parentElement ?? node)?.outerHTML);
     if (hadRecentInput) continue;
-    window.shifts.push([value, ...seen.map((html) => String(html).slice(0, 120))]);
+    const moved = sources.map(({ node, previousRect, currentRect }) => {
+      const html = (node?.closest?.(".qkv-slot") ?? node?.parentElement ?? node)?.outerHTML;
+      return `${String(html).slice(0, 120)}: ${told(previousRect)} to ${told(currentRect)}`;
+    });
+    window.shifts.push([value, ...moved]);
   }
 }).observe({ type: "layout-shift", buffered: true });"""
 # Each widget as it is, without what a script alone adds and without lit's marks.
