@@ -1,7 +1,12 @@
 """Widgets are drawn in the page that arrives: a script takes them over, and nothing moves."""
 
+import functools
+import http.server
 import re
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import IO
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
@@ -60,6 +65,44 @@ def test_nothing_moves(visit: Visit, site: str, path: str, width: int):
     start_widgets(page)
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
     assert page.evaluate("window.shifts") == []
+
+
+@pytest.fixture
+def halting() -> Iterator[str]:
+    """Address of the site on a connection that halts for half a second in the middle of a page's first formula."""
+
+    class Halting(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing: pytest's output is for the tests."""
+
+        def copyfile(self, source: IO[bytes], outputfile: IO[bytes]) -> None:
+            text = source.read()
+            half = text.find(b"</span>", text.find(b"katex-html")) if self.path.endswith(".html") else -1
+            outputfile.write(text[:half])
+            outputfile.flush()
+            if half > 0:
+                time.sleep(0.5)
+            outputfile.write(text[half:])
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Halting, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_nothing_moves_while_the_first_screen_is_still_coming(browser: Browser, halting: str):
+    context = browser.new_context(viewport={"width": 1280, "height": 844})
+    page = context.new_page()
+    page.add_init_script(SHIFTS)
+    page.goto(f"{halting}/book/map.html", wait_until="commit")
+    page.locator(".katex-html").first.wait_for(state="attached")
+    assert page.evaluate("document.readyState") == "loading"
+    expect(page.locator("h1")).to_be_hidden()
+    page.wait_for_load_state()
+    expect(page.locator("h1")).to_be_visible()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    assert page.evaluate("window.shifts") == []
+    context.close()
 
 
 def without_drawings(route: Route) -> None:
