@@ -69,7 +69,7 @@ def test_nothing_moves(visit: Visit, site: str, path: str, width: int):
 
 @pytest.fixture
 def halting() -> Iterator[str]:
-    """Address of the site on a connection that halts for half a second in the middle of a page's first formula."""
+    """Address of the site on a connection that halts for half a second in the middle of the map's formula."""
 
     class Halting(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -77,11 +77,10 @@ def halting() -> Iterator[str]:
 
         def copyfile(self, source: IO[bytes], outputfile: IO[bytes]) -> None:
             text = source.read()
-            half = text.find(b"</span>", text.find(b"katex-html")) if self.path.endswith(".html") else -1
+            half = text.find(b"softmax", text.find(b"katex-html")) + 20 if self.path.endswith("map.html") else 0
             outputfile.write(text[:half])
             outputfile.flush()
-            if half > 0:
-                time.sleep(0.5)
+            time.sleep(0.5 if half else 0)
             outputfile.write(text[half:])
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Halting, directory=str(SITE)))
