@@ -35,7 +35,7 @@ def test_a_person_is_told_what_to_type(monkeypatch: pytest.MonkeyPatch):
 
 def test_webkit_needs_its_driver_and_a_screen(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(system, "playwright_build", lambda kind: None)
-    monkeypatch.setattr(system, "MINI_BROWSERS", ("/usr/lib/x/webkit2gtk-4.1/MiniBrowser",))
+    monkeypatch.setattr(system, "mini_browsers", lambda: ["/usr/lib/x/webkit2gtk-4.1/MiniBrowser"])
     there = {"/usr/lib/x/webkit2gtk-4.1/MiniBrowser", "WebKitWebDriver", "Xvfb"}
     for missing in [None, *there]:
         monkeypatch.setattr(system.shutil, "which", lambda name, gone=missing: name if name in there - {gone} else None)

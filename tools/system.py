@@ -20,8 +20,6 @@ from pathlib import Path
 # Chromium without windows comes first: the tests take two thirds of the time in it.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX_NAMES = ("firefox-esr", "firefox")
-# The small browser that Debian's WebKitGTK brings, which its driver starts.
-MINI_BROWSERS = tuple(map(str, sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))))
 
 
 def first_path(names: Iterable[str]) -> str | None:
@@ -51,9 +49,14 @@ def firefox() -> str | None:
     return playwright_build("firefox") or first_path(FIREFOX_NAMES)
 
 
+def mini_browsers() -> list[str]:
+    """Where Debian's WebKitGTK puts its small browser, which its driver starts."""
+    return sorted(map(str, Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser")))
+
+
 def webkit() -> str | None:
     """Path of a WebKit: Playwright's, or Debian's WebKitGTK with its driver and a screen that nobody sees."""
-    parts = [first_path(names) for names in (MINI_BROWSERS, ["WebKitWebDriver"], ["Xvfb"])]
+    parts = [first_path(names) for names in (mini_browsers(), ["WebKitWebDriver"], ["Xvfb"])]
     return playwright_build("webkit") or (parts[0] if all(parts) else None)
 
 

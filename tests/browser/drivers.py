@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import websocket
 from playwright.sync_api import Playwright
 
-from tools.system import FIREFOX_NAMES, MINI_BROWSERS, first_path, playwright_build
+from tools.system import FIREFOX_NAMES, first_path, mini_browsers, playwright_build
 
 
 class Driver(Protocol):
@@ -162,7 +162,7 @@ def webkit(playwright: Playwright) -> Iterator[Driver]:
     if playwright_build("webkit"):
         yield PlaywrightDriver(playwright, "webkit")
         return
-    port, screen, browser = free_port(), f":{free_port() % 10_000 + 100}", first_path(MINI_BROWSERS)
+    port, screen, browser = free_port(), f":{free_port() % 10_000 + 100}", first_path(mini_browsers())
     assert browser
     environment = {"DISPLAY": screen, "LIBGL_ALWAYS_SOFTWARE": "1"}
     if os.geteuid() == 0:
