@@ -179,7 +179,7 @@ def test_nothing_is_fetched_ahead_elsewhere(browser: Browser, tmp_path: Path, pa
     with published(tmp_path) as address:
         page.goto(f"{address}/{path}.html")
         page.evaluate(REGISTER)
-        page.wait_for_function("navigator.serviceWorker.controller")
+        page.wait_for_function("() => navigator.serviceWorker.controller")
         page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 500), { timeout: 5000 }))")
         assert page.evaluate(KEPT) == []
     context.close()

@@ -131,7 +131,7 @@ def test_an_answer_that_was_written_here_stays_when_a_file_is_added(visit: Visit
     mine = {"format": "qkv-answers", "version": 1, "answers": {"3.1": {"source": "mine"}}}
     page.evaluate("mine => localStorage.setItem('qkv-answers', JSON.stringify(mine))", mine)
     page.locator("input[type=file]").set_input_files(file)
-    page.wait_for_function("localStorage.getItem('qkv-predictions')")
+    page.wait_for_function("() => localStorage.getItem('qkv-predictions')")
     answers = page.evaluate(READ_OTHERS, ["qkv-answers"])["qkv-answers"]["answers"]
     assert answers == {"3.1": {"source": "mine"}, "try 3.1": {"source": "1"}}
 

@@ -288,7 +288,7 @@ def blind_to_queries(q, k, v, mask):
 SAID = {
     "reshape": ("5.1", reshaped_in_heads, "failed", "heads-split-by-reshape", ["first few tokens"]),
     "detached split": ("5.1", lambda x, h: split_by_slices(x, h).detach(), "failed", "gradient-cut", []),
-    "one size": ("5.2", lambda x: x.transpose(1, 2).reshape(2, 4, -1), "error", None, []),
+    "one size": ("5.2", lambda x: x.transpose(1, 2).reshape(7, 11, -1), "error", None, []),
     "shifted mask": ("5.3", lambda n: torch.ones(n, n, dtype=torch.bool).tril(-2), "failed", None, []),
     "only four": ("5.3", lambda n: torch.ones(4, 4, dtype=torch.bool).tril(), "failed", None, ["(4, 4)"]),
     "masked, 2 % off": ("5.4", lambda q, k, v, m: masked_by_hand(1.02 * q, k, v, m), "failed", None, []),
