@@ -2,11 +2,11 @@
 
 `maths` renders formulas while the site is built and colours Q, K and V in them; `widgets` draws the widgets and slims
 their state; `predictions` covers what answers a prediction; `page_python` draws what exercises are answered with on
-their page; `folding` folds code in read mode; `prose` marks the parts of a chapter that have a look of their own;
-`links` leads citations and terms to their entries; `course_map` draws the maps of the course, with `pictures`; `search`
-writes what can be found; `navigation` says where else a page leads; `pages` decides which files a page loads, and
-brings it its `chinese`; `policy` says what a page may load; `published` adds what needs the site's address; `assets`
-brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
+their page; `highlighting` marks code, and `folding` folds it in read mode; `prose` marks the parts of a chapter that
+have a look of their own; `links` leads citations and terms to their entries; `course_map` draws the maps of the course,
+with `pictures`; `search` writes what can be found; `navigation` says where else a page leads; `pages` decides which
+files a page loads, and brings it its `chinese`; `policy` says what a page may load; `published` adds what needs the
+site's address; `assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from . import (
     chinese,
     course_map,
     folding,
+    highlighting,
     links,
     maths,
     navigation,
@@ -49,6 +50,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         course_map,
         page_python,
         folding,
+        highlighting,
         search,
         navigation,
         pages,
