@@ -1,0 +1,75 @@
+"""A finger on a picture: up and down it scrolls the page, sideways it drags."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from .conftest import frame
+from .test_access import draw, made, state
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., Page]
+
+# What a swipe may begin on, and what a drag sideways changes; in the others a press chooses a row.
+PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
+    ("TransformerFlow", {}, ".qkv-flow-map", None),
+    ("PatternLab", {"pattern": "window"}, ".qkv-pattern-picture", "window"),
+    ("Everywhere", {}, ".qkv-things", "token"),
+    ("HeadMicroscope", {}, ".qkv-scope-map", None),
+    ("HeadMicroscope", {}, ".qkv-scope-plot svg", "step"),
+    ("SequenceExplorer", {"kind": "image"}, ".qkv-picture", "row"),
+    ("SequenceExplorer", {"kind": "image"}, ".qkv-matrix", None),
+    ("PositionExplorer", {}, ".qkv-plot svg.qkv-drag", "key"),
+]
+TRAITS = "(names) => names.map((name) => shown[0].model.get(name))"
+
+
+def opened(open_page: OpenPage, look: tuple[str, dict[str, Any]], selector: str) -> tuple[Page, Locator]:
+    """A phone's page, longer than its screen, with this widget; and the picture in the middle of the screen."""
+    page = open_page("<p style='height: 900px'>above</p>", width=390, has_touch=True)
+    draw(page, [look])
+    page.add_style_tag(content="body { padding-bottom: 2000px }")
+    picture = page.locator(selector).first
+    picture.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    frame(page)
+    return page, picture
+
+
+def swipe(page: Page, picture: Locator, across: float, down: float) -> float:
+    """Swipe from a place in the picture, so many pixels in all; how far the page has scrolled then."""
+    box = picture.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2
+    before = page.evaluate("scrollY")
+    finger = page.context.new_cdp_session(page)
+    for step in range(9):
+        at = {"x": x + across * step / 8, "y": y + down * step / 8}
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove" if step else "touchStart", "touchPoints": [at]})
+        frame(page)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    frame(page)
+    return page.evaluate("scrollY") - before
+
+
+@pytest.mark.parametrize(("name", "values", "selector", "dragged"), PICTURES)
+def test_a_swipe_up_scrolls_the_page_and_changes_nothing(
+    open_page: OpenPage, name: str, values: dict[str, Any], selector: str, dragged: str | None
+):
+    page, picture = opened(open_page, (name, values), selector)
+    traits = list(state(made(name, **values)))
+    before = page.evaluate(TRAITS, traits)
+    assert swipe(page, picture, 0, -200) > 100
+    assert page.evaluate(TRAITS, traits) == before
+    picture.tap(position={"x": 40, "y": 40})
+    frame(page)
+    assert page.evaluate(TRAITS, traits) != before, "a tap is still a press"
+
+
+@pytest.mark.parametrize(("name", "values", "selector", "dragged"), [each for each in PICTURES if each[3]])
+def test_a_finger_drags_sideways(open_page: OpenPage, name: str, values: dict[str, Any], selector: str, dragged: str):
+    page, picture = opened(open_page, (name, values), selector)
+    before = page.evaluate(TRAITS, [dragged])
+    assert swipe(page, picture, 100, 0) == 0
+    assert page.evaluate(TRAITS, [dragged]) != before
