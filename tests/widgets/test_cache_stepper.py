@@ -264,6 +264,7 @@ def test_the_second_prompt_has_no_row_of_the_slider_that_it_replaces(page: Page)
 @pytest.mark.parametrize(
     ("model", "changed", "said"),
     [
+        ("one layer", 9, "Of 9 cached keys, 8 are still right, and reused."),
         ("one layer", 1, "Of 9 cached keys, 8 are still right. But only those before word 1 are reused: 0."),
         ("GPT-2 small", 4, "Of 9 cached keys, 8 are still right in layer 1 and 3 in later layers: 3 rows are reused."),
         ("GPT-2 small", 0, "All 9 cached keys are still right. The last word is run again, for its output."),

@@ -124,6 +124,9 @@ def test_where_a_word_does_not_show_the_mistake_it_is_said_why(wrong: str):
         }}""",
         wrong,
     )
+    joined = "The heads hold the right entries, but are joined wrongly."
+    assert (joined in said[2][1]) == (wrong == "reshape out")
+    said = [[["" if why == joined else why for why in sheets] for sheets in each] for each in said]
     assert {why for sheets in said[0] for why in sheets} == {"One head does not show the mistake."}
     for free, causal in said[1:]:
         assert set(causal) <= {"", "This word does not show the mistake."}

@@ -115,9 +115,12 @@ def test_the_window_is_as_wide_as_it_says(lab: Page, pattern: str, causal: bool,
 
 
 @pytest.mark.browser
-def test_the_ring_is_where_the_needle_is(lab: Page):
-    at = [float(lab.locator(".qkv-needle").get_attribute(name) or 0) for name in ("cx", "cy")]
-    assert at == [N // 8 + 0.5, N - 0.5]
+def test_the_diamond_is_where_the_needle_is(lab: Page):
+    middle = """(needle) => {
+      const { x, y, width, height } = needle.getBBox();
+      return [x + width / 2, y + height / 2].map((at) => Number(at.toFixed(3)));
+    }"""
+    assert lab.locator(".qkv-needle").evaluate(middle) == [N // 8 + 0.5, N - 0.5]
     hidden = torch.ones(N, N, dtype=torch.bool)
     hidden[-1, N // 8] = False
     body = f'async (x) => (await import("{MODULE}")).patternErrors(x.mask, x.all, 10)'

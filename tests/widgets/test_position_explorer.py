@@ -1,5 +1,6 @@
 """PositionExplorer: its codes, turns and biases against the reference, and what its two handles leave unmoved."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -196,11 +197,47 @@ def test_a_token_of_few_features_shows_its_clocks_alone(explorer: Callable[..., 
 def test_it_says_of_what_the_sum_is(explorer: Callable[..., Locator], width: int):
     root = explorer(width=width, words=True, query=30, key=90, d=128)
     said = root.locator(".qkv-pos-clocks")
-    expect(said).to_contain_text("8 of 64 shown", use_inner_text=True)
-    expect(said).to_contain_text(re.compile(r"sum\W+place · place"), use_inner_text=True)
+    expect(said).to_contain_text(re.compile(r"8 of 64\s+shown"), use_inner_text=True)
+    expect(said).to_contain_text("sum of all 64", use_inner_text=True)
     terms = dict(zip(*(root.locator(f".qkv-readings {part}").all_inner_texts() for part in ("dt", "dd")), strict=True))
-    assert terms["place · place"].replace("−", "-") == f"{number(root, 'clocks'):.2f}"
+    assert terms["place · place (clocks)"].replace("−", "-") == f"{number(root, 'clocks'):.2f}"
     assert terms["together"].replace("−", "-") == f"{number(root, 'score'):.2f}"
+
+
+@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize("d", [8, 16, 128])
+def test_the_numbers_under_the_clocks_are_named(explorer: Callable[..., Locator], width: int, d: int):
+    said = explorer(width=width, d=d).locator(".qkv-pos-clocks")
+    expect(said).to_contain_text(re.compile(r"product,?\s+↻ tokens\s+a turn"), use_inner_text=True)
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_slopes_of_alibi_are_named(explorer: Callable[..., Locator], width: int):
+    expect(explorer(width=width, scheme="alibi").locator(".qkv-pos-clocks")).to_contain_text(
+        "slope", use_inner_text=True
+    )
+
+
+def test_counts_under_neighbouring_clocks_stay_apart(explorer: Callable[..., Locator]):
+    root = explorer(width=390, d=128, base=1_000_000)
+    edges = root.locator(".qkv-pos-clock small").evaluate_all("""counts => counts.map((count) => {
+      const range = document.createRange();
+      range.selectNodeContents(count);
+      const { left, right, top } = range.getBoundingClientRect();
+      return [left, right, top];
+    })""")
+    in_a_row = [(one, other) for one, other in itertools.pairwise(edges) if one[2] == other[2]]
+    assert len(in_a_row) == 5
+    assert all(other[0] - one[1] >= 4 for one, other in in_a_row)
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_it_says_that_without_words_rope_shows_what_sinusoidal_shows(explorer: Callable[..., Locator], width: int):
+    root = explorer(width=width, scheme="rope")
+    says = root.get_by_text("Without words: the same numbers as sinusoidal; hands turn the other way.")
+    expect(says).to_be_visible()
+    root.get_by_role("switch", name="words").press("Space")
+    expect(says).to_have_count(0)
 
 
 def test_no_axis_changes_until_a_handle_is_let_go(explorer: Callable[..., Locator]):

@@ -1,5 +1,6 @@
 """QKVStepper shows the worked example's numbers, and those of any other that is typed in."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -138,6 +139,17 @@ def test_a_number_that_cannot_be_taken_is_answered(stepper: Page, number: str, s
     expect(stepper.locator(".qkv-spelled")).to_contain_text(said)
     assert stepper.evaluate("shown[0].model.get('x')")[0][0] == kept
     expect(cell).to_have_value(str(kept))
+
+
+@pytest.mark.browser
+def test_a_sum_has_the_digits_that_a_number_needs_and_a_sign_in_brackets(stepper: Page):
+    cell = stepper.get_by_label("X, row 1, column 1")
+    cell.fill("-3.5")
+    cell.press("Tab")
+    stepper.get_by_label("scores, row 1, column 3").click()
+    expect(stepper.locator(".qkv-spelled")).to_contain_text(
+        re.compile(r"−3\.5 · 2\s*\+ 0 · 3\s*\+ \(−2\.5\) · 1\s*= −9\.5")
+    )
 
 
 @pytest.mark.browser

@@ -348,6 +348,27 @@ def test_handles_are_those_of_python(open_page: OpenPage):
     assert seen == pytest.approx(tagged.weights[1].mean(0)[6].tolist(), abs=0.0051)
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("chosen", "off", "said"),
+    [
+        ({"layer": 2, "head": 2}, {"heads": [[True, True], [True, False]]}, "Layer 2, head 2 is off."),
+        ({"layer": 2, "head": "both"}, {"layers": [True, False]}, "These heads are off."),
+        (
+            {"layer": "both", "head": 1},
+            {"heads": [[False, True], [False, True]]},
+            "These heads are off.",
+        ),
+        ({"layer": "both", "head": "both"}, {"layers": [False, False]}, "These heads are off."),
+    ],
+)
+def test_a_head_that_is_off_has_no_arcs(open_page: OpenPage, chosen: dict[str, Any], off: dict[str, Any], said: str):
+    widget = show(open_page(), handles=["heads"], **chosen, **off)
+    expect(widget.locator(".qkv-finding span").first).to_have_text(said)
+    assert not any(shown(widget)["weights"])
+    assert widget.locator(".qkv-arcs-above path:not(.qkv-arc-none)").count() == 0
+
+
 TURNED: dict[str, dict[str, Any]] = {
     "divide by √dk": {"scaled": False},
     "positions": {"positions": False},
@@ -365,7 +386,8 @@ def test_each_switch_does_what_it_says(open_page: OpenPage, label: str):
     frame(widget.page)
     tagged = load_tagger().double().tag(HUNGRY, **TURNED[label])
     seen = [float(weight or 0) for weight in shown(widget)["weights"]]
-    assert seen == pytest.approx(tagged.weights[:, 0].mean(0)[6].tolist(), abs=0.0051)
+    on = {"layer 1": [1], "layer 2, head 1": [0]}.get(label, [0, 1])  # of the layers, those whose head 1 is on
+    assert seen == pytest.approx(tagged.weights[on, 0].mean(0)[6].tolist(), abs=0.0051)
     assert widget.locator(".qkv-word .qkv-read-as").inner_text() == f"= {tagged.refers_to[6]}"
 
 

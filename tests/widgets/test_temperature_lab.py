@@ -107,6 +107,15 @@ def test_a_bar_of_either_kind_is_dragged(lab: Page):
 
 
 @pytest.mark.browser
+def test_the_weights_say_by_how_much_a_wide_head_multiplies_the_scores_beside_them(lab: Page):
+    title = lab.locator("p.qkv-key span").last
+    width = lab.get_by_role("slider", name="unscaled head")
+    for key, says in (("Home", "weight"), ("ArrowRight", "weight of score × 1.41"), ("End", "weight of score × 8")):
+        width.press(key)
+        expect(title).to_have_text(says)
+
+
+@pytest.mark.browser
 def test_a_weight_that_can_go_no_further_says_why(lab: Page):
     drag(lab, lab.locator(".qkv-weight").nth(1), 0.7)
     assert "Scores end" not in lab.locator(".qkv-keys").inner_text()

@@ -169,6 +169,23 @@ def test_a_stage_that_is_off_is_struck_out(open_page: OpenPage):
 
 
 @pytest.mark.browser
+def test_what_a_switch_changes_has_a_dot_and_what_comes_before_it_has_none(open_page: OpenPage):
+    widget = show(open_page(width=390), stage="1 norm 2")
+    stages, title = widget.locator(".qkv-flow-stage"), widget.locator(".qkv-flow-title")
+    dots = widget.locator("small.qkv-flow-changed")
+    expect(dots).to_have_count(0)
+    expect(title).to_have_text("norm before feed-forward, block 1 9 × 32")
+    widget.get_by_role("switch", name="feed-forward").uncheck()
+    expect(dots).to_have_count(10)
+    expect(stages.filter(has_text="(changed)")).to_have_count(10)
+    expect(title).to_have_text("norm before feed-forward, block 1, as before 9 × 32")
+    stages.nth(6).click()
+    expect(title).to_have_text("stream after feed-forward, block 1, changed 9 × 32")
+    widget.get_by_role("switch", name="norm").uncheck()
+    expect(dots).to_have_count(15)  # all but the embedding
+
+
+@pytest.mark.browser
 def test_a_chinese_noun_in_an_english_sentence_is_said_to_be_one(open_page: OpenPage):
     widget = show(open_page(width=390), residual=False, stage="nouns")
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("It stands for 鳥, Chinese for bird")

@@ -237,6 +237,7 @@ function stillRight({ changed, model }) {
   if (!changed) return `All ${TEXT.length} cached keys are still right. The last word is run again, for its output.`;
   const [inFirst, inLater] = keysStillRight({ changed });
   const right = `Of ${TEXT.length} cached keys, ${inFirst} are still right`;
+  if (MODELS[model].layers === 1 && inFirst === inLater) return `${right}, and reused.`;
   if (MODELS[model].layers === 1) return `${right}. But only those before word ${changed} are reused: ${inLater}.`;
   return `${right} in layer 1 and ${inLater} in later layers: ${rows(inLater)} reused.`;
 }

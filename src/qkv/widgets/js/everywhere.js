@@ -1,4 +1,17 @@
-import { choices, html, logSlider, num, readings, remember, slider, svg, tables, toggle, widget } from "./base.js";
+import {
+  choices,
+  dragged,
+  html,
+  logSlider,
+  num,
+  readings,
+  remember,
+  slider,
+  svg,
+  tables,
+  toggle,
+  widget,
+} from "./base.js";
 import { bound, everyone, frames, inReach, likeness, melody, normed, RATE, touching } from "./likeness.js";
 import { imagePatches } from "./maths.js";
 import { MOLECULES } from "./molecules.js";
@@ -52,9 +65,9 @@ export default widget("Everywhere", {
   view: (state, set, id) => {
     const seen = look(state);
     const { kind, n, token, name } = seen;
+    const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, kind.at(x * WIDTH, y * HEIGHT, n))) }));
     return html`<div class="qkv-everywhere">
-      <div class="qkv-things" @pointerdown=${(event) => grab(event, seen, set)}
-        @pointermove=${(event) => event.buttons === 1 && grab(event, seen, set)}>
+      <div class="qkv-things" @pointerdown=${grab} @pointermove=${grab}>
         <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
           ${kind.draw(seen)}
         </svg>
@@ -106,19 +119,12 @@ function look(state) {
   return { kind, n, token, row, best, may, name: kind.name };
 }
 
-/** A press or a stroke makes the token under the pointer the query. */
-function grab(event, { kind, n }, set) {
-  const { left, top, width, height } = event.currentTarget.getBoundingClientRect();
-  const [x, y] = [((event.clientX - left) / width) * WIDTH, ((event.clientY - top) / height) * HEIGHT];
-  set({ token: Math.min(n - 1, Math.max(0, kind.at(x, y, n))) });
-}
-
 const shown = (weight) => num(weight, { places: 2 });
 const opacity = (weight, most) => Math.round(100 * (weight / most)) / 100;
 
-/** The other tokens with the largest weight, or their number if there are several. */
+/** The other tokens with the largest weight, or their number if several have the same one as it is shown. */
 function bestName({ row, best, token, name }) {
-  const equal = row.filter((weight, i) => i !== token && row[best] - weight < 1e-9).length;
+  const equal = row.filter((weight, i) => i !== token && shown(weight) === shown(row[best])).length;
   return equal > 1 ? `${equal} equal ones` : name(best);
 }
 
@@ -200,7 +206,7 @@ function drawPicture({ row, token }) {
     levels[Math.round((LEVELS * weight) / most)].push(i);
   });
   const shape = (patches, level) => svg`
-    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.85 * (1 - level / LEVELS)} />
+    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.65 * (1 - level / LEVELS)} />
     <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${level / LEVELS} />`;
   return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
 }

@@ -9,6 +9,7 @@ import {
   nearestOf,
   num,
   panel,
+  partAt,
   plot,
   readings,
   remember,
@@ -58,7 +59,7 @@ export default widget("HeadMicroscope", {
             ${button({ label: "all on", disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
           </div>
           ${choices({
-            label: `what head ${short(state.head)} hands on`,
+            label: `output of head ${short(state.head)}`,
             name: `${id}-scope-mode`,
             value: state.modes[state.head],
             options: MODES.map((value) => ({ value, label: value })),
@@ -197,10 +198,7 @@ const text = (
 /** A head's weights as a map; a press or a stroke in it chooses the head and the query. */
 function map(head, state, { n, at, maps, scores, modes }, set) {
   const weights = maps[head];
-  const grab = ({ clientY, currentTarget }) => {
-    const { top, height } = currentTarget.getBoundingClientRect();
-    set({ head, position: Math.min(n - 1, Math.max(0, Math.floor(((clientY - top) / height) * n))) });
-  };
+  const grab = dragged(({ y }) => set({ head, position: partAt(y, n) }));
   const picture = heatmap({
     label: `Weights of head ${short(head)}: previous token ${shown(scores[head].previous)}, induction ${shown(scores[head].induction)}.`,
     rows: (i) => weights.subarray(i * n, (i + 1) * n),
@@ -210,7 +208,7 @@ function map(head, state, { n, at, maps, scores, modes }, set) {
     repainted: state.repainted,
   });
   return html`<figure class="qkv-scope-head ${head === state.head ? "qkv-scope-chosen" : ""} ${modes[head] === "on" ? "" : "qkv-scope-out"}">
-    <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${(event) => event.buttons === 1 && grab(event)}>
+    <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${grab}>
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
     </div>
     <figcaption><b>${short(head)}</b><span>${modes[head] === "on" ? "" : modes[head]}</span>

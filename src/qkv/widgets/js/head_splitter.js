@@ -157,7 +157,8 @@ export function verdict(state, route) {
   const reached = due.filter(({ hears }) => hears);
   const also = leaks.length ? `, and ${leaks.length} that it must not reach` : "";
   const found = `${IN_SENTENCES[state.nudged]} reaches ${reached.length} of ${due.length} output${due.length === 1 ? "" : "s"}${also}.`;
-  return looksRight(all) && route !== "right" ? `${found} ${whyUnseen(state, route)}` : found;
+  if (route !== "right" && looksRight(all)) return `${found} ${whyUnseen(state, route)}`;
+  return route === "reshape out" ? `${found} The heads hold the right entries, but are joined wrongly.` : found;
 }
 
 /** Why a wrong way looks right. */

@@ -182,6 +182,7 @@ function summary(rows, state) {
   const shown = [
     preset === "top-left" ? "The first query counts as token 0." : "",
     empty.length ? `Rows with no key in sight: ${names(empty)}.` : "",
+    empty.some(({ total }) => Number.isNaN(total)) ? "There the softmax divides 0 by 0." : "",
     leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
     short.length ? `Rows that do not sum to 1: ${names(short)}.` : "",
     !empty.length && !leaking.length && !short.length ? "Hidden keys get nothing and every row sums to 1." : "",

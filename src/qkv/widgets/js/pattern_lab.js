@@ -43,7 +43,7 @@ export default widget("PatternLab", {
       </div>
     </div>
     <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
-      follow a token. An error is the distance to full attention's output. The ring is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
+      follow a token. An error is the distance to full attention's output. The diamond is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
     ${tables(() => [table(state)])}`,
 });
 
@@ -103,7 +103,7 @@ function picture(state, set) {
     <svg viewBox="0 0 ${N} ${N}" role="img" aria-label="Which of ${N} keys each of ${N} queries may see.">
       ${svg`<path class="qkv-known" d=${shape(seen)} /><path class="qkv-seen" d=${shape(mask)} />
         <rect class="qkv-followed" x="0" y=${state.token - 1} width=${N} height="1" />
-        ${["qkv-needle-edge", "qkv-needle"].map((kind) => svg`<circle class=${kind} cx=${NEEDLE + 0.5} cy=${N - 0.5} r="0.8" />`)}`}
+        ${["qkv-needle-edge", "qkv-needle"].map((kind) => svg`<path class=${kind} d="M${NEEDLE - 0.4} ${N - 0.5}l0.9 -0.9l0.9 0.9l-0.9 0.9z" />`)}`}
     </svg>
   </div>`;
 }
@@ -129,7 +129,7 @@ const numbers = (state) => {
   const { pairs, joined, known, errors } = measured(state);
   return html`${readings([
     ["pairs in a layer", num(100 * pairs), "%"],
-    [`joined after ${state.layers}`, num(100 * joined), "%"],
+    [`after ${state.layers} ${state.layers > 1 ? "layers" : "layer"}`, num(100 * joined), "%"],
     [`token ${state.token} knows of`, num(known), "tokens"],
   ])}
   <p class="qkv-label">error of one layer, by kind of input</p>

@@ -30,9 +30,9 @@ const SMALLEST_BASE = 10;
 const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
 const D = html`<var>d</var>`;
 const SCHEMES = [
-  { value: "sinusoidal", label: "added to the tokens (sinusoidal)", short: "sinusoidal" },
-  { value: "rope", label: "turned (RoPE)", short: "RoPE" },
-  { value: "alibi", label: "added to the scores (ALiBi)", short: "ALiBi" },
+  { value: "sinusoidal", label: "added to the tokens (sinusoidal)", brief: "sinusoidal" },
+  { value: "rope", label: "turned (RoPE)", brief: "RoPE" },
+  { value: "alibi", label: "added to the scores (ALiBi)", brief: "ALiBi" },
 ];
 const named = (scheme) => `Positions ${SCHEMES.find(({ value }) => value === scheme).label}`;
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
@@ -132,17 +132,18 @@ const nameOfScore = ({ scheme, words }) => {
 
 /* ---- controls */
 
-/** Words for which a phone has no room. */
+/** Words for which a phone has no room, and those that it shows in their place. */
 const long = (words) => html`<span class="qkv-pos-long">${words}</span>`;
+const short = (words) => html`<span class="qkv-pos-short">${words}</span>`;
 
 const controls = (state, set, id) => html`<div class="qkv-pos-controls">
   ${choices({
     label: "positions are",
     name: `${id}-scheme`,
     value: state.scheme,
-    options: SCHEMES.map(({ value, label, short }) => ({
+    options: SCHEMES.map(({ value, label, brief }) => ({
       value,
-      label: html`${long(label)}<span class="qkv-pos-short">${short}</span>`,
+      label: html`${long(label)}${short(brief)}`,
     })),
     onChange: (scheme) => set({ scheme, reach: null }),
   })}
@@ -152,7 +153,7 @@ const controls = (state, set, id) => html`<div class="qkv-pos-controls">
   </div>
   <div>
     ${toggle({
-      label: html`keep ${long("the ")}distance${long(": move both handles")}`,
+      label: html`${long("keep the distance: ")}move both${long(" handles")}`,
       checked: state.together,
       onChange: (together) => set({ together }),
     })}
@@ -263,13 +264,13 @@ function pictured(state) {
     return { title: `head ${state.head} multiplies a weight by`, rows, most: 1, columns: LAST + 1, legend: ["0", "1"] };
   }
   const what = {
-    sinusoidal: pair ? "it + the code" : "the code",
-    rope: pair ? "it, turned" : "hands at twelve, turned",
+    sinusoidal: pair ? "it + position code" : "position codes",
+    rope: pair ? "it, turned" : "turned hands",
   };
   const most = pair ? 3 : 1;
   return {
     title: what[state.scheme],
-    where: ", at each position",
+    where: !pair && state.scheme === "sinusoidal" ? "" : ", at each position",
     rows: query,
     most,
     columns: state.d,
@@ -352,23 +353,25 @@ function clocksPanel(state, set) {
   const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
   const clocks = clocksOf(state);
   const total = clocks.reduce((sum, { product }) => sum + product, 0);
-  const ofPlaces = state.words && state.scheme === "sinusoidal";
+  const some = pairs > DIALS.length ? `${DIALS.length} of ${pairs} shown` : "";
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
-      <span class="qkv-label">
-        ${long("hands of ")}<b class="qkv-pos-query">query</b>${long(" and")}<span class="qkv-pos-short">,</span> <b class="qkv-pos-key">key</b>${long(", to be turned; product, ↻ tokens a turn")}
-      </span>
-      <span>${long(pairs > DIALS.length ? `${DIALS.length} of ${pairs} shown; ` : "")}sum${long(ofPlaces ? ", place · place" : ` over ${pairs}`)}: <b data-number="clocks">${fixed(total)}</b></span>
+      <span class="qkv-label">hands of <b class="qkv-pos-query">query</b>${long(" and")}${short(",")} <b class="qkv-pos-key">key</b>${long(", to be turned; below: product, ↻ tokens a turn")}</span>
+      <span>${long(some && `${some}; `)}sum${some && ` of all ${pairs}`}: <b data-number="clocks">${fixed(total)}</b></span>
     </figcaption>
-    <div class="qkv-pos-dials">${DIALS.map((i) => dial(clocks[shown[i]], dragged(turnHand(state, set, shown[i])), letGo(set)))}
-      <small class="qkv-pos-short qkv-pos-which">${[
-        pairs > DIALS.length ? `${DIALS.length} of ${pairs} shown` : "",
-        ofPlaces ? "sum: place · place" : pairs > DIALS.length ? `sum: of all ${pairs}` : "",
-      ]
-        .filter(Boolean)
-        .join("; ")}</small></div>
+    <div class="qkv-pos-dials">${DIALS.map(
+      (i) => html`${dial(clocks[shown[i]], dragged(turnHand(state, set, shown[i])), letGo(set))}
+      ${i === shown.length - 1 ? html`<small class="qkv-pos-short qkv-pos-below"><span>${some}</span>product<br>↻ tokens<br>a turn</small>` : nothing}`,
+    )}</div>
   </figure>
-  ${ofPlaces ? fourTerms(state, total) : nothing}`;
+  ${underClocks(state, total)}`;
+}
+
+/** With words of their own, what makes up the score of added codes; without, why turned hands show nothing new. */
+function underClocks(state, total) {
+  if (state.words) return state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing;
+  if (state.scheme === "sinusoidal") return nothing;
+  return html`<p class="qkv-note qkv-pos-same">Without words: the same numbers as sinusoidal; hands turn the other way.</p>`;
 }
 
 /** The features that the clocks show for a token at one place. */
@@ -406,6 +409,12 @@ function clocksOf(state) {
   });
 }
 
+/** A count that fits under a clock: 6.3, 1,117, 54.4k, 5.06M. */
+function brief(count) {
+  if (count < 10_000) return num(count, { digits: 2 });
+  return count < 1_000_000 ? `${num(count / 1000)}k` : `${num(count / 1_000_000)}M`;
+}
+
 /** A clock, or the room for one that this d has not. Hands turn by transforms, for which nothing is laid out again. */
 function dial(clock, turn, release) {
   const { asking, answering, product, tokens } = clock ?? NO_CLOCK;
@@ -416,7 +425,7 @@ function dial(clock, turn, release) {
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
     <b>${fixed(product)}</b>
-    <small>↻ ${num(tokens, { digits: 2 })}</small>
+    <small>↻ ${brief(tokens)}</small>
   </div>`;
 }
 
@@ -429,7 +438,7 @@ function fourTerms(state, places) {
     ["it · cat", fixed(content)],
     ["it · key's place", fixed(itAndPlace)],
     ["query's place · cat", fixed(catAndPlace)],
-    ["place · place", fixed(places)],
+    ["place · place (clocks)", fixed(places)],
     ["together", fixed(score(state.query, state.key))],
   ]);
 }
@@ -446,7 +455,8 @@ function headsPanel(state, set, id) {
         <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
         <small>head ${head}<br>1/${2 ** head}</small>
       </label>`;
-    })}</div>
+    })}
+      <div class="qkv-pos-short"><span class="qkv-heat-name">factor</span><small>head<br>slope</small></div></div>
   </figure>`;
 }
 

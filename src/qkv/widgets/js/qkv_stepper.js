@@ -247,14 +247,18 @@ function spelled({ step, row, column, scaled }, parts) {
     return [`${powers[column]} / (${powers[0]}`, `+ ${powers[1]}`, `+ ${powers[2]})`, value];
   }
   const terms = parts[left][row].map(
-    (entry, f) => `${f ? "+ " : ""}${short(entry)} · ${signed(parts[top][f][column])}`,
+    (entry, f) => `${f ? `+ ${signed(entry)}` : short(entry)} · ${signed(parts[top][f][column])}`,
   );
   if (step !== "scores" || !scaled) return [...terms, value];
   return [`(${terms[0]}`, ...terms.slice(1, -1), `${terms.at(-1)})`, "/ √3", value];
 }
 
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
-const short = (x) => (Number.isInteger(x) ? num(x) : num(x, { places: Math.abs(x) < 10 ? 3 : 1 }));
+/** Every digit of a number with few; of others, as many as say enough. */
+function short(x) {
+  const enough = [0, 1, 2, 3].find((places) => Number(x.toFixed(places)) === x);
+  return num(x, { places: enough ?? (Math.abs(x) < 10 ? 3 : 1) });
+}
 
 /** A number that a cell has room for: three digits, and where there is no sign a point. */
 function brief(x) {

@@ -79,16 +79,34 @@ function look(state) {
   const from = state.over >= 0 && state.over < words.length ? state.over : chosen;
   const changing = state.changing >= 0 && state.changing < words.length ? state.changing : words.length - 1;
   const weights = weightsOf(said.places, words.length, state);
-  return { words, said, it, from, changing, weights, row: weights[from] };
+  return {
+    words,
+    said,
+    it,
+    from,
+    changing,
+    weights,
+    row: weights[from],
+    off: shownHeads(state).length ? "" : offText(state),
+  };
 }
 
-/** The weights (n, n) of the chosen layers and heads: their mean. */
-function weightsOf(places, n, { layer, head }) {
-  const [layers, heads] = [chosenOf(LAYERS, layer), chosenOf(HEADS, head)];
-  const tablesOf = layers.flatMap((l) => heads.map((h) => places[`${l}.attention.weights`].subarray(h * n * n)));
-  const mean = (i, j) => tablesOf.reduce((sum, table) => sum + table[i * n + j], 0) / tablesOf.length;
+/** The weights (n, n) of the chosen layers and heads: the mean of those that are on. A head that is off passes nothing. */
+function weightsOf(places, n, state) {
+  const tablesOf = shownHeads(state).map(([l, h]) => places[`${l}.attention.weights`].subarray(h * n * n));
+  const mean = (i, j) => tablesOf.reduce((sum, table) => sum + table[i * n + j], 0) / Math.max(1, tablesOf.length);
   return Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => mean(i, j)));
 }
+
+/** Layer and head of each head that the arcs show, without those that are switched off. */
+const shownHeads = ({ layer, head, layers, heads }) =>
+  chosenOf(LAYERS, layer).flatMap((l) =>
+    chosenOf(HEADS, head).flatMap((h) => (layers[l] && heads[l][h] ? [[l, h]] : [])),
+  );
+
+/** What is said where none of the heads that the arcs show is on. */
+const offText = ({ layer, head }) =>
+  layer === "both" || head === "both" ? "These heads are off." : `Layer ${layer}, head ${head} is off.`;
 
 const chosenOf = (all, choice) => (choice === "both" ? all : [choice - 1]);
 
@@ -115,7 +133,7 @@ function most({ words, row }) {
 
 function verdictText(seen) {
   const { word, weight, how } = most(seen);
-  const start = `${seen.words[seen.from]} ${how} ${word}, weight ${shown(weight)}.`;
+  const start = seen.off || `${seen.words[seen.from]} ${how} ${word}, weight ${shown(weight)}.`;
   return seen.from === seen.it ? `${start} Read as: ${reading(seen)}.` : `${start} ${classText(seen)}`;
 }
 
@@ -124,8 +142,9 @@ const classText = ({ words, said, from }) => `The model says that ${words[from]}
 function verdict(seen) {
   const { word, how } = most(seen);
   const named = (text, kind) => html`<b class=${kind} lang=${langOf(text)}>${glossed(text)}</b>`;
+  const asking = named(seen.words[seen.from], "qkv-asks");
   return html`<p class="qkv-finding">
-    <span>${named(seen.words[seen.from], "qkv-asks")} ${how} ${named(word, "qkv-looked-to")}.</span>
+    <span>${seen.off || html`${asking} ${how} ${named(word, "qkv-looked-to")}.`}</span>
     <span>${
       seen.from === seen.it
         ? html`Read as: <b class="qkv-read-as">${reading(seen)}</b>.`

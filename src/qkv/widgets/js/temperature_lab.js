@@ -69,7 +69,7 @@ function rows(state, set) {
   const reach = reachOf(state);
   const often = countsOf(state);
   return html`<div class="qkv-keys">
-    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>score, ±${num(reach)}</span><span>weight</span></p>
+    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>score, ±${num(reach)}</span><span>${weightTitle(state)}</span></p>
     ${state.tokens.map((token, i) => {
       const put = (score) => set(moved(state, i, score, reach));
       return html`<div class="qkv-key">
@@ -82,6 +82,9 @@ function rows(state, set) {
     ${limits(state)}
   </div>`;
 }
+
+/** The bars on the left stay as they are set: a wide head multiplies what they say. */
+const weightTitle = ({ d_k }) => (d_k > 1 ? `weight of score × ${num(Math.sqrt(d_k), { digits: 3 })}` : "weight");
 
 /** The largest score that can be set, up or down. */
 const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));

@@ -1,5 +1,18 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, html, nothing, num, readings, remember, slider, tables, toggle, widget } from "./base.js";
+import {
+  choices,
+  dragged,
+  html,
+  nothing,
+  num,
+  partAt,
+  readings,
+  remember,
+  slider,
+  tables,
+  toggle,
+  widget,
+} from "./base.js";
 import { GLOSSES } from "./glosses.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
 import { STAGES, stageRows, tagWithParts } from "./stages.js";
@@ -69,10 +82,25 @@ function look(state) {
   const it = [...said.refersTo.keys()][0] ?? n - 1;
   const at = state.word < 0 || state.word >= n ? it : state.word;
   const stage = STAGES.find(({ name }) => name === state.stage);
-  const intact = tagged(state.sentence, true, true, true).classes;
-  const same = said.classes.filter((kind, i) => kind === intact[i]).length;
-  return { said, words, n, at, stage, same, ...stageRows(places, stage, n, theTagger().nHeads) };
+  const intact = tagged(state.sentence, true, true, true);
+  const same = said.classes.filter((kind, i) => kind === intact.classes[i]).length;
+  return {
+    said,
+    words,
+    n,
+    at,
+    stage,
+    same,
+    changed: changedPlaces(places, intact.places),
+    ...stageRows(places, stage, n, theTagger().nHeads),
+  };
 }
+
+/** The places whose numbers the switches change. */
+const changedPlaces = remember(
+  (places, intact) =>
+    new Set(Object.keys(intact).filter((place) => intact[place].some((x, i) => x !== places[place][i]))),
+);
 
 const shapeText = ({ isWeights, heads, n, width }) => (isWeights ? `${heads} × ${n} × ${n}` : `${n} × ${width}`);
 const shapeOf = ({ place }, said, n) => {
@@ -102,7 +130,7 @@ const isOff = ({ name, place }, { norm, feed_forward }) =>
  * stream; without residuals it is cut. */
 const flow = (
   state,
-  { said, n },
+  { said, n, changed },
   set,
   id,
 ) => html`<fieldset class=${state.residual ? "qkv-flow-stages" : "qkv-flow-stages qkv-flow-cut"}>
@@ -113,29 +141,31 @@ const flow = (
     ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block" data-block=${stage.block}>block ${stage.block}</small>` : nothing}
     <label data-block=${stage.block ?? (stage.name === "embedding" ? "before" : "after")} class="qkv-flow-stage qkv-pick ${stage.aside ? "qkv-flow-aside" : ""} ${isOff(stage, state) ? "qkv-flow-off" : ""}">
       <input class="qkv-over" type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
-      <span>${stage.label}<i class="qkv-unseen">${isOff(stage, state) ? " (off)" : ""}</i></span> <small>${shapeOf(stage, said, n)}</small>
+      <span>${stage.label}<i class="qkv-unseen">${isOff(stage, state) ? " (off)" : ""}${changed.has(stage.place) ? " (changed)" : ""}</i></span> <small class=${changed.has(stage.place) ? "qkv-flow-changed" : ""}>${shapeOf(stage, said, n)}</small>
     </label>`,
   )}
 </fieldset>`;
 
 /* ---- the numbers of a stage */
 
+/** What the switches do to the stage that is shown, once they do something. */
+function changeText({ stage, changed }) {
+  if (changed.size === 0) return "";
+  return changed.has(stage.place) ? html`, <i class="qkv-flow-changed"></i>changed` : ", as before";
+}
+
 /** A stage's table: a word a row. A press chooses the word. */
 function picture(state, seen, set) {
   const { n, at, table, isWeights, heads, width, rows, words } = seen;
-  const press = ({ clientY, currentTarget }) => {
-    const { top, height } = currentTarget.getBoundingClientRect();
-    set({ word: Math.min(n - 1, Math.max(0, Math.floor(((clientY - top) / height) * n))) });
-  };
+  const press = dragged(({ y }) => set({ word: partAt(y, n) }));
   const most = isWeights ? 1 : table.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-9);
-  return html`<p class="qkv-flow-title" data-off=${isOff(seen.stage, state)}><b>${seen.stage.title}</b><span>${isOff(seen.stage, state) ? ", off" : ""} ${shapeText(seen)}</span></p>
+  return html`<p class="qkv-flow-title" data-off=${isOff(seen.stage, state)}><b>${seen.stage.title}</b><span>${isOff(seen.stage, state) ? ", off" : ""}</span>${changeText(seen)} <span>${shapeText(seen)}</span></p>
     <div class="qkv-flow-table">
       <div class="qkv-flow-columns" aria-hidden="true">${strongest(seen).map(
         ({ name, column }) => html`<span><i style="--at: ${100 * column}%">${name}</i></span>`,
       )}</div>
       <div class="qkv-flow-words" aria-hidden="true">${words.map((word, i) => html`<span class=${i === at ? "qkv-flow-at" : ""}>${word}</span>`)}</div>
-      <div class=${isWeights ? "qkv-flow-map qkv-flow-weights" : "qkv-flow-map"} @pointerdown=${press}
-        @pointermove=${(event) => event.buttons === 1 && press(event)}>
+      <div class=${isWeights ? "qkv-flow-map qkv-flow-weights" : "qkv-flow-map"} @pointerdown=${press} @pointermove=${press}>
         ${heatmap({
           label: `${seen.stage.title}: ${n} rows of ${heads * width} numbers.`,
           rows,
