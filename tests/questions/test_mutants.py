@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import tomllib
 from functools import cache
@@ -12,6 +11,7 @@ import pytest
 
 from qkv.observing import observe
 from qkv.questions import chapters, questions_of
+from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.judging import judge
 from qkv.questions.engine.question import Question
 from tests.questions.mutants import (
@@ -42,7 +42,7 @@ def listed(mutant: Mutant) -> bool:
 
 
 def seeds(n: int) -> list[int]:
-    return [int.from_bytes(os.urandom(4), "big") for _ in range(n)]
+    return [Draw().seed for _ in range(n)]
 
 
 @pytest.mark.parametrize(

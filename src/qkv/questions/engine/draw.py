@@ -14,11 +14,16 @@ from qkv.observing import Case, Seeded
 PLAIN, BATCH, TWO_AXES, DOUBLE = "plain", "a batch", "two axes in front", "float64"
 
 
+def any_seed() -> int:
+    """Draw a seed from the system's entropy: nobody knows it before."""
+    return int.from_bytes(os.urandom(6), "big")
+
+
 class Draw:
     """Draws what cases are made of, from a generator of its own."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = int.from_bytes(os.urandom(6), "big") if seed is None else seed
+        self.seed = any_seed() if seed is None else seed
         self.generator = torch.Generator().manual_seed(self.seed)
 
     def whole(self, low: int, high: int) -> int:
