@@ -29,12 +29,13 @@ def gate_has(paths: Iterable[str], *gated: str) -> list[object]:
     return [path if path.startswith(gated) else pytest.param(path, marks=pytest.mark.slow) for path in paths]
 
 
-LAID_OUT = """() => [...document.querySelectorAll("article > section > section")]
-  .every((part) => part.style.contentVisibility === "visible")"""
+LAID_OUT = """() => !document.documentElement.classList.contains("qkv-reading-fonts") &&
+  [...document.querySelectorAll("article > section > section")]
+    .every((part) => part.style.contentVisibility === "visible")"""
 
 
 def lay_out(page: Page) -> None:
-    """Wait until what is far from where the reader arrived is laid out, too."""
+    """Wait until the fonts are read, and what is far from where the reader arrived is laid out, too."""
     page.wait_for_function(LAID_OUT)
 
 
