@@ -254,7 +254,7 @@ def test_the_second_prompt_is_there_in_its_step_only(page: Page):
 
 @pytest.mark.browser
 def test_the_second_prompt_has_no_row_of_the_slider_that_it_replaces(page: Page):
-    far = page.locator(".qkv-kv-counters").get_by_text("far on")
+    far = page.locator(".qkv-kv-counters").get_by_text("at 8,192", exact=True)
     expect(far).to_be_visible()
     page.evaluate("shown[0].model.set('step', 8)")
     expect(far).to_be_hidden()

@@ -166,7 +166,7 @@ def test_an_empty_text_can_be_filled_after_the_script_took_over(open_page: OpenP
     start(page)
     page.get_by_role("radio", name="image").check()
     frame(page)
-    expect(page.locator(".qkv-x > p").first).to_contain_text("n × d, ")
+    expect(page.locator(".qkv-x > p").first).to_contain_text("n rows × d numbers, ")
 
 
 def test_a_model_tells_of_a_change_and_only_of_a_change():

@@ -354,7 +354,7 @@ function counters(state) {
   const counted = [
     ["this step", "step", spent(state, run(state, true)), spent(state, run(state, false))],
     ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
-    ["far on", "far", ...atToken(state)],
+    [`at ${num(state.token)}`, "far", ...atToken(state)],
   ];
   const isAway = (key) => key === "far" && state.step === LAST; // as is its slider
   return html`<table class="qkv-kv-counters">

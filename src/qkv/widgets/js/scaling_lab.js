@@ -100,12 +100,14 @@ function scoresPanel(state) {
   const marks = [
     xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
     curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
+    scaled ? curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }) : "",
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const source = scaled ? "" : html`√${num(d_k)} = `;
+  const before = scaled ? `, as is ${num(current({ seed, d_k, scaled: false }).std)}` : "";
   return panel({
     title: "all scores",
-    reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}</small>`,
+    reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}${before}</small>`,
     drawing: plot({ label, marks }),
   });
 }

@@ -232,7 +232,7 @@ function asMatrix(state, { rows, row, same, columns }, set) {
     repainted: state.repainted,
   });
   return html`<div class="qkv-x">
-    <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n × d${state.kind === "image" ? `, ${n * d} numbers` : ""}</small></p>
+    <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n rows × d numbers${state.kind === "image" ? `, ${n * d} in all` : ""}</small></p>
     <div class="qkv-matrix qkv-drag" @pointerdown=${look} @pointermove=${look}>
       ${picture}
       <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
@@ -267,7 +267,7 @@ function walker(state, { rows, names, row, same }, set) {
 }
 
 const madeUp = (token, same) =>
-  `“${token.slice(0, 12)}” is not in the table: its row is drawn at random.${same.length ? ` ${same.length} more like it.` : ""}`;
+  `The table of embeddings has no row for “${token.slice(0, 12)}”: one is drawn at random.${same.length ? ` ${same.length} more like it.` : ""}`;
 
 /** A row that stands in the matrix twice is worth a word: nothing tells the two apart. */
 function twins(same, unit) {
