@@ -5,7 +5,8 @@
 For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for
 that one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget, which a link
 leads to, is ready (without widgets: until the page is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times
-slower; the longest step of a slider or a drag in ms at that CPU, of 20 steps, each the median of nine passes;
+slower; seconds until the first text is painted there, on the page and on the same page without its widgets (medians of
+five loads); the longest step of a slider or a drag in ms at that CPU, of 20 steps, each the median of nine passes;
 violations that axe finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console. Below the
 table: what SentenceLab's model takes at that CPU for one sentence and for its exam of 100, and the frames that the exam
 drops; seconds from *Check* to the first card, where Python has never run and at a later visit, on localhost and at
@@ -37,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,6 +90,8 @@ new MutationObserver((_, self) => {
   if (document.querySelector('[data-state="ready"]')) { window.readyAt = performance.now(); self.disconnect(); }
 }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-state']});
 """
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+JOBS = ["weight", "ready", "paint", "steps", "faults", "lab", "check"]
 # What is dragged: with a pointer that is down, for no press can be made up that an element may capture.
 DRAGGED = ".qkv-drag, .qkv-things, .qkv-flow-map, .qkv-scope-map, .qkv-drawn-area, .qkv-mask, .qkv-painted"
 NAME = "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? (e.ariaLabel || e.className)}`"
@@ -158,6 +162,17 @@ EXAM = """async () => {
 }"""
 
 
+@functools.cache
+def without_widgets(data: bytes) -> bytes:
+    """A page as it would be if it had no widget, with an empty place for each."""
+    page = BeautifulSoup(data, "html.parser")
+    for slot in page.select(".qkv-slot"):
+        slot.clear()
+    for script in page.select(f"{STATE}, script[src*='qkv-weights']"):
+        script.decompose()
+    return str(page).encode()
+
+
 @dataclass
 class Server:
     """A folder of pages, sent gzipped and kept by browsers for a while, as hosts of static pages do."""
@@ -166,6 +181,7 @@ class Server:
     address: str = ""
     sent: int = 0  # bytes of bodies since it was last set to 0
     slow: bool = False  # whether it sends 9 Mbps in all, after 60 ms
+    bare: bool = False  # whether it sends pages without their widgets
     line: Any = field(default_factory=threading.Lock)  # one body at a time where it is slow
 
     def file(self, path: str) -> Path:
@@ -188,6 +204,7 @@ class Server:
             for there, here in ELSEWHERE.items():
                 data = data.replace(there.encode(), here.encode())
             data = re.sub(rb' integrity="[^"]*"', b"", data)  # npm's require.js is the same but for its minifier
+            data = without_widgets(data) if self.bare else data
         return data if file.suffix in PACKED else gzip.compress(data, 6)
 
     def send(self, body: bytes, to: Any) -> None:
@@ -280,6 +297,18 @@ def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
         else:
             times.append(page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart") / 1000)
         page.context.close()
+    return statistics.median(times)
+
+
+def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> float:
+    """Median of five fresh loads on a slow connection, until the first text is painted."""
+    times = []
+    server.bare = bare
+    for _ in range(5):
+        page, _ = open_page(browser, f"{server.address}/{name}", slow=True)
+        times.append(page.evaluate(PAINTED) / 1000)
+        page.context.close()
+    server.bare = False
     return statistics.median(times)
 
 
@@ -399,6 +428,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "shift": ("shift", "{:6.3f}"),
     "local": ("ready s", "{:7.2f}"),
     "slow": ("slow s", "{:6.2f}"),
+    "paint": ("paint s", "{:7.2f}"),
+    "bare": ("bare s", "{:6.2f}"),
     "step": ("step ms", "{:7.1f}"),
     "axe": ("axe", "{:3}"),
     "outside": ("elsewhere", "{:9}"),
@@ -417,6 +448,8 @@ def measure(
         row["first"], row["second"], row["shift"] = weight(browser, server, name)
     if "ready" in parts:
         row["local"], row["slow"] = (ready_seconds(browser, address, slow) for slow in (False, True))
+    if "paint" in parts:
+        row["paint"], row["bare"] = (paint_seconds(browser, server, name, bare) for bare in (False, True))
     if "steps" in parts:
         steps = handle_steps(browser, address)
         row["step"] = max((step for _, step in steps), default=None)
@@ -487,9 +520,7 @@ def main() -> None:
         "pages", nargs="*", default=every, help="addresses relative to the site; all of them by default"
     )
     parser.add_argument("--defaults", action="store_true", help=f"compare {COMPARED} with Jupyter Book's defaults")
-    parser.add_argument(
-        "--jobs", nargs="+", default=["weight", "ready", "steps", "faults", "lab", "check"], help="what is measured"
-    )
+    parser.add_argument("--jobs", nargs="+", default=JOBS, help="what is measured")
     chosen = parser.parse_args()
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     print(f"{'page':36} {' '.join(title.rjust(len(form.format(0))) for title, form in COLUMNS.values())}")
