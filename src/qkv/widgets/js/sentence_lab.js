@@ -250,13 +250,21 @@ const arcs = (
 
 /* ---- changing words */
 
+/** The words that may stand in a place of a sentence, each with the sentence that it makes. */
+const alternatives = remember((sentence, place) => {
+  const { words } = readText(theGrammar(), sentence);
+  const changed = (word) => joined(theGrammar().replace(words, place, word));
+  return theGrammar()
+    .alternatives(words, place)
+    .map((word) => ({ word, makes: changed(word) }));
+});
+
 /** The words that may stand in the chosen place. After a change, the weights of *it* are shown, for it is what moves. */
 function picker({ words, changing }, set, id) {
-  const offered = theGrammar().alternatives(words, changing);
+  const sentence = joined(words);
+  const offered = alternatives(sentence, changing);
   const word = words[changing];
-  const now = offered.find((other) => joined(theGrammar().replace(words, changing, other)) === joined(words));
-  const take = (other) =>
-    set({ sentence: joined(theGrammar().replace(words, changing, other)), word: -1, over: -1, draft: null });
+  const now = offered.find(({ makes }) => makes === sentence);
   const room = CHINESE.test(words[0]) ? "qkv-picker qkv-picker-glossed" : "qkv-picker";
   if (offered.length < 2) {
     return html`<p class="${room} qkv-note">No other word can replace ${glossed(word)} here. Choose another word to change it.</p>`;
@@ -265,8 +273,9 @@ function picker({ words, changing }, set, id) {
     <legend class="qkv-label">change <b lang=${langOf(word)}>${word}</b> to</legend>
     <div>${offered.map(
       (other) => html`<label class="qkv-word-chip qkv-pick">
-        <input class="qkv-over" type="radio" name="${id}-other" .checked=${live(other === now)} @change=${() => take(other)}>
-        <span lang=${langOf(other)}>${other}</span>${GLOSSES.has(other) ? html` <small>${GLOSSES.get(other)}</small>` : nothing}
+        <input class="qkv-over" type="radio" name="${id}-other" .checked=${live(other === now)}
+          @change=${() => set({ sentence: other.makes, word: -1, over: -1, draft: null })}>
+        <span lang=${langOf(other.word)}>${other.word}</span>${GLOSSES.has(other.word) ? html` <small>${GLOSSES.get(other.word)}</small>` : nothing}
       </label>`,
     )}</div>
   </fieldset>`;
