@@ -178,7 +178,9 @@ def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer:
     page = explorer(kind="text", embedded=True)
     walker = page.locator(".qkv-walker")
     page.get_by_role("textbox").fill("the zebra chased the zebra")
-    expect(walker).to_contain_text("The table of embeddings has no row for “zebra”: one is drawn at random. 1 more like it.")
+    expect(walker).to_contain_text(
+        "The table of embeddings has no row for “zebra”: one is drawn at random. 1 more like it."
+    )
     page.get_by_role("slider", name="row").press("ArrowLeft")
     expect(walker).not_to_contain_text("random")
     page.get_by_role("switch", name="embedded").uncheck()
