@@ -90,7 +90,7 @@ new MutationObserver((_, self) => {
   if (document.querySelector('[data-state="ready"]')) { window.readyAt = performance.now(); self.disconnect(); }
 }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-state']});
 """
-PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 JOBS = ["weight", "ready", "paint", "steps", "faults", "lab", "check"]
 # What is dragged: with a pointer that is down, for no press can be made up that an element may capture.
 DRAGGED = ".qkv-drag, .qkv-things, .qkv-flow-map, .qkv-scope-map, .qkv-drawn-area, .qkv-mask, .qkv-painted"
@@ -306,7 +306,7 @@ def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> fl
     server.bare = bare
     for _ in range(5):
         page, _ = open_page(browser, f"{server.address}/{name}", slow=True)
-        times.append(page.evaluate(PAINTED) / 1000)
+        times.append(page.wait_for_function(PAINTED).json_value() / 1000)
         page.context.close()
     server.bare = False
     return statistics.median(times)
