@@ -105,8 +105,8 @@ def _apply_style() -> None:
         {
             "axes.edgecolor": MUTED,
             "axes.labelcolor": INK,
-            "axes.prop_cycle": plt.cycler(color=[WEIGHT, OUTPUT, INK, MUTED])
-            + plt.cycler(linestyle=["-", "--", "-.", ":"]),
+            # neutral: a line has one of the five colours only where it shows weights, outputs, queries, keys or values
+            "axes.prop_cycle": plt.cycler(color=[INK, MUTED] * 2) + plt.cycler(linestyle=["-", "--", "-.", ":"]),
             "grid.color": LINE,
             "image.cmap": "qkv-weights",
             "text.color": INK,

@@ -38,7 +38,7 @@ def test_contrast_of_known_pairs():
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("ground", ["paper", "surface"])
-@pytest.mark.parametrize("name", [*MEANINGS, "ink", "muted", "good", "bad", "plus", "minus"])
+@pytest.mark.parametrize("name", [*MEANINGS, "ink", "muted", "bad", "plus", "minus"])
 def test_text_can_be_read(name: str, ground: str, theme: str):
     assert contrast(PALETTE[name][theme], PALETTE[ground][theme]) >= 4.5
 
