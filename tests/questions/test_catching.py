@@ -11,14 +11,14 @@ from qkv.questions import find
 from qkv.questions.catalogue import q3_5, q5_6, q7_6
 from tests.questions.answers import right_answers, what_is_said
 
-EVERY = {"3.5": q3_5.EVERY, "5.6": q5_6.EVERY, "7.6": q7_6.EVERY}
-by_question = pytest.mark.parametrize("question", EVERY)
+IMPLEMENTATIONS = {"3.5": q3_5.IMPLEMENTATIONS, "5.6": q5_6.IMPLEMENTATIONS, "7.6": q7_6.IMPLEMENTATIONS}
+by_question = pytest.mark.parametrize("question", IMPLEMENTATIONS)
 
 
 @by_question
 def test_the_reference_says_what_is_true_of_each(question):
     """What is expected of an answer is what the reference says of the same implementations."""
-    truth = {one.name: one.wrong for one in EVERY[question]}
+    truth = {one.name: one.wrong for one in IMPLEMENTATIONS[question]}
     for _ in range(5):
         cases = find(question).fresh_cases()
         assert {case.name for case in cases} == truth.keys()
@@ -27,7 +27,7 @@ def test_the_reference_says_what_is_true_of_each(question):
 
 @by_question
 def test_how_many_are_wrong_cannot_be_known(question):
-    truth = {one.name: one.wrong for one in EVERY[question]}
+    truth = {one.name: one.wrong for one in IMPLEMENTATIONS[question]}
     drawn = [[truth[case.name] for case in find(question).fresh_cases(seed)] for seed in range(80)]
     assert len({sum(one) for one in drawn}) == len({len(one) - sum(one) for one in drawn}) == 5
     assert {one[0] for one in drawn} == {one[-1] for one in drawn} == {True, False}
@@ -36,16 +36,16 @@ def test_how_many_are_wrong_cannot_be_known(question):
 # ── the margin between right and wrong ────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("one", q7_6.EVERY, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", q7_6.IMPLEMENTATIONS, ids=lambda one: one.name)
 def test_a_right_decoder_is_right_up_to_rounding_and_a_wrong_one_is_far_off(one):
     for seed in range(10):
-        ids = torch.randint(0, q7_6.VOCAB, (q7_6.MOST,)).tolist()
+        ids = torch.randint(0, q7_6.VOCAB, (q7_6.MAX_TOKENS,)).tolist()
         decoder = one.make(seed)()
         gap = (torch.stack([decoder.step(i) for i in ids]) - decoder.full(ids)).abs().max()
         assert gap > 0.1 if one.wrong else gap < 1e-4
 
 
-@pytest.mark.parametrize("one", q5_6.EVERY, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", q5_6.IMPLEMENTATIONS, ids=lambda one: one.name)
 def test_modules_give_the_shapes_of_attention(one):
     for seed in range(4):
         out, weights = one.make(seed)(torch.randn(2, 5, 12))
@@ -55,7 +55,7 @@ def test_modules_give_the_shapes_of_attention(one):
 
 def test_right_modules_of_one_seed_agree():
     x = torch.randn(3, 4, 12, dtype=torch.float64)
-    expected, *others = (one.make(5)(x) for one in q5_6.EVERY if not one.wrong)
+    expected, *others = (one.make(5)(x) for one in q5_6.IMPLEMENTATIONS if not one.wrong)
     for out, weights in others:
         assert torch.allclose(out, expected[0])
         assert torch.allclose(weights, expected[1])
@@ -72,7 +72,7 @@ def test_right_modules_of_one_seed_agree():
 )  # fmt: skip
 def test_the_text_of_an_error_says_nothing_of_which_one_it_is(question, given):
     texts = set()
-    for one in EVERY[question]:
+    for one in IMPLEMENTATIONS[question]:
         with pytest.raises((TypeError, ValueError)) as raised:
             one.make(1)(*given)
         texts.add(str(raised.value))
@@ -81,11 +81,11 @@ def test_the_text_of_an_error_says_nothing_of_which_one_it_is(question, given):
 
 @pytest.mark.parametrize("ids", [[], [5], [0.5], [0] * 33, torch.zeros(2, 2).long(), "0"])
 def test_a_decoder_refuses_what_is_no_text(ids):
-    for one in q7_6.EVERY:
+    for one in q7_6.IMPLEMENTATIONS:
         decoder = one.make(1)()
         with pytest.raises(ValueError, match="whole number"):
             decoder.full(ids)
-        for _ in range(q7_6.MOST):
+        for _ in range(q7_6.MAX_TOKENS):
             decoder.step(torch.tensor(0))
         with pytest.raises(ValueError, match="at most 32"):
             decoder.step(0)

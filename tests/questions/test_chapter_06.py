@@ -265,8 +265,8 @@ SAID = {
     "two at once": (
         "6.1",
         QUESTIONS["6.1"].variant(
-            lay=lambda sines, cosines: torch.cat([sines, cosines], -1),
-            times=lambda n: torch.arange(1, n + 1, dtype=torch.float64),
+            arrange=lambda sines, cosines: torch.cat([sines, cosines], -1),
+            positions=lambda n: torch.arange(1, n + 1, dtype=torch.float64),
         ),
         "failed", "concatenated", ["Two things at once", "position 1"],
     ),

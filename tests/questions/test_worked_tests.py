@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from qkv import check
-from qkv.questions.catalogue.q7_6 import read
+from qkv.questions.catalogue.q7_6 import parse_ids
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,4 +62,4 @@ def test_a_worked_test_is_no_answer(question):
 
 def test_ids_of_another_shape_are_refused_by_their_shape():
     with pytest.raises(ValueError, match=r"a tensor \(n,\) or a list"):
-        read(torch.tensor([[0, 1, 2]]))
+        parse_ids(torch.tensor([[0, 1, 2]]))

@@ -11,7 +11,7 @@ from torch import Tensor
 from qkv.attention import window_mask
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 
-Seen = Callable[[Tensor, int], Tensor]  # of query minus key, and the window: who is seen
+Visible = Callable[[Tensor, int], Tensor]  # (query position − key position, window) -> the visible pairs
 
 
 def draw_windows(draw: Draw) -> list[Case]:
@@ -45,25 +45,25 @@ def around(lag: Tensor, window: int) -> Tensor:
 
 
 def mask_variant(
-    causal_seen: Seen = behind, seen: Seen = around, give: Callable[[Tensor], Any] = lambda mask: mask
+    if_causal: Visible = behind, otherwise: Visible = around, result: Callable[[Tensor], Any] = lambda mask: mask
 ) -> Callable[..., Any]:
-    """Give an answer that lets other keys be seen, or gives the mask in another form."""
+    """Return an answer; the arguments are its windows in the causal case and otherwise, and the form of its mask."""
 
     def variant(n: int, window: int, causal: bool = True) -> Any:
         lag = torch.arange(n)[:, None] - torch.arange(n)
-        return give(causal_seen(lag, window) if causal else seen(lag, window))
+        return result(if_causal(lag, window) if causal else otherwise(lag, window))
 
     return variant
 
 
-def patterns(slug: str, *pairs: tuple[Seen, Seen]) -> Misconception:
-    """The mistake to see so where it is causal, and so where it is not."""
+def wrong_windows(slug: str, *pairs: tuple[Visible, Visible]) -> Misconception:
+    """Return the misconception with these pairs of windows: (in the causal case, otherwise)."""
     return mistake(slug, *(mask_variant(*pair) for pair in pairs))
 
 
-def one_or_both(slug: str, *pairs: tuple[Seen, Seen]) -> Misconception:
-    """The mistake to see so where it is causal, where it is not, or in both."""
-    return patterns(slug, *(way for a, b in pairs for way in ((a, b), (behind, b), (a, around))))
+def causal_or_not(slug: str, *pairs: tuple[Visible, Visible]) -> Misconception:
+    """Return the misconception with a wrong window in the causal case, otherwise, or in both."""
+    return wrong_windows(slug, *(way for a, b in pairs for way in ((a, b), (behind, b), (a, around))))
 
 
 def blocks(n: int, window: int, causal: bool = True) -> Tensor:
@@ -72,7 +72,7 @@ def blocks(n: int, window: int, causal: bool = True) -> Tensor:
     return same.tril() if causal else same
 
 
-given = by_knob("give")
+returned = by_knob("result")
 
 
 QUESTION = Question(
@@ -83,35 +83,35 @@ QUESTION = Question(
     reference=window_mask,
     variant=mask_variant,
     misconceptions=(
-        one_or_both(
+        causal_or_not(
             "one-too-wide",
             (lambda lag, window: (lag >= 0) & (lag <= window), lambda lag, window: lag.abs() <= window),
         ),
-        one_or_both(
+        causal_or_not(
             "one-too-narrow",
             (lambda lag, window: (lag >= 0) & (lag < window - 1), lambda lag, window: lag.abs() < window - 1),
         ),
-        one_or_both(
+        causal_or_not(
             "cannot-see-itself",
             (lambda lag, window: (lag > 0) & (lag < window), lambda lag, window: (lag.abs() < window) & (lag != 0)),
             (lambda lag, window: (lag > 0) & (lag <= window), lambda lag, window: (lag.abs() <= window) & (lag != 0)),
         ),
-        patterns("looks-ahead", (lambda lag, window: (lag <= 0) & (-lag < window), around)),
-        patterns("future-not-hidden", (lambda lag, window: lag < window, around)),
-        patterns("other-side-open", (behind, lambda lag, window: lag < window), (behind, lambda lag, w: -lag < w)),
-        one_or_both("no-window", (lambda lag, window: lag >= 0, lambda lag, window: lag == lag)),
-        patterns(
+        wrong_windows("looks-ahead", (lambda lag, window: (lag <= 0) & (-lag < window), around)),
+        wrong_windows("future-not-hidden", (lambda lag, window: lag < window, around)),
+        wrong_windows("other-side-open", (behind, lambda lag, window: lag < window), (behind, lambda lag, w: -lag < w)),
+        causal_or_not("no-window", (lambda lag, window: lag >= 0, lambda lag, window: lag == lag)),
+        wrong_windows(
             "window-split-between-both-sides",
             (behind, lambda lag, window: lag.abs() <= window // 2),
             (behind, lambda lag, window: lag.abs() < window / 2),
             (behind, lambda lag, window: lag.abs() < window // 2),
         ),
-        patterns("causal-ignored", (behind, behind)),
-        patterns("never-causal", (around, around)),
-        patterns("causal-turned-round", (around, behind)),
+        wrong_windows("causal-ignored", (behind, behind)),
+        wrong_windows("never-causal", (around, around)),
+        wrong_windows("causal-turned-round", (around, behind)),
         mistake("not-causal-by-default", lambda n, window, causal=False: window_mask(n, window, causal=causal)),
-        given("mask-inverted", torch.logical_not),
-        given("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
+        returned("mask-inverted", torch.logical_not),
+        returned("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
         mistake("blocks-for-windows", blocks),
         mistake("size-and-window-swapped", lambda n, window, causal=True: window_mask(window, n, causal=causal)),
     ),

@@ -11,9 +11,9 @@ from torch import Tensor
 from qkv.attention import attention
 from qkv.cheaper import linear_attention_step
 from qkv.questions.engine import Carried, Case, Draw, Question, by_knob, call_carrying, mistake
-from qkv.questions.shared.features import FEATURES, MISUSED, Features, as_it_is, mapped
+from qkv.questions.shared.features import FEATURES, MAP_MISUSES, ApplyMap, apply_map, skip_map
 
-State = tuple[Tensor, Tensor]
+State = tuple[Tensor, Tensor]  # the sums Σ φ(k) v and Σ φ(k)
 FeatureMap = Callable[[Tensor], Tensor]
 
 
@@ -26,7 +26,7 @@ def draw_tokens(draw: Draw) -> list[Case]:
         features: Any = None,
         **fixed: int,
     ) -> Case:
-        """Read a token in each step, with the state that the step named in `after` gave."""
+        """Draw one token for each step; `after` names the earlier step whose state it gets, None for no state."""
         s = draw.sizes("d", "d_v", **fixed)
         feature_map = (draw.choose(FEATURES) if features is None else features)()
 
@@ -52,87 +52,87 @@ def draw_tokens(draw: Draw) -> list[Case]:
 
 # ── one step, with something wrong ────────────────────────────────────────────────────────────────
 
-Sum = Callable[[State | None, State], State]  # of the state that was given and what is new: all so far
-Mix = Callable[[Tensor, State, State], Tensor]  # of the query's features, all so far, and what is new: the output
+AddToken = Callable[[State | None, State], State]  # (old state, this token's part) -> new state
+Mix = Callable[[Tensor, State, State], Tensor]  # (φ(q), new state, this token's part) -> output
 
 
-def added(state: State | None, new: State) -> State:
-    return new if state is None else (state[0] + new[0], state[1] + new[1])
+def add_to_state(state: State | None, token: State) -> State:
+    return token if state is None else (state[0] + token[0], state[1] + token[1])
 
 
-def any_outer(k: Tensor, v: Tensor) -> Tensor:
+def outer_product(k: Tensor, v: Tensor) -> Tensor:
     return k.unsqueeze(-1) * v.unsqueeze(-2)
 
 
-def read_out(asked: Tensor, summary: Tensor) -> Tensor:
-    return (asked.unsqueeze(-2) @ summary).squeeze(-2)
+def read_state(phi_q: Tensor, summary: Tensor) -> Tensor:
+    return (phi_q.unsqueeze(-2) @ summary).squeeze(-2)
 
 
-def divided(asked: Tensor, so_far: State, new: State) -> Tensor:
-    return read_out(asked, so_far[0]) / (asked * so_far[1]).sum(-1, keepdim=True)
+def normalised_output(phi_q: Tensor, new: State, token: State) -> Tensor:
+    return read_state(phi_q, new[0]) / (phi_q * new[1]).sum(-1, keepdim=True)
 
 
 def step_variant(
-    ask: Features = mapped,
-    offer: Features = mapped,
-    hand_over: Features = as_it_is,
-    add: Sum = added,
-    mix: Mix = divided,
-    give: Callable[[Tensor, Any, Any], Any] = lambda out, state, before: (out, state),
+    map_q: ApplyMap = apply_map,
+    map_k: ApplyMap = apply_map,
+    map_v: ApplyMap = skip_map,
+    add: AddToken = add_to_state,
+    mix: Mix = normalised_output,
+    result: Callable[[Tensor, Any, Any], Any] = lambda out, state, old: (out, state),
 ) -> Callable[..., Any]:
-    """Give an answer that goes wrong at some part of its step."""
+    """Return an answer; each argument replaces one part of its step."""
 
     def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-        asked, offered, v = ask(feature_map, q), offer(feature_map, k), hand_over(feature_map, v)
-        new = any_outer(offered, v), offered
-        so_far = add(state, new)
-        return give(mix(asked, so_far, new), so_far, state)
+        phi_q, phi_k, v = map_q(feature_map, q), map_k(feature_map, k), map_v(feature_map, v)
+        token = outer_product(phi_k, v), phi_k
+        new = add(state, token)
+        return result(mix(phi_q, new, token), new, state)
 
     return variant
 
 
-def written_into(*places: int) -> Sum:
-    def add(state: State | None, new: State) -> State:
+def state_written_into(*parts: int) -> AddToken:
+    def add(state: State | None, token: State) -> State:
         if state is None:
-            return new
-        so_far = list(added(state, new))
-        for place in places:
-            so_far[place] = state[place].add_(new[place])
-        return so_far[0], so_far[1]
+            return token
+        new = list(add_to_state(state, token))
+        for part in parts:
+            new[part] = state[part].add_(token[part])
+        return new[0], new[1]
 
     return add
 
 
-def kept(*places: int) -> Sum:
-    """Carry on some of the two sums, and begin the others anew."""
+def carried_on(*parts: int) -> AddToken:
+    """Return an `AddToken` that carries on these parts of the state, and starts the others from this token alone."""
 
-    def add(state: State | None, new: State) -> State:
-        so_far = added(state, new)
-        return (so_far if 0 in places else new)[0], (so_far if 1 in places else new)[1]
+    def add(state: State | None, token: State) -> State:
+        new = add_to_state(state, token)
+        return (new if 0 in parts else token)[0], (new if 1 in parts else token)[1]
 
     return add
 
 
-def zeros_before(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    _, so_far = linear_attention_step(state, q, k, v, feature_map)
-    before = (torch.zeros_like(so_far[0]), torch.zeros_like(so_far[1])) if state is None else state
-    return divided(feature_map(q), before, so_far), so_far
+def cannot_see_itself(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    _, new = linear_attention_step(state, q, k, v, feature_map)
+    old = (torch.zeros_like(new[0]), torch.zeros_like(new[1])) if state is None else state
+    return normalised_output(feature_map(q), old, new), new
 
 
-def for_one_token(
-    product: Callable[[Tensor, Tensor], Tensor], total: Callable[[Tensor, Tensor], Tensor]
+def batch_forgotten(
+    product: Callable[[Tensor, Tensor], Tensor], divisor: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[..., Any]:
-    """Give an answer whose product of key and value, or whose reading of the state, takes vectors."""
+    """Return an answer whose product, divisor or readout of the state works for single vectors only."""
 
     def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-        asked, offered = feature_map(q), feature_map(k)
-        so_far = added(state, (product(offered, v), offered))
-        return asked @ so_far[0] / total(asked, so_far[1]), so_far
+        phi_q, phi_k = feature_map(q), feature_map(k)
+        new = add_to_state(state, (product(phi_k, v), phi_k))
+        return phi_q @ new[0] / divisor(phi_q, new[1]), new
 
     return variant
 
 
-def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+def softmax_attention(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
     """Keep every key and value, and attend with a softmax."""
     k, v = k.unsqueeze(-2), v.unsqueeze(-2)
     if state is not None:
@@ -140,9 +140,9 @@ def all_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: Feature
     return attention(q.unsqueeze(-2), k, v)[0].squeeze(-2), (k, v)
 
 
-mixing = by_knob("mix")
-adding = by_knob("add")
-giving = by_knob("give")
+mixed_by = by_knob("mix")
+added_by = by_knob("add")
+returned = by_knob("result")
 
 QUESTION = Question(
     points=3,
@@ -153,36 +153,36 @@ QUESTION = Question(
     variant=step_variant,
     gradients=True,
     misconceptions=(
-        adding("state-forgotten", kept()),
-        giving("old-state-returned", lambda out, state, before: (out, before or state)),
-        adding("sum-of-features-not-carried", kept(0)),
-        adding("summary-not-carried", kept(1)),
-        adding("state-written-into", written_into(0, 1), written_into(0), written_into(1)),
+        added_by("state-forgotten", carried_on()),
+        returned("old-state-returned", lambda out, state, old: (out, old or state)),
+        added_by("sum-of-features-not-carried", carried_on(0)),
+        added_by("summary-not-carried", carried_on(1)),
+        added_by("state-written-into", state_written_into(0, 1), state_written_into(0), state_written_into(1)),
         mistake(
             "batch-forgotten",
-            for_one_token(torch.outer, torch.matmul),
-            for_one_token(lambda k, v: k[:, None] * v, torch.matmul),
-            for_one_token(any_outer, torch.matmul),
-            for_one_token(any_outer, lambda asked, total: (asked * total).sum()),
-            for_one_token(any_outer, lambda asked, total: (asked * total).sum(-1, keepdim=True)),
-            step_variant(mix=lambda asked, so_far, new: read_out(asked, so_far[0]) / (asked * so_far[1]).sum()),
-            step_variant(mix=lambda asked, so_far, new: read_out(asked, so_far[0]) / (asked @ so_far[1])),
+            batch_forgotten(torch.outer, torch.matmul),
+            batch_forgotten(lambda k, v: k[:, None] * v, torch.matmul),
+            batch_forgotten(outer_product, torch.matmul),
+            batch_forgotten(outer_product, lambda phi_q, sum_k: (phi_q * sum_k).sum()),
+            batch_forgotten(outer_product, lambda phi_q, sum_k: (phi_q * sum_k).sum(-1, keepdim=True)),
+            step_variant(mix=lambda phi_q, new, token: read_state(phi_q, new[0]) / (phi_q * new[1]).sum()),
+            step_variant(mix=lambda phi_q, new, token: read_state(phi_q, new[0]) / (phi_q @ new[1])),
         ),
-        mistake("cannot-see-itself", zeros_before),
-        *MISUSED,
-        mixing("not-divided", lambda asked, so_far, new: read_out(asked, so_far[0])),
-        mixing(
+        mistake("cannot-see-itself", cannot_see_itself),
+        *MAP_MISUSES,
+        mixed_by("not-divided", lambda phi_q, new, token: read_state(phi_q, new[0])),
+        mixed_by(
             "query-not-in-the-sum",
-            lambda asked, so_far, new: read_out(asked, so_far[0]) / so_far[1].sum(-1, keepdim=True),
+            lambda phi_q, new, token: read_state(phi_q, new[0]) / new[1].sum(-1, keepdim=True),
         ),
-        mixing(
-            "keys-not-in-the-sum", lambda asked, so_far, new: read_out(asked, so_far[0]) / asked.sum(-1, keepdim=True)
+        mixed_by(
+            "keys-not-in-the-sum", lambda phi_q, new, token: read_state(phi_q, new[0]) / phi_q.sum(-1, keepdim=True)
         ),
         mistake("query-and-key-swapped", lambda state, q, k, *rest: linear_attention_step(state, k, q, *rest)),
         mistake("keys-used-as-values", lambda state, q, k, v, by: linear_attention_step(state, q, k, k, by)),
-        mistake("softmax-attention", all_tokens),
-        giving("output-and-state-swapped", lambda out, state, before: (state, out), alone=True),
-        giving("state-not-returned", lambda out, state, before: out, alone=True),
-        giving("state-in-two-parts", lambda out, state, before: (out, *state), alone=True),
+        mistake("softmax-attention", softmax_attention),
+        returned("output-and-state-swapped", lambda out, state, old: (state, out), alone=True),
+        returned("state-not-returned", lambda out, state, old: out, alone=True),
+        returned("state-in-two-parts", lambda out, state, old: (out, *state), alone=True),
     ),
 )

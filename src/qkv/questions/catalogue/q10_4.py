@@ -13,12 +13,12 @@ from torch import Tensor
 from qkv.attention import attention
 from qkv.cheaper import blockwise_attention
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
-from qkv.questions.shared.scales import SCALES, Scale, by_root
+from qkv.questions.shared.scales import SCALES, Scale, root_of_d_k
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
-Cut = Callable[[Tensor, Tensor, int], Pairs]  # of keys, values and the block: blocks of both
-Largest = Callable[[Tensor, Tensor], Tensor]  # of the largest so far and a block's scores: the largest now
-Shrink = Callable[[Tensor, Tensor], Tensor]  # of the largest before and now: the factor of what was summed
+Cut = Callable[[Tensor, Tensor, int], Pairs]  # (keys, values, block) -> blocks of keys and values
+Largest = Callable[[Tensor, Tensor], Tensor]  # (largest score so far, scores of a block) -> largest score now
+Rescale = Callable[[Tensor, Tensor], Tensor]  # (largest score before, now) -> the factor for the sums so far
 
 
 def draw_blocks(draw: Draw) -> list[Case]:
@@ -29,7 +29,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         block: int | None = None,
         **fixed: int,
     ) -> Case:
-        # Many take the root of a float32 tensor, whatever the inputs are: in float64 the root is exact.
+        # A root taken in float32 is no mistake, even for float64 inputs: with d = 4 it is exact.
         fixed = {"d": 4} | fixed if dtype == torch.float64 else fixed
         s = draw.sizes("n", "d", **({"n": draw.choose((8, 11)), "d": draw.choose((5, 6, 7))} | fixed))
         s["block"] = 3 if block is None else block
@@ -38,7 +38,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         return Case(call(q, k, v, s["block"]), name, s, tolerance=tolerance)
 
     def large(name: str, offsets: tuple[float, ...], falls: bool = False) -> Case:
-        """Scores around ±8,192: all numbers are eighths, so their products and sums are exact in any order."""
+        """Draw scores around ±8,192 from multiples of 1/8 and 1/64, whose products and sums are exact in any order."""
         s = {"n": 11, "d": 4, "block": 4}
         q, k, v = (draw.normal(s["n"], s["d"]) for _ in range(3))
         q, k = (q * 8).round() / 8, (k * 8).round() / 8
@@ -48,8 +48,8 @@ def draw_blocks(draw: Draw) -> list[Case]:
             k[s["block"] :, 0] *= -1
         return Case(call(q, k, v, s["block"]), name, s, gradients=False, tolerance=1e-3)
 
-    def counted() -> Case:
-        """A block of queries with all keys is larger than keys and values together; one of keys is smaller."""
+    def memory_case() -> Case:
+        """Draw a case that limits memory: all keys for one block of queries exceed the limit, blocks of keys do not."""
         s = {"n_q": draw.whole(55, 60), "n_k": draw.whole(150, 180), "d": 4, "block": draw.choose((16, 17))}
         q, k, v = (draw.normal(2, s[n], s["d"]) for n in ("n_q", "n_k", "n_k"))
         name = "fewer queries than keys, and many of both"
@@ -65,7 +65,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         large("large scores", (128.0, 64.0)),
         large("large negative scores", (-128.0, -64.0)),
         large("large scores that fall or rise", (128.0, -64.0), falls=True),
-        counted(),
+        memory_case(),
     ]
 
 
@@ -73,32 +73,32 @@ def cut(k: Tensor, v: Tensor, block: int) -> Pairs:
     return zip(k.split(block, dim=-2), v.split(block, dim=-2), strict=True)
 
 
-def larger(largest: Tensor, scores: Tensor) -> Tensor:
+def running_maximum(largest: Tensor, scores: Tensor) -> Tensor:
     return torch.maximum(largest, scores.amax(-1, keepdim=True))
 
 
-def largest_here(largest: Tensor, scores: Tensor) -> Tensor:
+def largest_of_block(largest: Tensor, scores: Tensor) -> Tensor:
     return scores.amax(-1, keepdim=True)
 
 
-def shrunk(before: Tensor, now: Tensor) -> Tensor:
+def rescale(before: Tensor, now: Tensor) -> Tensor:
     return (before - now).exp()
 
 
-def kept(before: Tensor, now: Tensor) -> Tensor:
+def not_rescaled(before: Tensor, now: Tensor) -> Tensor:
     return torch.ones_like(now)
 
 
 def block_variant(
     cut: Cut = cut,
-    scale: Scale = by_root,
-    largest_of: Largest = larger,
+    scale: Scale = root_of_d_k,
+    largest_of: Largest = running_maximum,
     begin: Callable[[Tensor], Tensor] = lambda q: torch.full_like(q[..., :1], -math.inf),
-    shrink_total: Shrink = shrunk,
-    shrink_mixed: Shrink = shrunk,
+    rescale_total: Rescale = rescale,
+    rescale_mixed: Rescale = rescale,
     finish: Callable[[Tensor, Tensor], Tensor] = lambda mixed, total: mixed / total,
 ) -> Callable[..., Any]:
-    """Give an answer that goes wrong at some part of its loop over blocks."""
+    """Return an answer; each argument replaces one part of its loop over blocks."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Any:
         largest = begin(q)
@@ -108,30 +108,30 @@ def block_variant(
             scores = scores / scale(scores, q, k_block)
             now = largest_of(largest, scores)
             powers = (scores - now).exp()
-            total = total * shrink_total(largest, now) + powers.sum(-1, keepdim=True)
-            mixed = mixed * shrink_mixed(largest, now) + powers @ v_block
+            total = total * rescale_total(largest, now) + powers.sum(-1, keepdim=True)
+            mixed = mixed * rescale_mixed(largest, now) + powers @ v_block
             largest = now
         return finish(mixed, total)
 
     return variant
 
 
-def whole_blocks(k: Tensor, v: Tensor, block: int) -> Pairs:
+def last_block_dropped(k: Tensor, v: Tensor, block: int) -> Pairs:
     whole = k.shape[-2] // block * block
     yield from cut(k[..., :whole, :], v[..., :whole, :], block) if whole else ()
 
 
-def padded(k: Tensor, v: Tensor, block: int) -> Pairs:
+def padding_counted(k: Tensor, v: Tensor, block: int) -> Pairs:
     missing = -k.shape[-2] % block
     yield from cut(F.pad(k, (0, 0, 0, missing)), F.pad(v, (0, 0, 0, missing)), block)
 
 
-def first_block(k: Tensor, v: Tensor, block: int) -> Pairs:
+def first_block_only(k: Tensor, v: Tensor, block: int) -> Pairs:
     yield k[..., :block, :], v[..., :block, :]
 
 
-def softmax_in_each(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
-    """Give an answer that takes a softmax in each block, and joins the outputs of blocks."""
+def softmax_in_each_block(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Return an answer that takes a softmax in each block, and combines the outputs of the blocks by `joined`."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
         return joined(torch.stack([attention(q, *pair)[0] for pair in cut(k, v, block)]))
@@ -139,12 +139,12 @@ def softmax_in_each(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
     return variant
 
 
-def to_themselves(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+def blocks_see_themselves(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     pairs = zip(q.split(block, dim=-2), cut(k, v, block), strict=False)
     return torch.cat([attention(q_block, *pair)[0] for q_block, pair in pairs], dim=-2)
 
 
-def causal(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+def causal_though_not_asked(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     return attention(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril())[0]
 
 
@@ -152,10 +152,10 @@ def all_at_once(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     return attention(q, k, v)[0]
 
 
-def one_example_after_another(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+def all_at_once_in_a_loop(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     if q.ndim == 2:
         return all_at_once(q, k, v, block)
-    return torch.stack([one_example_after_another(*one, block) for one in zip(q, k, v, strict=True)])
+    return torch.stack([all_at_once_in_a_loop(*one, block) for one in zip(q, k, v, strict=True)])
 
 
 def blocks_of_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
@@ -167,22 +167,22 @@ def as_many_keys_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tens
     return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
 
 
-def to_the_length(k: Tensor, v: Tensor, block: int) -> Pairs:
+def first_axis_for_length(k: Tensor, v: Tensor, block: int) -> Pairs:
     for start in range(0, len(k), block):
         yield k[..., start : start + block, :], v[..., start : start + block, :]
 
 
-def along_the_first_axis(k: Tensor, v: Tensor, block: int) -> Pairs:
+def along_first_axis(k: Tensor, v: Tensor, block: int) -> Pairs:
     for start in range(0, k.shape[-2], block):
         yield k[start : start + block], v[start : start + block]
 
 
-def turned(before: Tensor, now: Tensor) -> Tensor:
-    """The factor upside down; before the first block there is nothing to scale."""
+def rescaled_the_wrong_way(before: Tensor, now: Tensor) -> Tensor:
+    """Return the inverse factor, and 0 before the first block, where nothing was summed yet."""
     return torch.where(before.isinf(), torch.zeros_like(now), (now - before).exp())
 
 
-cuts = by_knob("cut")
+cut_by = by_knob("cut")
 begun = by_knob("begin")
 raised = by_knob("largest_of")
 
@@ -198,40 +198,43 @@ QUESTION = Question(
     gradients=True,
     quotes={"d_k": lambda seen: seen["d"]},
     misconceptions=(
-        mistake("all-scores-at-once", all_at_once, one_example_after_another),
+        mistake("all-scores-at-once", all_at_once, all_at_once_in_a_loop),
         mistake("blocks-of-queries", blocks_of_queries),
-        Misconception("sum-not-rescaled", knobs={"shrink_total": kept}),
-        Misconception("output-not-rescaled", knobs={"shrink_mixed": kept}),
+        Misconception("sum-not-rescaled", knobs={"rescale_total": not_rescaled}),
+        Misconception("output-not-rescaled", knobs={"rescale_mixed": not_rescaled}),
         mistake(
             "nothing-rescaled",
-            block_variant(shrink_total=kept, shrink_mixed=kept),
-            block_variant(largest_of=largest_here, shrink_total=kept, shrink_mixed=kept),
+            block_variant(rescale_total=not_rescaled, rescale_mixed=not_rescaled),
+            block_variant(largest_of=largest_of_block, rescale_total=not_rescaled, rescale_mixed=not_rescaled),
         ),
-        mistake("rescaled-the-wrong-way", block_variant(shrink_total=turned, shrink_mixed=turned)),
-        raised("largest-of-this-block", largest_here),
+        mistake(
+            "rescaled-the-wrong-way",
+            block_variant(rescale_total=rescaled_the_wrong_way, rescale_mixed=rescaled_the_wrong_way),
+        ),
+        raised("largest-of-this-block", largest_of_block),
         raised("one-maximum-for-all-rows", lambda before, scores: torch.maximum(before, scores.amax())),
         begun("maximum-begins-at-zero", lambda q: torch.zeros_like(q[..., :1])),
         raised("no-maximum", lambda before, scores: torch.zeros_like(before)),
         mistake(
             "softmax-in-each-block",
-            softmax_in_each(lambda outs: outs.sum(0)),
-            softmax_in_each(lambda outs: outs.mean(0)),
+            softmax_in_each_block(lambda outs: outs.sum(0)),
+            softmax_in_each_block(lambda outs: outs.mean(0)),
         ),
-        mistake("blocks-see-themselves-only", to_themselves),
+        mistake("blocks-see-themselves-only", blocks_see_themselves),
         Misconception("not-divided", knobs={"finish": lambda mixed, total: mixed}),
         mistake(
             "axes-counted-from-the-front",
             block_variant(begin=lambda q: torch.full((len(q), 1), -math.inf)),
-            block_variant(cut=to_the_length),
-            block_variant(cut=along_the_first_axis),
+            block_variant(cut=first_axis_for_length),
+            block_variant(cut=along_first_axis),
         ),
-        cuts("last-block-dropped", whole_blocks),
+        cut_by("last-block-dropped", last_block_dropped),
         mistake("as-many-keys-as-queries", as_many_keys_as_queries),
-        cuts("padding-counted", padded),
-        cuts("first-block-only", first_block),
+        cut_by("padding-counted", padding_counted),
+        cut_by("first-block-only", first_block_only),
         *(idea for idea in SCALES if idea.slug in SCALED),
         mistake("keys-used-as-values", lambda q, k, v, block: blockwise_attention(q, k, k, block)),
         mistake("query-and-key-swapped", lambda q, k, v, block: blockwise_attention(k, q, v, block)),
-        mistake("causal-though-not-asked", causal),
+        mistake("causal-though-not-asked", causal_though_not_asked),
     ),
 )

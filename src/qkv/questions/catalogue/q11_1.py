@@ -18,10 +18,10 @@ def draw_pictures(draw: Draw) -> list[Case]:
         grid: tuple[int, int] = (3, 4),
         channels: int = 3,
         dtype: torch.dtype = torch.float32,
-        more: tuple[int, int] = (0, 0),
+        left_over: tuple[int, int] = (0, 0),
         raises: str | None = None,
     ) -> Case:
-        height, width = (n * patch + extra for n, extra in zip(grid, more, strict=True))
+        height, width = (n * patch + extra for n, extra in zip(grid, left_over, strict=True))
         image = draw.normal(channels, height, width, dtype=dtype)
         sizes = {"C": channels, "H": height, "W": width, "patch": patch}
         return Case(call(image, patch), name, sizes, raises=raises)
@@ -35,43 +35,43 @@ def draw_pictures(draw: Draw) -> list[Case]:
         case("as many channels as rows in a patch", patch=3, grid=(3, 2)),
         case("patches of one pixel", patch=1, grid=(3, 4)),
         case("one patch", patch=4, grid=(1, 1)),
-        case("a height that patch does not divide", patch=3, more=(1, 0), raises="ValueError"),
-        case("a width that patch does not divide", patch=3, more=(0, 2), raises="ValueError"),
+        case("a height that patch does not divide", patch=3, left_over=(1, 0), raises="ValueError"),
+        case("a width that patch does not divide", patch=3, left_over=(0, 2), raises="ValueError"),
     ]
 
 
-def checked(image: Tensor, patch: int) -> Tensor:
+def checked_image(image: Tensor, patch: int) -> Tensor:
     if image.shape[1] % patch or image.shape[2] % patch:
         raise ValueError("a height and a width that the patch divides")
     return image
 
 
-def arranged(*order: int) -> Callable[..., Tensor]:
-    """Give an answer that puts channel, row of patches, row, column of patches and column in this order."""
+def in_order(*order: int) -> Callable[..., Tensor]:
+    """Return an answer that permutes (channel, row of patches, row, column of patches, column) to this order."""
 
     def variant(image: Tensor, patch: int) -> Tensor:
-        channels, height, width = checked(image, patch).shape
+        channels, height, width = checked_image(image, patch).shape
         tiles = image.reshape(channels, height // patch, patch, width // patch, patch)
         return tiles.permute(*order).reshape(-1, channels * patch * patch)
 
     return variant
 
 
-def by_reshape(image: Tensor, patch: int) -> Tensor:
-    return checked(image, patch).reshape(-1, len(image) * patch * patch)
+def reshape_alone(image: Tensor, patch: int) -> Tensor:
+    return checked_image(image, patch).reshape(-1, len(image) * patch * patch)
 
 
-def pixels_first(image: Tensor, patch: int) -> Tensor:
-    return checked(image, patch).permute(1, 2, 0).reshape(-1, len(image) * patch * patch)
+def pixels_then_reshape(image: Tensor, patch: int) -> Tensor:
+    return checked_image(image, patch).permute(1, 2, 0).reshape(-1, len(image) * patch * patch)
 
 
-def overlapping(image: Tensor, patch: int) -> Tensor:
-    tiles = checked(image, patch).unfold(1, patch, 1).unfold(2, patch, 1)
+def patches_overlap(image: Tensor, patch: int) -> Tensor:
+    tiles = checked_image(image, patch).unfold(1, patch, 1).unfold(2, patch, 1)
     return tiles.permute(1, 2, 0, 3, 4).reshape(-1, len(image) * patch * patch)
 
 
-def each_channel_alone(image: Tensor, patch: int) -> Tensor:
-    tiles = checked(image, patch).unfold(1, patch, patch).unfold(2, patch, patch)
+def a_row_for_each_channel(image: Tensor, patch: int) -> Tensor:
+    tiles = checked_image(image, patch).unfold(1, patch, patch).unfold(2, patch, patch)
     return tiles.reshape(-1, patch * patch)
 
 
@@ -79,7 +79,7 @@ def not_flattened(image: Tensor, patch: int) -> Tensor:
     return patchify(image, patch).unflatten(1, (len(image), patch, patch))
 
 
-def on_a_grid(image: Tensor, patch: int) -> Tensor:
+def patches_on_a_grid(image: Tensor, patch: int) -> Tensor:
     return patchify(image, patch).unflatten(0, (image.shape[1] // patch, -1))
 
 
@@ -94,7 +94,7 @@ def rest_filled_up(image: Tensor, patch: int) -> Tensor:
 
 
 def one_side_looked_at(side: int) -> Callable[..., Tensor]:
-    """Give an answer that looks whether the patch divides one of the two sides."""
+    """Return an answer that checks for one side only whether `patch` divides it."""
 
     def variant(image: Tensor, patch: int) -> Tensor:
         if image.shape[side] % patch:
@@ -111,19 +111,19 @@ QUESTION = Question(
     draw=draw_pictures,
     reference=patchify,
     misconceptions=(
-        mistake("reshape-alone", by_reshape),
-        mistake("pixels-then-reshape", pixels_first),
-        mistake("column-by-column", arranged(3, 1, 0, 2, 4)),
-        mistake("channels-last", arranged(1, 3, 2, 4, 0)),
-        mistake("channels-between", arranged(1, 3, 2, 0, 4)),
-        mistake("patch-transposed", arranged(1, 3, 0, 4, 2)),
-        mistake("strips-for-patches", arranged(1, 2, 0, 3, 4)),
-        mistake("every-other-pixel", arranged(2, 4, 0, 1, 3), alone=True),
-        mistake("channels-in-front", arranged(0, 1, 3, 2, 4)),
-        mistake("patches-overlap", overlapping),
-        mistake("a-row-for-each-channel", each_channel_alone),
+        mistake("reshape-alone", reshape_alone),
+        mistake("pixels-then-reshape", pixels_then_reshape),
+        mistake("column-by-column", in_order(3, 1, 0, 2, 4)),
+        mistake("channels-last", in_order(1, 3, 2, 4, 0)),
+        mistake("channels-between", in_order(1, 3, 2, 0, 4)),
+        mistake("patch-transposed", in_order(1, 3, 0, 4, 2)),
+        mistake("strips-for-patches", in_order(1, 2, 0, 3, 4)),
+        mistake("every-other-pixel", in_order(2, 4, 0, 1, 3), alone=True),
+        mistake("channels-in-front", in_order(0, 1, 3, 2, 4)),
+        mistake("patches-overlap", patches_overlap),
+        mistake("a-row-for-each-channel", a_row_for_each_channel),
         mistake("not-flattened", not_flattened),
-        mistake("patches-on-a-grid", on_a_grid),
+        mistake("patches-on-a-grid", patches_on_a_grid),
         mistake("rows-and-columns-swapped", lambda image, patch: patchify(image, patch).T),
         mistake("rest-not-refused", rest_cut_off, rest_filled_up),
         mistake("one-side-looked-at", one_side_looked_at(1), one_side_looked_at(2)),

@@ -16,7 +16,7 @@ Edges = list[tuple[int, int]]
 
 def draw_graphs(draw: Draw) -> list[Case]:
     def some_edges(n: int, count: int) -> Edges:
-        """Draw pairs, each once, with either end first; the last node has none."""
+        """Draw different edges, with either node first; the last node has no edge."""
         pairs = [(i, j) for i in range(n - 1) for j in range(i)]
         order = torch.randperm(len(pairs), generator=draw.generator).tolist()[:count]
         return [pairs[at] if turn % 2 else pairs[at][::-1] for turn, at in enumerate(order)]
@@ -43,41 +43,41 @@ def draw_graphs(draw: Draw) -> list[Case]:
 
 
 def mask_variant(
-    join: Callable[[int, int], Edges] = lambda i, j: [(i, j), (j, i)],
+    entries_of: Callable[[int, int], Edges] = lambda i, j: [(i, j), (j, i)],
     loops: Callable[[bool], bool] = lambda self_loops: self_loops,
-    give: Callable[[Tensor], Any] = lambda mask: mask,
+    result: Callable[[Tensor], Any] = lambda mask: mask,
 ) -> Callable[..., Any]:
-    """Give an answer that sets other entries for an edge, or uses `self_loops` otherwise, or gives another form."""
+    """Return an answer; the arguments replace the entries of an edge and the self-loops, or change the mask."""
 
     def variant(edges: Edges, n: int, self_loops: bool = True) -> Any:
         mask = torch.eye(n).bool() if loops(self_loops) else torch.zeros(n, n, dtype=torch.bool)
         for edge in edges:
-            for entry in join(*edge):
+            for entry in entries_of(*edge):
                 mask[entry] = True
-        return give(mask)
+        return result(mask)
 
     return variant
 
 
-def loops_where_edges_are(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
+def self_loops_of_joined_nodes(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     mask = graph_mask(edges, n, self_loops)
     return mask & graph_mask(edges, n, False).any(-1)[:, None]
 
 
-def two_steps(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
+def neighbours_of_neighbours(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     mask = graph_mask(edges, n, self_loops).float()
     return (mask + mask @ mask) > 0
 
 
-def connected(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
+def all_that_are_connected(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     mask = graph_mask(edges, n, True).float()
     seen = torch.linalg.matrix_power(mask, n) > 0
     return seen if self_loops else seen & ~torch.eye(n, dtype=torch.bool)
 
 
-joined = by_knob("join", alone=True)
-looped = by_knob("loops", alone=True)
-given = by_knob("give", alone=True)
+joined_by = by_knob("entries_of", alone=True)
+loops_by = by_knob("loops", alone=True)
+returned = by_knob("result", alone=True)
 
 QUESTION = Question(
     points=3,
@@ -87,23 +87,23 @@ QUESTION = Question(
     reference=graph_mask,
     variant=mask_variant,
     misconceptions=(
-        joined("one-way-only", lambda i, j: [(i, j)], lambda i, j: [(j, i)]),
-        joined("half-of-the-mask", lambda i, j: [(max(i, j), min(i, j))], lambda i, j: [(min(i, j), max(i, j))]),
-        looped("self-loops-always", lambda self_loops: True),
-        looped("self-loops-never", lambda self_loops: False),
-        looped("self-loops-turned-round", lambda self_loops: not self_loops),
+        joined_by("one-way-only", lambda i, j: [(i, j)], lambda i, j: [(j, i)]),
+        joined_by("half-of-the-mask", lambda i, j: [(max(i, j), min(i, j))], lambda i, j: [(min(i, j), max(i, j))]),
+        loops_by("self-loops-always", lambda self_loops: True),
+        loops_by("self-loops-never", lambda self_loops: False),
+        loops_by("self-loops-turned-round", lambda self_loops: not self_loops),
         mistake("no-self-loops-by-default", lambda edges, n, self_loops=False: graph_mask(edges, n, self_loops)),
         mistake(
             "self-loops-of-joined-nodes",
-            loops_where_edges_are,
+            self_loops_of_joined_nodes,
             mask_variant(lambda i, j: [(i, j), (j, i), (i, i), (j, j)], loops=lambda self_loops: False),
         ),
-        given("mask-inverted", torch.logical_not),
-        given("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
-        joined("counted-from-one", lambda i, j: [(i - 1, j - 1), (j - 1, i - 1)]),
-        joined("all-between", lambda i, j: [(a, b) for a in (i, j) for b in range(min(i, j), max(i, j) + 1)]),
+        returned("mask-inverted", torch.logical_not),
+        returned("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
+        joined_by("counted-from-one", lambda i, j: [(i - 1, j - 1), (j - 1, i - 1)]),
+        joined_by("all-between", lambda i, j: [(a, b) for a in (i, j) for b in range(min(i, j), max(i, j) + 1)]),
         mistake("last-edge-only", lambda edges, n, self_loops=True: graph_mask(edges[-1:], n, self_loops)),
-        mistake("neighbours-of-neighbours", two_steps),
-        mistake("all-that-are-connected", connected),
+        mistake("neighbours-of-neighbours", neighbours_of_neighbours),
+        mistake("all-that-are-connected", all_that_are_connected),
     ),
 )

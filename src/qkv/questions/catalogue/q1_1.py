@@ -12,14 +12,14 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_k
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import one_hot
 
-Outside = Callable[[Tensor, int], Tensor]  # of ids and vocab_size: which ids are taken for outside
-Guard = Callable[[Tensor, int], None]  # raises where an id is outside
-Rows = Callable[[Tensor, int], Tensor]
+Outside = Callable[[Tensor, int], Tensor]  # (ids, vocab_size) -> True for each id that counts as outside
+Guard = Callable[[Tensor, int], None]  # (ids, vocab_size); raises ValueError
+MakeRows = Callable[[Tensor, int], Tensor]  # (ids, vocab_size) -> rows
 
 
-def draw_ids(draw: Draw) -> list[Case]:
-    def case(name: str, n: int, vocab: int, *must: int, raises: str | None = None) -> Case:
-        inside = must if raises else [i for i in must if 0 <= i < vocab]
+def draw_cases(draw: Draw) -> list[Case]:
+    def case(name: str, n: int, vocab: int, *required: int, raises: str | None = None) -> Case:
+        inside = required if raises else [i for i in required if 0 <= i < vocab]
         return Case(call(some_ids(draw, n, vocab, *inside), vocab), name, {"n": n, "vocab": vocab}, raises=raises)
 
     def without_last() -> Case:
@@ -51,8 +51,8 @@ def is_outside(ids: Tensor, vocab_size: int) -> Tensor:
     return (ids < 0) | (ids >= vocab_size)
 
 
-def guard(outside: Outside) -> Guard:
-    """Give a check of the ids that takes these for outside."""
+def guard_against(outside: Outside) -> Guard:
+    """Return a guard that raises ValueError when `outside` is true for any id."""
 
     def check(ids: Tensor, vocab_size: int) -> None:
         if outside(ids, vocab_size).any():
@@ -61,24 +61,24 @@ def guard(outside: Outside) -> Guard:
     return check
 
 
-in_range = guard(is_outside)
+right_guard = guard_against(is_outside)
 
 
-def guard_by_truth(ids: Tensor, vocab_size: int) -> None:
+def guard_by_truth_value(ids: Tensor, vocab_size: int) -> None:
     if ids[is_outside(ids, vocab_size)]:
         raise ValueError("outside")
 
 
-def compared(ids: Tensor, vocab_size: int) -> Tensor:
+def by_comparison(ids: Tensor, vocab_size: int) -> Tensor:
     return (ids[:, None] == torch.arange(vocab_size)).float()
 
 
-def looked_up(ids: Tensor, vocab_size: int) -> Tensor:
+def by_identity(ids: Tensor, vocab_size: int) -> Tensor:
     return torch.eye(vocab_size)[ids]
 
 
-def one_hot_variant(check: Guard = in_range, rows: Rows = compared) -> Callable[..., Tensor]:
-    """Give an answer that checks ids, or makes rows, in another way."""
+def one_hot_variant(check: Guard = right_guard, rows: MakeRows = by_comparison) -> Callable[..., Tensor]:
+    """Return an answer that checks the ids with `check` and makes its rows with `rows`."""
 
     def variant(ids: Tensor, vocab_size: int) -> Tensor:
         check(ids, vocab_size)
@@ -93,53 +93,53 @@ def every_row_has_every_id(ids: Tensor, vocab_size: int) -> Tensor:
     return rows
 
 
-def checked(slug: str, outside: Outside, *rows: Rows) -> Misconception:
-    """The mistake to refuse these ids, with rows by comparison, or made in one of these ways."""
-    ways = [{"check": guard(outside), "rows": make} for make in rows] or [{"check": guard(outside)}]
+def wrong_guard(slug: str, outside: Outside, *rows: MakeRows) -> Misconception:
+    """Return the misconception that refuses the ids of `outside`, with each of the given ways to make rows."""
+    ways = [{"check": guard_against(outside), "rows": make} for make in rows] or [{"check": guard_against(outside)}]
     return Misconception(slug, knob_sets=tuple(ways))
 
 
 def fate(seen: Seen) -> str:
-    """Quote what became of an id that is outside."""
+    """Return what the answer did with an id outside the vocabulary, in words."""
     return "makes the indexing raise an IndexError" if seen.value is None else "gets a row"
 
 
-made = by_knob("rows")
+made_by = by_knob("rows")
 
 QUESTION = Question(
     points=2,
     inputs=("ids", "vocab_size"),
     outputs=("rows (n, vocab_size)",),
-    draw=draw_ids,
+    draw=draw_cases,
     reference=one_hot,
     variant=one_hot_variant,
     any_float=True,
     row_sums={"rows": 1.0},
     quotes={"fate": fate},
     misconceptions=(
-        Misconception("id-not-checked", twin=looked_up, knob_sets=({"check": lambda ids, size: None},)),
-        checked("negative-id-let-through", lambda ids, size: ids >= size),
-        checked("large-id-let-through", lambda ids, size: ids < 0, compared, looked_up),
-        checked("id-off-by-one", lambda ids, size: (ids < 0) | (ids > size), compared, looked_up),
-        checked("last-id-refused", lambda ids, size: (ids < 0) | (ids >= size - 1)),
-        checked("first-id-refused", lambda ids, size: (ids <= 0) | (ids >= size)),
-        checked("all-for-any", lambda ids, size: is_outside(ids, size).all()),
-        mistake("good-ids-refused", one_hot_variant(guard(lambda ids, size: (ids >= 0) | (ids >= size)))),
-        mistake("one-unknown-id-let-through", one_hot_variant(guard_by_truth)),
-        made("not-floats", lambda ids, size: compared(ids, size).long()),
-        made(
+        Misconception("id-not-checked", twin=by_identity, knob_sets=({"check": lambda ids, size: None},)),
+        wrong_guard("negative-id-let-through", lambda ids, size: ids >= size),
+        wrong_guard("large-id-let-through", lambda ids, size: ids < 0, by_comparison, by_identity),
+        wrong_guard("id-off-by-one", lambda ids, size: (ids < 0) | (ids > size), by_comparison, by_identity),
+        wrong_guard("last-id-refused", lambda ids, size: (ids < 0) | (ids >= size - 1)),
+        wrong_guard("first-id-refused", lambda ids, size: (ids <= 0) | (ids >= size)),
+        wrong_guard("all-for-any", lambda ids, size: is_outside(ids, size).all()),
+        mistake("good-ids-refused", one_hot_variant(guard_against(lambda ids, size: (ids >= 0) | (ids >= size)))),
+        mistake("one-unknown-id-let-through", one_hot_variant(guard_by_truth_value)),
+        made_by("not-floats", lambda ids, size: by_comparison(ids, size).long()),
+        made_by(
             "counted-from-one",
             lambda ids, size: torch.eye(size)[ids - 1],
             lambda ids, size: (ids[:, None] == torch.arange(1, size + 1)).float(),
         ),
-        made("transposed", lambda ids, size: compared(ids, size).mT),
-        made("vocabulary-guessed", lambda ids, size: F.one_hot(ids).float()),
-        made("position-for-id", lambda ids, size: torch.eye(len(ids), size)),
-        made("id-in-place-of-1", lambda ids, size: compared(ids, size) * ids[:, None]),
-        made("every-row-has-every-id", every_row_has_every_id),
-        made("counts", lambda ids, size: compared(ids, size).sum(0)),
-        made("one-column-too-many", lambda ids, size: compared(ids, size + 1)),
-        made("all-zeros", lambda ids, size: torch.zeros(len(ids), size)),
+        made_by("transposed", lambda ids, size: by_comparison(ids, size).mT),
+        made_by("vocabulary-guessed", lambda ids, size: F.one_hot(ids).float()),
+        made_by("position-for-id", lambda ids, size: torch.eye(len(ids), size)),
+        made_by("id-in-place-of-1", lambda ids, size: by_comparison(ids, size) * ids[:, None]),
+        made_by("every-row-has-every-id", every_row_has_every_id),
+        made_by("counts", lambda ids, size: by_comparison(ids, size).sum(0)),
+        made_by("one-column-too-many", lambda ids, size: by_comparison(ids, size + 1)),
+        made_by("all-zeros", lambda ids, size: torch.zeros(len(ids), size)),
         mistake(
             "ids-against-columns-one-by-one",
             one_hot_variant(rows=lambda ids, size: (ids == torch.arange(size)).float()),

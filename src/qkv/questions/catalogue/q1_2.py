@@ -12,8 +12,8 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import embed
 
-Index = Callable[[Tensor, Tensor], Tensor]  # of ids and the table: where is looked up
-After = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the rows that were found, ids and the table
+Index = Callable[[Tensor, Tensor], Tensor]  # (ids, table) -> the indices that are looked up
+After = Callable[[Tensor, Tensor, Tensor], Tensor]  # (rows found, ids, table) -> result
 
 
 def draw_look_up(draw: Draw) -> list[Case]:
@@ -40,7 +40,7 @@ def draw_look_up(draw: Draw) -> list[Case]:
 def look_up_variant(
     index: Index = lambda ids, table: ids, after: After = lambda rows, ids, table: rows
 ) -> Callable[..., Tensor]:
-    """Give an answer that looks up at other places, or changes the rows afterwards."""
+    """Return an answer that looks up the rows at `index`, and then applies `after` to them."""
 
     def variant(ids: Tensor, table: Tensor) -> Tensor:
         return after(table[index(ids, table)], ids, table)
@@ -48,15 +48,15 @@ def look_up_variant(
     return variant
 
 
-def by_position(ids: Tensor, table: Tensor) -> Tensor:
+def position_for_id(ids: Tensor, table: Tensor) -> Tensor:
     return (torch.arange(ids.shape[-1]) % len(table)).expand(ids.shape)
 
 
-def one_hot_times_table(ids: Tensor, table: Tensor) -> Tensor:
+def one_hot_of_one_sequence(ids: Tensor, table: Tensor) -> Tensor:
     return (ids[:, None] == torch.arange(len(table))).float() @ table
 
 
-def one_hot_loop_times_table(ids: Tensor, table: Tensor) -> Tensor:
+def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
     one_hot = torch.zeros(len(ids), len(table))
     for row, token_id in enumerate(ids):
         one_hot[row, token_id] = 1
@@ -78,8 +78,8 @@ QUESTION = Question(
         mistake("columns-looked-up", lambda ids, table: table.mT[ids], lambda ids, table: table[:, ids]),
         indexed("counted-from-one", lambda ids, table: ids - 1),
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
-        indexed("position-for-id", by_position),
-        mistake("one-hot-of-one-sequence", one_hot_times_table, one_hot_loop_times_table),
+        indexed("position-for-id", position_for_id),
+        mistake("one-hot-of-one-sequence", one_hot_of_one_sequence, one_hot_of_one_sequence_in_a_loop),
         mistake(
             "one-id-at-a-time",
             lambda ids, table: torch.stack([table[token_id.item()] for token_id in ids]),

@@ -12,12 +12,12 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_k
 from qkv.sequences import pad_batch
 
 Lengths = list[int]
-Change = Callable[[Tensor, Tensor, Lengths], Any]  # of the right batch, the right mask and the lengths
+Change = Callable[[Tensor, Tensor, Lengths], Any]  # (batch, right mask, lengths) -> mask, or what is returned
 
 
 def draw_sequences(draw: Draw) -> list[Case]:
     def some_lengths(longest: int) -> Lengths:
-        """Draw lengths for 3 or 4 sequences, pairwise different, the longest at this place."""
+        """Draw pairwise different lengths for 3 or 4 sequences; the longest has the index `longest`."""
         n_max = draw.whole(6, 7)
         shorter = (2 + torch.randperm(n_max - 2, generator=draw.generator)).tolist()
         lengths = shorter[: draw.whole(2, 3)]
@@ -35,7 +35,7 @@ def draw_sequences(draw: Draw) -> list[Case]:
         case("plain", some_lengths(-1)),
         case("the longest first", some_lengths(0)),
         case("float64", some_lengths(1), dtype=torch.float64),
-        rows_like_padding(draw),
+        real_rows_like_padding(draw),
         case("all of one length", [same] * 3),
         case("one sequence", [same]),
         case("a sequence of one row", [1, same, 3]),
@@ -45,8 +45,8 @@ def draw_sequences(draw: Draw) -> list[Case]:
     ]
 
 
-def rows_like_padding(draw: Draw) -> Case:
-    """Real rows that look like padding: all zeros, zero in part, or of sum 0."""
+def real_rows_like_padding(draw: Draw) -> Case:
+    """Draw a batch with real rows that look like padding: all zeros, some zeros, or a sum of 0."""
     d = 2 * draw.whole(4, 5)
     first, second, third = draw.normal(5, d), draw.normal(6, d), torch.zeros(3, d)
     first[-1] = 0  # the last real row
@@ -62,10 +62,10 @@ def pad_variant(
     width: Callable[[Lengths], int] = max,
     start: Callable[[int, int], int] = lambda n, width: 0,
     fill: float = 0.0,
-    real: Change = lambda batch, mask, lengths: mask,
-    give: Change = lambda batch, mask, lengths: (batch, mask),
+    change_mask: Change = lambda batch, mask, lengths: mask,
+    result: Change = lambda batch, mask, lengths: (batch, mask),
 ) -> Callable[..., Any]:
-    """Give an answer that goes wrong at some of its steps."""
+    """Return an answer; each argument replaces one step of padding."""
 
     def variant(sequences: list[Tensor]) -> Any:
         chosen = order(sequences)
@@ -77,7 +77,7 @@ def pad_variant(
             first = start(min(len(s), n), n)
             batch[i, first : first + len(s)] = s[:n]
             mask[i, first : first + len(s)] = True
-        return give(batch, real(batch, mask, lengths), lengths)
+        return result(batch, change_mask(batch, mask, lengths), lengths)
 
     return variant
 
@@ -89,18 +89,18 @@ def column(lengths: Lengths) -> Tensor:
     return torch.tensor(lengths)[:, None]
 
 
-def places(mask: Tensor) -> Tensor:
+def row_numbers(mask: Tensor) -> Tensor:
     return torch.arange(mask.shape[1])
 
 
-def first_places(choose: Callable[[Lengths], int]) -> Change:
-    """Give a mask that takes as many rows of each sequence for real."""
-    return lambda batch, mask, lengths: places(mask) < column([choose(lengths)] * len(lengths))
+def same_length_for_all(choose: Callable[[Lengths], int]) -> Change:
+    """Return a mask that marks the first `choose(lengths)` rows of every sequence as real."""
+    return lambda batch, mask, lengths: row_numbers(mask) < column([choose(lengths)] * len(lengths))
 
 
 def longer_by(rows: int) -> Change:
-    """Give a mask that takes this many more rows for real."""
-    return lambda batch, mask, lengths: places(mask) < column(lengths) + rows
+    """Return a mask that marks this many more rows of each sequence as real (fewer where `rows` is negative)."""
+    return lambda batch, mask, lengths: row_numbers(mask) < column(lengths) + rows
 
 
 # ── batches ───────────────────────────────────────────────────────────────────────────────────────
@@ -119,31 +119,31 @@ def sized_by_the_first(sequences: list[Tensor]) -> Any:
     return batch, mask
 
 
-def batch_second(sequences: list[Tensor]) -> Any:
-    """Call `pad_sequence` without `batch_first=True`: it then gives (n_max, B, d) in place of (B, n_max, d)."""
+def batch_axis_second(sequences: list[Tensor]) -> Any:
+    """Call `pad_sequence` without `batch_first=True`: it then returns (n_max, B, d) in place of (B, n_max, d)."""
     batch = torch.nn.utils.rnn.pad_sequence(sequences)
     return batch, torch.arange(batch.shape[1]) < column([len(s) for s in sequences])
 
 
-# ── quotes ────────────────────────────────────────────────────────────────────────────────────────
+# ── quoted in messages ────────────────────────────────────────────────────────────────────────────
 
 
 def mask_counts(seen: Seen) -> str:
-    """Quote how many rows a mask takes for real."""
+    """Return the number of rows that the answer's mask marks as real, for each sequence, as text."""
     mask = seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None
     return str(mask.bool().sum(-1).tolist()) if isinstance(mask, Tensor) and mask.ndim == 2 else "other"
 
 
 def padding(seen: Seen) -> str:
-    """Quote the first number of padding."""
+    """Return the first number in the answer's padding, as text."""
     for row, sequence in zip(seen.value[0], seen.case.script[0].args[0], strict=True):
         if len(sequence) < len(row):
             return f"{float(row[len(sequence)].flatten()[0]):g}".replace("-", "−").replace("inf", "∞")
     return "something else"
 
 
-masked = by_knob("real")
-given = by_knob("give")
+masked = by_knob("change_mask")
+returned = by_knob("result")
 ordered = by_knob("order")
 
 QUESTION = Question(
@@ -168,14 +168,14 @@ QUESTION = Question(
             "mask-off-by-one",
             longer_by(1),
             longer_by(-1),
-            lambda batch, mask, lengths: places(mask) > column(lengths),
+            lambda batch, mask, lengths: row_numbers(mask) > column(lengths),
         ),
         masked("everything-real", lambda batch, mask, lengths: torch.ones_like(mask)),
         masked(
             "one-length-for-all",
-            first_places(lambda lengths: lengths[0]),
-            first_places(lambda lengths: lengths[-1]),
-            first_places(min),
+            same_length_for_all(lambda lengths: lengths[0]),
+            same_length_for_all(lambda lengths: lengths[-1]),
+            same_length_for_all(min),
         ),
         masked("mask-of-numbers", lambda batch, mask, lengths: mask.long()),
         masked("lengths-for-a-mask", lambda batch, mask, lengths: torch.tensor(lengths)),
@@ -187,10 +187,12 @@ QUESTION = Question(
         ),
         masked(
             "places-against-lengths-one-by-one",
-            lambda batch, mask, lengths: places(mask) < torch.tensor(lengths),
-            lambda batch, mask, lengths: places(mask) < torch.tensor(lengths)[None],
+            lambda batch, mask, lengths: row_numbers(mask) < torch.tensor(lengths),
+            lambda batch, mask, lengths: row_numbers(mask) < torch.tensor(lengths)[None],
         ),
-        Misconception("padded-in-front", knob_sets=({"start": in_front}, {"start": in_front, "real": longer_by(0)})),
+        Misconception(
+            "padded-in-front", knob_sets=({"start": in_front}, {"start": in_front, "change_mask": longer_by(0)})
+        ),
         Misconception(
             "padded-with-something-else", knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -torch.inf, torch.nan))
         ),
@@ -204,16 +206,16 @@ QUESTION = Question(
         ),
         Misconception(
             "batch-axis-second",
-            twin=batch_second,
+            twin=batch_axis_second,
             knob_sets=(
-                {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask)},
-                {"give": lambda batch, mask, lengths: (batch.transpose(0, 1), mask.mT)},
+                {"result": lambda batch, mask, lengths: (batch.transpose(0, 1), mask)},
+                {"result": lambda batch, mask, lengths: (batch.transpose(0, 1), mask.mT)},
             ),
         ),
-        given("nothing-filled-in", lambda batch, mask, lengths: (0 * batch.nan_to_num(), mask)),
-        given("put-end-to-end", lambda batch, mask, lengths: (batch[mask], mask)),
-        given("rows-and-mask-swapped", lambda batch, mask, lengths: (mask, batch)),
-        given("mask-not-returned", lambda batch, mask, lengths: batch),
-        given("lengths-added", lambda batch, mask, lengths: (batch, mask, torch.tensor(lengths))),
+        returned("nothing-filled-in", lambda batch, mask, lengths: (0 * batch.nan_to_num(), mask)),
+        returned("put-end-to-end", lambda batch, mask, lengths: (batch[mask], mask)),
+        returned("rows-and-mask-swapped", lambda batch, mask, lengths: (mask, batch)),
+        returned("mask-not-returned", lambda batch, mask, lengths: batch),
+        returned("lengths-added", lambda batch, mask, lengths: (batch, mask, torch.tensor(lengths))),
     ),
 )

@@ -11,7 +11,7 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.sequences import frame_signal
 
-Starts = Callable[[int, int, int], Sequence[int]]  # of the number of samples, window and hop: where windows begin
+Starts = Callable[[int, int, int], Sequence[int]]  # (samples, window, hop) -> the sample at which each window begins
 
 
 def draw_signal(draw: Draw) -> list[Case]:
@@ -46,7 +46,7 @@ def draw_signal(draw: Draw) -> list[Case]:
 
 
 def cut(signal: Tensor, window: int, starts: Sequence[int]) -> Tensor:
-    """Stack windows that begin at these samples, filled up with zeros past the end."""
+    """Stack the windows that begin at these samples; beyond the end of the signal they hold zeros."""
     padded = F.pad(signal, (0, max(starts) + window))
     return torch.stack([padded[start : start + window] for start in starts])
 
@@ -58,7 +58,7 @@ def all_starts(samples: int, window: int, hop: int) -> Sequence[int]:
 def frames_variant(
     starts: Starts = all_starts, after: Callable[[Tensor], Tensor] = lambda frames: frames
 ) -> Callable[..., Tensor]:
-    """Give an answer whose windows begin elsewhere, or are changed afterwards."""
+    """Return an answer whose windows begin at `starts`, and are then changed by `after`."""
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         return after(cut(signal, window, starts(len(signal), window, hop)))
@@ -67,7 +67,7 @@ def frames_variant(
 
 
 def stacked(starts: Starts) -> Callable[..., Tensor]:
-    """Give an answer that stacks slices of the signal, which end where the signal ends."""
+    """Return an answer that stacks slices of the signal; a slice at the end is shorter, and torch cannot stack it."""
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         return torch.stack([signal[start : start + window] for start in starts(len(signal), window, hop)])

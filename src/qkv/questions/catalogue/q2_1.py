@@ -11,21 +11,21 @@ from torch import Tensor
 
 from qkv.attention import attention, project_qkv
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
-from qkv.questions.shared.products import q_with_k, right_for
+from qkv.questions.shared.products import dot_products, right_for
 from qkv.questions.shared.projecting import (
     ROLES,
     WRONG_PRODUCTS,
     Project,
     Roles,
     assigned,
-    by_matrices,
-    own_roles,
     product,
     projected,
+    projections_by,
+    right_roles,
 )
-from qkv.questions.shared.scales import ROOTLESS
+from qkv.questions.shared.scales import NON_SQUARES
 
-Give = Callable[[Tensor, Tensor, Tensor], Any]  # of q, k and v: what is returned
+Result = Callable[[Tensor, Tensor, Tensor], Any]  # (q, k, v) -> what the answer returns
 
 
 def draw_projections(draw: Draw) -> list[Case]:
@@ -36,7 +36,7 @@ def draw_projections(draw: Draw) -> list[Case]:
         matrices = [draw.normal(s["d_model"], d, dtype=dtype, scale=s["d_model"] ** -0.5) for d in widths]
         return Case(call(x, *matrices), name, s)
 
-    same = draw.choose(ROOTLESS)
+    same = draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
         case("n = 1", n=1),
@@ -48,18 +48,18 @@ def draw_projections(draw: Draw) -> list[Case]:
     ]
 
 
-def projected_variant(
-    project: Project = product, roles: Roles = own_roles, give: Give = lambda q, k, v: (q, k, v)
+def projection_variant(
+    project: Project = product, roles: Roles = right_roles, result: Result = lambda q, k, v: (q, k, v)
 ) -> Callable[..., Any]:
-    """Give an answer that multiplies in another way, by other matrices, or returns something else."""
+    """Return an answer; the arguments replace the product, the matrix of each role, and what is returned."""
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Any:
-        return give(*roles(x, *by_matrices(project, w_q, w_k, w_v)))
+        return result(*roles(x, *projections_by(project, w_q, w_k, w_v)))
 
     return variant
 
 
-given = by_knob("give")
+returned = by_knob("result")
 
 QUESTION = Question(
     points=2,
@@ -67,7 +67,7 @@ QUESTION = Question(
     outputs=("q (..., n, d_k)", "k (..., n, d_k)", "v (..., n, d_v)"),
     draw=draw_projections,
     reference=project_qkv,
-    variant=projected_variant,
+    variant=projection_variant,
     gradients=True,
     quotes={"right_for": right_for},
     misconceptions=(
@@ -79,7 +79,7 @@ QUESTION = Question(
             knob_sets=(
                 {"project": lambda x, w: x @ w / math.sqrt(w.shape[-1])},
                 {"project": lambda x, w: x @ w / math.sqrt(x.shape[-1])},
-                {"give": lambda q, k, v: (q / math.sqrt(q.shape[-1]), k, v)},
+                {"result": lambda q, k, v: (q / math.sqrt(q.shape[-1]), k, v)},
             ),
         ),
         projected("one-batch-shape", lambda x, w: torch.bmm(x, w.expand(len(x), *w.shape)), torch.mm),
@@ -91,18 +91,18 @@ QUESTION = Question(
             lambda x, q, k, v: (q(x), k(q(x)), v(k(q(x)))),
             lambda x, q, k, v: (q(x), k(q(x)), v(q(x))),
         ),
-        given(
+        returned(
             "another-order",
             lambda q, k, v: (v, q, k),
             lambda q, k, v: (v, k, q),
             lambda q, k, v: (q, v, k),
             lambda q, k, v: (k, v, q),
         ),
-        given("key-transposed", lambda q, k, v: (q, k.mT, v)),
-        given("only-the-query", lambda q, k, v: q),
-        given("value-not-returned", lambda q, k, v: (q, k)),
-        given("glued-together", lambda q, k, v: torch.cat([q, k, v], dim=-1)),
-        given("went-on-to-scores", lambda q, k, v: q_with_k(q, k)),
-        given("went-on-to-attention", lambda q, k, v: attention(q, k, v)),
+        returned("key-transposed", lambda q, k, v: (q, k.mT, v)),
+        returned("only-the-query", lambda q, k, v: q),
+        returned("value-not-returned", lambda q, k, v: (q, k)),
+        returned("glued-together", lambda q, k, v: torch.cat([q, k, v], dim=-1)),
+        returned("went-on-to-scores", lambda q, k, v: dot_products(q, k)),
+        returned("went-on-to-attention", lambda q, k, v: attention(q, k, v)),
     ),
 )

@@ -11,15 +11,15 @@ from torch import Tensor
 
 from qkv.attention import attention_scores
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, mistake
-from qkv.questions.shared.masking import filled
-from qkv.questions.shared.products import PRODUCTS, Product, multiplied, pair, q_with_k
-from qkv.questions.shared.scales import ROOTLESS
+from qkv.questions.shared.masking import mask_scores
+from qkv.questions.shared.products import PRODUCTS, Product, dot_products, multiplied, query_key_case
+from qkv.questions.shared.scales import NON_SQUARES
 
-After = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the scores, q and k
+After = Callable[[Tensor, Tensor, Tensor], Tensor]  # (scores, q, k) -> result
 
 
 def draw_pairs(draw: Draw) -> list[Case]:
-    case, same = partial(pair, draw), draw.choose(ROOTLESS)
+    case, same = partial(query_key_case, draw), draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
         case("one query and one key", n_q=1, n_k=1),
@@ -32,8 +32,8 @@ def draw_pairs(draw: Draw) -> list[Case]:
     ]
 
 
-def scores_variant(product: Product = q_with_k, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:
-    """Give an answer that compares in another way, or changes the scores afterwards."""
+def score_variant(product: Product = dot_products, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:
+    """Return an answer that computes scores by `product`, and then changes them by `after`."""
 
     def variant(q: Tensor, k: Tensor) -> Tensor:
         return after(product(q, k), q, k)
@@ -53,7 +53,7 @@ QUESTION = Question(
     outputs=("scores (..., n_q, n_k)",),
     draw=draw_pairs,
     reference=attention_scores,
-    variant=scores_variant,
+    variant=score_variant,
     gradients=True,
     misconceptions=(
         *PRODUCTS,
@@ -84,11 +84,11 @@ QUESTION = Question(
         changed("scores-rounded", lambda scores, q, k: scores.round()),
         changed(
             "masked-though-not-asked",
-            lambda scores, q, k: filled(scores, torch.ones_like(scores).tril() > 0),
+            lambda scores, q, k: mask_scores(scores, torch.ones_like(scores).tril() > 0),
             lambda scores, q, k: scores.tril(),
         ),
         changed("summed-over-everything", lambda scores, q, k: scores.sum((-2, -1))),
         changed("summed-over-keys", lambda scores, q, k: scores.sum(-1)),
-        mistake("last-feature-left-out", lambda q, k: q_with_k(q[..., :-1], k[..., :-1])),
+        mistake("last-feature-left-out", lambda q, k: dot_products(q[..., :-1], k[..., :-1])),
     ),
 )

@@ -14,9 +14,9 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.questions.shared.products import ALREADY_WEIGHTS, right_for
 from qkv.questions.shared.projecting import MATRICES_TRANSPOSED, product
 
-Two = Callable[[Tensor, Tensor], Tensor]
-Change = Callable[[Tensor], Tensor]
-Roles = Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]  # of q, k, w_q and w_k: which are used as these four
+Binary = Callable[[Tensor, Tensor], Tensor]
+Unary = Callable[[Tensor], Tensor]
+Roles = Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]  # (q, k, w_q, w_k) -> the tensors used in their places
 
 
 def draw_additive(draw: Draw) -> list[Case]:
@@ -24,7 +24,7 @@ def draw_additive(draw: Draw) -> list[Case]:
         s = draw.sizes("n_q", "n_k", "d_k", "d_a", **{"d_k": draw.choose((5, 6, 7, 8))} | fixed)
         q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
         k = draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)
-        scale = (2 * s["d_k"]) ** -0.5  # of variance 1 before the tanh, which is nowhere near its limits then
+        scale = (2 * s["d_k"]) ** -0.5  # so the input of the tanh has variance 1, and the tanh does not saturate
         w_q, w_k = (draw.normal(s["d_k"], s["d_a"], dtype=dtype, scale=scale) for _ in range(2))
         return Case(call(q, k, w_q, w_k, draw.normal(s["d_a"], dtype=dtype)), name, s)
 
@@ -42,36 +42,36 @@ def draw_additive(draw: Draw) -> list[Case]:
     ]
 
 
-def summed_pairs(asked: Tensor, offered: Tensor) -> Tensor:
-    """Add every row of one to every row of the other: (..., n_q, d_a) and (..., n_k, d_a) to (..., n_q, n_k, d_a)."""
-    return asked.unsqueeze(-2) + offered.unsqueeze(-3)
+def summed_pairs(q: Tensor, k: Tensor) -> Tensor:
+    """Add every row of q to every row of k: (..., n_q, d_a) and (..., n_k, d_a) to (..., n_q, n_k, d_a)."""
+    return q.unsqueeze(-2) + k.unsqueeze(-3)
 
 
 def additive_variant(
-    meet: Two = summed_pairs,
-    squash: Change = torch.tanh,
-    read: Two = product,
-    project: Two = product,
+    combine: Binary = summed_pairs,
+    activate: Unary = torch.tanh,
+    readout: Binary = product,
+    project: Binary = product,
     roles: Roles = lambda q, k, w_q, w_k: (q, k, w_q, w_k),
-    after: Change = lambda scores: scores,
+    after: Unary = lambda scores: scores,
 ) -> Callable[..., Tensor]:
-    """Give an answer that goes wrong at some of its steps."""
+    """Return an answer; each argument replaces one step of additive attention."""
 
     def variant(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
         q, k, w_q, w_k = roles(q, k, w_q, w_k)
-        hidden = squash(meet(project(q, w_q), project(k, w_k)))
-        return after(read(hidden, v))
+        hidden = activate(combine(project(q, w_q), project(k, w_k)))
+        return after(readout(hidden, v))
 
     return variant
 
 
-def as_it_is(hidden: Tensor) -> Tensor:
+def identity(hidden: Tensor) -> Tensor:
     return hidden
 
 
-met = by_knob("meet")
-squashed = by_knob("squash")
-weighed = by_knob("read")
+combined = by_knob("combine")
+activated = by_knob("activate")
+read_out = by_knob("readout")
 assigned = by_knob("roles")
 
 QUESTION = Question(
@@ -84,40 +84,40 @@ QUESTION = Question(
     gradients=True,
     quotes={"right_for": right_for},
     misconceptions=(
-        squashed("tanh-forgotten", as_it_is),
-        squashed("another-function", torch.sigmoid, torch.relu, F.gelu, torch.exp, lambda hidden: hidden.softmax(-1)),
+        activated("tanh-forgotten", identity),
+        activated("another-function", torch.sigmoid, torch.relu, F.gelu, torch.exp, lambda hidden: hidden.softmax(-1)),
         Misconception(
             "tanh-before-the-sum",
-            knobs={"meet": lambda asked, offered: summed_pairs(asked.tanh(), offered.tanh()), "squash": as_it_is},
+            knobs={"combine": lambda q, k: summed_pairs(q.tanh(), k.tanh()), "activate": identity},
         ),
-        Misconception("tanh-after-v", knobs={"squash": as_it_is, "after": torch.tanh}),
-        met("multiplied-for-added", lambda asked, offered: asked.unsqueeze(-2) * offered.unsqueeze(-3)),
-        met("only-matching-places", lambda asked, offered: asked + offered),
-        met("query-and-key-swapped", lambda asked, offered: asked.unsqueeze(-3) + offered.unsqueeze(-2)),
-        met(
+        Misconception("tanh-after-v", knobs={"activate": identity, "after": torch.tanh}),
+        combined("multiplied-for-added", lambda q, k: q.unsqueeze(-2) * k.unsqueeze(-3)),
+        combined("only-matching-places", lambda q, k: q + k),
+        combined("query-and-key-swapped", lambda q, k: q.unsqueeze(-3) + k.unsqueeze(-2)),
+        combined(
             "axis-counted-from-the-front",
-            lambda asked, offered: asked.unsqueeze(1) + offered.unsqueeze(0),
-            lambda asked, offered: asked.unsqueeze(2) + offered.unsqueeze(1),
+            lambda q, k: q.unsqueeze(1) + k.unsqueeze(0),
+            lambda q, k: q.unsqueeze(2) + k.unsqueeze(1),
         ),
         mistake(
             "new-axis-in-the-wrong-place",
-            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-1) + offered.unsqueeze(-3)),
-            additive_variant(meet=lambda asked, offered: asked + offered.unsqueeze(-3)),
-            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(-1)),
-            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(0)),
-            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered.unsqueeze(1)),
-            additive_variant(meet=lambda asked, offered: asked.unsqueeze(-2) + offered),
+            additive_variant(combine=lambda q, k: q.unsqueeze(-1) + k.unsqueeze(-3)),
+            additive_variant(combine=lambda q, k: q + k.unsqueeze(-3)),
+            additive_variant(combine=lambda q, k: q.unsqueeze(-2) + k.unsqueeze(-1)),
+            additive_variant(combine=lambda q, k: q.unsqueeze(-2) + k.unsqueeze(0)),
+            additive_variant(combine=lambda q, k: q.unsqueeze(-2) + k.unsqueeze(1)),
+            additive_variant(combine=lambda q, k: q.unsqueeze(-2) + k),
         ),
-        weighed("v-forgotten", lambda hidden, v: hidden.sum(-1), lambda hidden, v: hidden.mean(-1)),
-        weighed("not-summed", lambda hidden, v: hidden * v, lambda hidden, v: hidden),
-        weighed("one-axis-too-many", lambda hidden, v: hidden @ v.unsqueeze(-1)),
-        weighed("averaged-over-hidden-units", lambda hidden, v: (hidden * v).mean(-1)),
-        mistake("v-on-the-left", additive_variant(read=lambda hidden, v: v @ hidden)),
+        read_out("v-forgotten", lambda hidden, v: hidden.sum(-1), lambda hidden, v: hidden.mean(-1)),
+        read_out("not-summed", lambda hidden, v: hidden * v, lambda hidden, v: hidden),
+        read_out("one-axis-too-many", lambda hidden, v: hidden @ v.unsqueeze(-1)),
+        read_out("averaged-over-hidden-units", lambda hidden, v: (hidden * v).mean(-1)),
+        mistake("v-on-the-left", additive_variant(readout=lambda hidden, v: v @ hidden)),
         Misconception(
             "scaled-though-not-asked",
             twin=lambda q, k, w_q, w_k, v: additive_scores(q, k, w_q, w_k, v) / math.sqrt(q.shape[-1]),
             knob_sets=(
-                {"read": lambda hidden, v: hidden @ v / math.sqrt(v.shape[-1])},
+                {"readout": lambda hidden, v: hidden @ v / math.sqrt(v.shape[-1])},
                 {"project": lambda x, w: x @ w / math.sqrt(x.shape[-1])},
             ),
         ),

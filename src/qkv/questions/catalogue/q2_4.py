@@ -11,10 +11,10 @@ from torch import Tensor
 from qkv.attention import weighted_sum
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.questions.shared.products import right_for
-from qkv.questions.shared.scales import ROOTLESS
+from qkv.questions.shared.scales import NON_SQUARES
 
-Change = Callable[[Tensor], Tensor]
-Mix = Callable[[Tensor, Tensor], Tensor]  # of weights and v
+Unary = Callable[[Tensor], Tensor]
+Mix = Callable[[Tensor, Tensor], Tensor]  # (weights, v) -> output
 
 
 def draw_mixtures(draw: Draw) -> list[Case]:
@@ -22,14 +22,14 @@ def draw_mixtures(draw: Draw) -> list[Case]:
         name: str,
         leading: tuple[int, ...] = (),
         dtype: torch.dtype = torch.float32,
-        share: Change = lambda weights: weights,
+        change_weights: Unary = lambda weights: weights,
         **fixed: int,
     ) -> Case:
         s = draw.sizes("n_q", "n_k", "d_v", **fixed)
-        weights = share(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype))
+        weights = change_weights(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype))
         return Case(call(weights, draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)), name, s)
 
-    same = draw.choose(ROOTLESS)
+    same = draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
         case("one query", n_q=1),
@@ -39,7 +39,7 @@ def draw_mixtures(draw: Draw) -> list[Case]:
         case("as many keys as features of a value", n_k=same, d_v=same),
         case("as many queries as features of a value", n_q=same, d_v=same),
         case("all sizes equal", n_q=same, n_k=same, d_v=same),
-        case("rows that do not sum to 1", share=lambda weights: 2 * weights * (weights > weights.median())),
+        case("rows that do not sum to 1", change_weights=lambda weights: 2 * weights * (weights > weights.median())),
     ]
 
 
@@ -47,31 +47,31 @@ def product(weights: Tensor, v: Tensor) -> Tensor:
     return weights @ v
 
 
-def laid_out(weights: Tensor, v: Tensor) -> Tensor:
-    """Every value times every weight it gets: (..., n_q, n_k, d_v)."""
+def weighted_values(weights: Tensor, v: Tensor) -> Tensor:
+    """Return each value times each of its weights: (..., n_q, n_k, d_v)."""
     return weights.unsqueeze(-1) * v.unsqueeze(-3)
 
 
 def mixture_variant(
-    share: Change = lambda weights: weights,
-    values: Change = lambda v: v,
+    change_weights: Unary = lambda weights: weights,
+    change_values: Unary = lambda v: v,
     mix: Mix = product,
-    after: Change = lambda out: out,
+    after: Unary = lambda out: out,
 ) -> Callable[..., Tensor]:
-    """Give an answer that changes the weights, the values, the product or what comes of it."""
+    """Return an answer; the arguments change the weights, the values, their product, and the output."""
 
     def variant(weights: Tensor, v: Tensor) -> Tensor:
-        return after(mix(share(weights), values(v)))
+        return after(mix(change_weights(weights), change_values(v)))
 
     return variant
 
 
-def best(weights: Tensor) -> Tensor:
+def best_key(weights: Tensor) -> Tensor:
     return (weights == weights.amax(-1, keepdim=True)).to(weights.dtype)
 
 
-shared = by_knob("share")
-valued = by_knob("values")
+weighed = by_knob("change_weights")
+valued = by_knob("change_values")
 mixed = by_knob("mix")
 changed = by_knob("after")
 
@@ -85,22 +85,24 @@ QUESTION = Question(
     gradients=True,
     quotes={"right_for": right_for},
     misconceptions=(
-        shared("mixed-by-columns", lambda weights: weights.mT),
-        shared("softmax-again", lambda weights: weights.softmax(-1)),
-        shared("softmax-over-queries", lambda weights: weights.softmax(-2)),
-        shared("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),
-        shared("weights-have-no-say", lambda weights: torch.full_like(weights, 1 / weights.shape[-1]), torch.ones_like),
-        shared("only-the-best-key", best, lambda weights: weights * best(weights)),
-        shared("masked-though-not-asked", lambda weights: weights.tril()),
+        weighed("mixed-by-columns", lambda weights: weights.mT),
+        weighed("softmax-again", lambda weights: weights.softmax(-1)),
+        weighed("softmax-over-queries", lambda weights: weights.softmax(-2)),
+        weighed("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),
+        weighed(
+            "weights-have-no-say", lambda weights: torch.full_like(weights, 1 / weights.shape[-1]), torch.ones_like
+        ),
+        weighed("only-the-best-key", best_key, lambda weights: weights * best_key(weights)),
+        weighed("masked-though-not-asked", lambda weights: weights.tril()),
         valued("values-transposed", lambda v: v.mT),
         mixed("values-on-the-left", lambda weights, v: v @ weights),
         mixed("entry-by-entry", lambda weights, v: weights * v),
-        mixed("not-summed", laid_out),
-        mixed("summed-over-queries", lambda weights, v: laid_out(weights, v).sum(-3)),
-        mixed("summed-over-features", lambda weights, v: laid_out(weights, v).sum(-1)),
+        mixed("not-summed", weighted_values),
+        mixed("summed-over-queries", lambda weights, v: weighted_values(weights, v).sum(-3)),
+        mixed("summed-over-features", lambda weights, v: weighted_values(weights, v).sum(-1)),
         mixed(
             "axis-counted-from-the-front",
-            lambda weights, v: laid_out(weights, v).sum(1),
+            lambda weights, v: weighted_values(weights, v).sum(1),
             lambda weights, v: (weights[:, :, None] * v[None, :, :]).sum(1),
         ),
         mixed("one-batch-shape", torch.bmm, torch.mm),

@@ -13,12 +13,12 @@ from qkv.attention import attention
 from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
 from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
 from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
-from qkv.questions.shared.projecting import ROLES, Roles, own_roles
-from qkv.questions.shared.scales import ROOTLESS
+from qkv.questions.shared.projecting import ROLES, Roles, right_roles
+from qkv.questions.shared.scales import NON_SQUARES
 
 
 class Projections(nn.Module):
-    """Three layers, with a bias each: an answer may have one or none."""
+    """The three layers of a twin. They have a bias, which an answer's layers may lack."""
 
     def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
         super().__init__()
@@ -28,21 +28,21 @@ class Projections(nn.Module):
 
 
 Attend = Callable[[Tensor, Tensor, Tensor], Any]
-Apply = Callable[[Layer, Tensor], Tensor]  # of a layer and x
+Apply = Callable[[Layer, Tensor], Tensor]  # (layer, x) -> projection
 
 
 def draw_heads(draw: Draw) -> list[Case]:
     def case(
         name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
     ) -> Case:
-        s = draw.sizes("n", "d_model", "d_k", "d_v", **{"d_k": draw.choose(ROOTLESS)} | fixed)
+        s = draw.sizes("n", "d_model", "d_k", "d_v", **{"d_k": draw.choose(NON_SQUARES)} | fixed)
         calls = [call(draw.normal(*leading, s["n"], s["d_model"], dtype=dtype))]
         if then:
             calls.append(call(draw.normal(then, s["d_model"], dtype=dtype)))
         layers = draw_layers(draw, s["d_model"], {"w_q": s["d_k"], "w_k": s["d_k"], "w_v": s["d_v"]}, dtype)
         return Case((make(s["d_model"], s["d_k"], s["d_v"]), load(layers), *calls), name, s)
 
-    same = draw.choose(ROOTLESS)
+    same = draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
         case("one sequence after another", n=5, then=8),
@@ -56,8 +56,10 @@ def draw_heads(draw: Draw) -> list[Case]:
     ]
 
 
-def head(attend: Attend = attention, roles: Roles = own_roles, apply: Apply = nn.Linear.forward) -> Callable[..., Any]:
-    """Give a class that projects in this way and then attends in that way."""
+def head(
+    attend: Attend = attention, roles: Roles = right_roles, apply: Apply = nn.Linear.forward
+) -> Callable[..., Any]:
+    """Return a class that projects by `roles` and `apply`, and then calls `attend`."""
 
     class SingleHead(Projections):
         def forward(self, x: Tensor) -> Any:
@@ -66,14 +68,14 @@ def head(attend: Attend = attention, roles: Roles = own_roles, apply: Apply = nn
     return SingleHead
 
 
-def head_variant(roles: Roles = own_roles, apply: Apply = nn.Linear.forward, **knobs: Any) -> Callable[..., Any]:
-    """Give an answer that projects otherwise, or goes wrong where an answer to 3.3 may."""
+def head_variant(roles: Roles = right_roles, apply: Apply = nn.Linear.forward, **knobs: Any) -> Callable[..., Any]:
+    """Return an answer; besides `roles` and `apply`, it takes the knobs of `attention_variant`."""
     return head(attention_variant(**knobs), roles, apply)
 
 
 # ── mistakes in `attention` ───────────────────────────────────────────────────────────────────────
 
-# In one sequence there are as many queries as keys; and what is asked of the wrong layer is one of ROLES.
+# Left out: n_q equals n_k here, so mistakes about n_q are mistakes about n_k; wrong layers are in ROLES.
 NOT_FOR_A_HEAD = (
     "scaled-by-number-of-queries",
     "query-and-key-swapped",
@@ -82,8 +84,8 @@ NOT_FOR_A_HEAD = (
     "keys-used-as-values",
     "queries-used-as-values",
 )
-# What often comes together with another mistake. All pairs of all ideas would take seconds.
-OFTEN = (
+# Ideas that often occur together with another one. To try all pairs of ideas would take seconds.
+OFTEN_WITH_OTHERS = (
     "softmax-over-queries",
     "no-softmax",
     "no-scale",
@@ -96,8 +98,8 @@ OFTEN = (
 
 
 def for_a_head(idea: Misconception) -> Misconception:
-    """Make a mistake in `attention` one in the module."""
-    if idea.slug in OFTEN:
+    """Turn a misconception about `attention` into one about the module."""
+    if idea.slug in OFTEN_WITH_OTHERS:
         return idea
     return mistake(idea.slug, *(head(way.twin or attention_variant(**way.knobs)) for way in idea.ways()))
 
@@ -105,8 +107,8 @@ def for_a_head(idea: Misconception) -> Misconception:
 # ── mistakes in the module ────────────────────────────────────────────────────────────────────────
 
 
-class Kept(Projections):
-    """Keeps keys and values of earlier calls."""
+class StateKept(Projections):
+    """A module that keeps the tokens of earlier calls, and attends to them again."""
 
     def __init__(self, *sizes: int) -> None:
         super().__init__(*sizes)
@@ -158,7 +160,7 @@ QUESTION = Question(
         applied("layer-weights-transposed", lambda layer, x: x @ layer.weight),
         mistake("scaled-by-d-model", ScaledByWidth),
         mistake("input-added", InputAdded),
-        mistake("state-kept", Kept),
+        mistake("state-kept", StateKept),
         mistake("parameters-for-layers", BareMatrices),
         NO_SUPER_INIT,
     ),

@@ -1,4 +1,4 @@
-"""3.1: scores that are scaled."""
+"""3.1: scaled scores."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor
 
 from qkv.attention import scaled_scores
 from qkv.questions.engine import Case, Draw, Misconception, Question, mistake
-from qkv.questions.shared.products import ALREADY_WEIGHTS, PRODUCTS, Product, pair, q_with_k
-from qkv.questions.shared.scales import ROOTLESS, SCALES, Scale, by_root
+from qkv.questions.shared.products import ALREADY_WEIGHTS, PRODUCTS, Product, dot_products, query_key_case
+from qkv.questions.shared.scales import NON_SQUARES, SCALES, Scale, root_of_d_k
 
 
 def draw_pairs(draw: Draw) -> list[Case]:
-    case, same = partial(pair, draw), draw.choose(ROOTLESS)
+    case, same = partial(query_key_case, draw), draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
         case("one query and one key", n_q=1, n_k=1),
@@ -24,12 +24,12 @@ def draw_pairs(draw: Draw) -> list[Case]:
     ]
 
 
-def scores_variant(
-    scale: Scale = by_root,
-    product: Product = q_with_k,
+def score_variant(
+    scale: Scale = root_of_d_k,
+    product: Product = dot_products,
     after: Callable[[Tensor], Tensor] = lambda scores: scores,
 ) -> Callable[..., Tensor]:
-    """Give an answer that multiplies, scales, or changes the result afterwards."""
+    """Return an answer; the arguments replace the product and the scale, or change the scores afterwards."""
 
     def variant(q: Tensor, k: Tensor) -> Tensor:
         scores = product(q, k)
@@ -39,7 +39,7 @@ def scores_variant(
 
 
 def cosine(q: Tensor, k: Tensor) -> Tensor:
-    return q_with_k(q / q.norm(dim=-1, keepdim=True), k / k.norm(dim=-1, keepdim=True)) * math.sqrt(q.shape[-1])
+    return dot_products(q / q.norm(dim=-1, keepdim=True), k / k.norm(dim=-1, keepdim=True)) * math.sqrt(q.shape[-1])
 
 
 QUESTION = Question(
@@ -48,7 +48,7 @@ QUESTION = Question(
     outputs=("scores (..., n_q, n_k)",),
     draw=draw_pairs,
     reference=scaled_scores,
-    variant=scores_variant,
+    variant=score_variant,
     gradients=True,
     misconceptions=(
         *SCALES,

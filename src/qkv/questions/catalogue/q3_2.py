@@ -6,7 +6,7 @@ import math
 
 from qkv.attention import score_variance
 from qkv.questions.engine import Case, Draw, Question, call, mistake
-from qkv.questions.shared.scales import ROOTLESS
+from qkv.questions.shared.scales import NON_SQUARES
 
 
 def draw_variances(draw: Draw) -> list[Case]:
@@ -14,7 +14,7 @@ def draw_variances(draw: Draw) -> list[Case]:
         return Case(call(d_k, var_q, var_k), name, {"d_k": d_k})
 
     return [
-        case("plain", draw.choose(ROOTLESS), draw.uniform(1.2, 1.8), draw.uniform(2.2, 3.8)),
+        case("plain", draw.choose(NON_SQUARES), draw.uniform(1.2, 1.8), draw.uniform(2.2, 3.8)),
         case("plain", draw.choose((11, 13, 17)), draw.uniform(2.2, 3.8), draw.uniform(1.2, 1.8)),
         case("small variances", draw.whole(20, 70), draw.uniform(0.2, 0.4), draw.uniform(0.5, 0.8)),
         case("unit variances", draw.choose((16, 64, 256)), 1.0, 1.0),

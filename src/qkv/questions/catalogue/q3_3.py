@@ -7,19 +7,19 @@ import torch
 from qkv.attention import attention
 from qkv.questions.engine import Case, Draw, Question, call
 from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
-from qkv.questions.shared.scales import EXACT, ROOTLESS
+from qkv.questions.shared.scales import NON_SQUARES, SQUARE
 
 
 def draw_qkv(draw: Draw) -> list[Case]:
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
-        d_k = EXACT if dtype == torch.float64 else draw.choose(ROOTLESS)
+        d_k = SQUARE if dtype == torch.float64 else draw.choose(NON_SQUARES)
         sizes = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": d_k} | fixed)
         q = draw.normal(*leading, sizes["n_q"], sizes["d_k"], dtype=dtype)
         k = draw.normal(*leading, sizes["n_k"], sizes["d_k"], dtype=dtype)
         v = draw.normal(*leading, sizes["n_k"], sizes["d_v"], dtype=dtype)
         return Case(call(q, k, v), name, sizes)
 
-    same = draw.choose(ROOTLESS)
+    same = draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
         case("one key", n_k=1),

@@ -11,16 +11,16 @@ from qkv.softmax import softmax_jacobian
 
 
 def draw_weights(draw: Draw) -> list[Case]:
-    def case(name: str, sharpness: float = 1.0, dtype: torch.dtype = torch.float32, n: int | None = None) -> Case:
+    def case(name: str, spread: float = 1.0, dtype: torch.dtype = torch.float32, n: int | None = None) -> Case:
         n = draw.whole(3, 8) if n is None else n
-        return Case(call(draw.normal(n, dtype=dtype, scale=sharpness).softmax(-1)), name, {"n": n})
+        return Case(call(draw.normal(n, dtype=dtype, scale=spread).softmax(-1)), name, {"n": n})
 
     return [
         case("plain", n=3),
         case("plain"),
         case("float64", dtype=torch.float64),
-        case("nearly all on one", sharpness=4.0),
-        case("nearly equal", sharpness=0.05),
+        case("nearly all on one", spread=4.0),
+        case("nearly equal", spread=0.05),
         case("n = 2", n=2),
         case("n = 1", n=1),
     ]

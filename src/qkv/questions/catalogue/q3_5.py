@@ -15,42 +15,42 @@ from qkv.questions.engine import Question
 from qkv.questions.shared import implementations
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
-Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # of q, k and v
-MOST = 100_000  # numbers in the scores, and in the output
+Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # (q, k, v) -> weights
+MAX_NUMBERS = 100_000  # at most so many numbers in the scores, and in the output
 
 
-def attending(steps: Attend) -> Attend:
-    """Give an attention that refuses what is no input of one; no error text says which one it is."""
+def checked_attention(steps: Attend) -> Attend:
+    """Return `steps` with a check of the inputs, whose error text is the same for every implementation."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        fits(q, k, v)
+        check_inputs(q, k, v)
         return steps(q, k, v)
 
     attend.__qualname__ = "attend"
     return attend
 
 
-def fits(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Refuse what is no attention's input, and what would take much memory."""
+def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise an error where q, k and v are no inputs of an attention, or where they would take much memory."""
     if not all(isinstance(x, Tensor) and x.is_floating_point() and x.dtype == q.dtype for x in (q, k, v)):
         raise TypeError("q, k and v are tensors of one floating-point dtype")
     shapes = ", ".join(str(tuple(x.shape)) for x in (q, k, v))
     if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         raise ValueError(f"q, k and v are (..., n_q, d_k), (..., n_k, d_k) and (..., n_k, d_v), and these are {shapes}")
     leading = math.prod(torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2]))
-    if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MOST:
-        raise ValueError(f"the scores and the output may have {MOST:,} numbers, and these would have more")
+    if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MAX_NUMBERS:
+        raise ValueError(f"the scores and the output may have {MAX_NUMBERS:,} numbers, and these would have more")
 
 
-def by_weights(weights_of: Weights, after: Callable[[Tensor, Tensor], Tensor] = lambda weights, q: weights) -> Attend:
+def mixing_by(weights_of: Weights, after: Callable[[Tensor, Tensor], Tensor] = lambda weights, q: weights) -> Attend:
     def steps(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         weights = after(weights_of(q, k, v), q)
         return weights @ v, weights
 
-    return attending(steps)
+    return checked_attention(steps)
 
 
-# ── right ones ────────────────────────────────────────────────────────────────────────────────────
+# ── right implementations ─────────────────────────────────────────────────────────────────────────
 
 
 def formula(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def exponentials(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return powers / powers.sum(-1, keepdim=True)
 
 
-def double(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def double_precision(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return formula(q.double(), k.double(), v).to(q.dtype)
 
 
@@ -84,53 +84,53 @@ def fused(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 RIGHT: dict[str, Attend] = {
-    "as the formula stands": by_weights(formula),
-    "by einsum": by_weights(einsum),
-    "with a fourth root on each side": by_weights(fourth_roots),
-    "by exponentials and their sum": by_weights(exponentials),
-    "in double precision": by_weights(double),
-    "one query at a time": by_weights(one_query_at_a_time),
-    "by torch's fused attention": attending(fused),
+    "as the formula stands": mixing_by(formula),
+    "by einsum": mixing_by(einsum),
+    "with a fourth root on each side": mixing_by(fourth_roots),
+    "by exponentials and their sum": mixing_by(exponentials),
+    "in double precision": mixing_by(double_precision),
+    "one query at a time": mixing_by(one_query_at_a_time),
+    "by torch's fused attention": checked_attention(fused),
 }
 
-# ── wrong ones ────────────────────────────────────────────────────────────────────────────────────
+# ── wrong implementations ─────────────────────────────────────────────────────────────────────────
 
 
-def divided_by(scale: Callable[..., Any]) -> Attend:
+def scores_divided_by(scale: Callable[..., Any]) -> Attend:
     def weights_of(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = q @ k.mT
         return (scores / scale(q=q, k=k, v=v, scores=scores)).softmax(-1)
 
-    return by_weights(weights_of)
+    return mixing_by(weights_of)
 
 
 WRONG: dict[str, Attend] = {
-    "does not divide": divided_by(lambda **_: 1.0),
-    "divides by d_k": divided_by(lambda q, **_: q.shape[-1]),
-    "multiplies by the root of d_k": divided_by(lambda q, **_: q.shape[-1] ** -0.5),
-    "divides by half of d_k": divided_by(lambda q, **_: q.shape[-1] / 2),
-    "divides by the root of n_k": divided_by(lambda k, **_: k.shape[-2] ** 0.5),
-    "divides by the root of n_q": divided_by(lambda q, **_: q.shape[-2] ** 0.5),
-    "divides by the root of d_v": divided_by(lambda v, **_: v.shape[-1] ** 0.5),
-    "divides by the root of d_k, rounded": divided_by(lambda q, **_: max(1, math.isqrt(q.shape[-1]))),
-    "divides by 8, whatever d_k is": divided_by(lambda **_: 8.0),
-    "divides by the largest score": divided_by(lambda scores, **_: scores.abs().amax()),
-    "divides the weights": by_weights(
+    "does not divide": scores_divided_by(lambda **_: 1.0),
+    "divides by d_k": scores_divided_by(lambda q, **_: q.shape[-1]),
+    "multiplies by the root of d_k": scores_divided_by(lambda q, **_: q.shape[-1] ** -0.5),
+    "divides by half of d_k": scores_divided_by(lambda q, **_: q.shape[-1] / 2),
+    "divides by the root of n_k": scores_divided_by(lambda k, **_: k.shape[-2] ** 0.5),
+    "divides by the root of n_q": scores_divided_by(lambda q, **_: q.shape[-2] ** 0.5),
+    "divides by the root of d_v": scores_divided_by(lambda v, **_: v.shape[-1] ** 0.5),
+    "divides by the root of d_k, rounded": scores_divided_by(lambda q, **_: max(1, math.isqrt(q.shape[-1]))),
+    "divides by 8, whatever d_k is": scores_divided_by(lambda **_: 8.0),
+    "divides by the largest score": scores_divided_by(lambda scores, **_: scores.abs().amax()),
+    "divides the weights": mixing_by(
         lambda q, k, v: (q @ k.mT).softmax(-1), after=lambda weights, q: weights / math.sqrt(q.shape[-1])
     ),
 }
 
-EVERY = implementations.listed(RIGHT, WRONG, lambda attend, wrong: lambda seed: attend)
+IMPLEMENTATIONS = implementations.list_implementations(RIGHT, WRONG, lambda attend, wrong: lambda seed: attend)
 
 
 QUESTION = Question(
     points=3,
     inputs=("attend",),
     outputs=("verdict",),
-    draw=lambda draw: implementations.draw_implementations(draw, EVERY),
+    draw=lambda draw: implementations.draw_implementations(draw, IMPLEMENTATIONS),
     reference=catches_wrong_scale,
-    judged_by=implementations.known_of(EVERY),
+    judged_by=implementations.perfect_test(IMPLEMENTATIONS),
     of_implementations=True,
-    quotes={"which": implementations.which},
-    misconceptions=implementations.ideas_of_tests(EVERY),
+    quotes={"which": implementations.implementation_name},
+    misconceptions=implementations.mistakes_of_tests(IMPLEMENTATIONS),
 )

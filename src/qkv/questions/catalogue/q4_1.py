@@ -12,9 +12,9 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.questions.shared.attending import row_sum
 from qkv.softmax import softmax
 
-STRESS = 1e-3  # the tolerance where scores lie near 10,000, and a float32 has three decimals left
+STRESS = 1e-3  # tolerance for scores near 10,000, where a float32 has three decimals
 
-# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+# ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def draw_scores(draw: Draw) -> list[Case]:
@@ -48,7 +48,7 @@ def draw_scores(draw: Draw) -> list[Case]:
 
 
 def extreme_scores(draw: Draw) -> list[Case]:
-    """Scores on which an exponential overflows, or all exponentials of a row vanish."""
+    """Draw scores whose exponentials overflow, or are all 0 in a row."""
 
     def case(name: str, z: Tensor, temperature: float = 1.0, **dim: int) -> Case:
         return Case(call(z, temperature, **dim), name, gradients=False, tolerance=STRESS)
@@ -72,8 +72,8 @@ def extreme_scores(draw: Draw) -> list[Case]:
 # ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
 
 
-def refuse(bad: Callable[[float], bool], error: type[Exception] = ValueError) -> Callable[[float], None]:
-    """Make a guard that raises where a temperature is bad."""
+def guard_against(bad: Callable[[float], bool], error: type[Exception] = ValueError) -> Callable[[float], None]:
+    """Return a guard that raises `error` for the temperatures for which `bad` is true."""
 
     def guard(temperature: float) -> None:
         if bad(temperature):
@@ -82,14 +82,14 @@ def refuse(bad: Callable[[float], bool], error: type[Exception] = ValueError) ->
     return guard
 
 
-right_guard = refuse(lambda t: t <= 0)
+right_guard = guard_against(lambda t: t <= 0)
 
 
 def row_maximum(z: Tensor, dim: int) -> Tensor:
     return z.amax(dim=dim, keepdim=True)
 
 
-def nothing(z: Tensor, dim: int, temperature: float) -> float:
+def no_shift(z: Tensor, dim: int, temperature: float) -> float:
     return 0.0
 
 
@@ -101,26 +101,26 @@ def softmax_variant(
     temper: Callable[[Tensor, float], Tensor] = lambda z, t: z / t,
     shift: Callable[[Tensor, int, float], Tensor | float] = lambda z, dim, t: row_maximum(z, dim),
     power: Callable[[Tensor], Tensor] = torch.exp,
-    below: Callable[[Tensor, int], Tensor | float] = lambda powers, dim: powers.sum(dim=dim, keepdim=True),
+    divisor: Callable[[Tensor, int], Tensor | float] = lambda powers, dim: powers.sum(dim=dim, keepdim=True),
     after: Callable[[Tensor, float, int], Tensor] = lambda p, t, dim: p,
     axis: Callable[[int], int] = lambda dim: dim,
     guard: Callable[[float], None] = right_guard,
     defaults: tuple[float, int] = (1.0, -1),
 ) -> Callable[..., Tensor]:
-    """Give a softmax that goes wrong at some of its steps."""
+    """Return a softmax; each argument replaces one of its steps."""
 
     def variant(z: Tensor, temperature: float = defaults[0], dim: int = defaults[1]) -> Tensor:
         guard(temperature)
         dim = axis(dim)
         z = temper(z, temperature)
         powers = power(z - shift(z, dim, temperature))
-        return after(powers / below(powers, dim), temperature, dim)
+        return after(powers / divisor(powers, dim), temperature, dim)
 
     return variant
 
 
-def weights_by(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
-    """Give an answer that divides by the temperature, and then makes its weights by this function."""
+def at_temperature(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """Return an answer that divides the scores by the temperature, and then applies `weights` to them."""
 
     def answer(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
         right_guard(temperature)
@@ -129,7 +129,7 @@ def weights_by(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor
     return answer
 
 
-def untempered(z: Tensor, temperature: float) -> Tensor:
+def temperature_ignored(z: Tensor, temperature: float) -> Tensor:
     return z
 
 
@@ -139,23 +139,23 @@ shifted = by_knob("shift")
 
 TEMPERATURES = (
     tempered("temperature-multiplied", lambda z, t: z * t),
-    tempered("temperature-ignored", untempered),
+    tempered("temperature-ignored", temperature_ignored),
     Misconception(
         "temperature-on-probabilities",
         knob_sets=(
-            {"temper": untempered, "after": lambda p, t, dim: p / t},
-            {"temper": untempered, "after": lambda p, t, dim: p ** (1 / t)},
-            {"temper": untempered, "after": lambda p, t, dim: (p / t).softmax(dim)},
+            {"temper": temperature_ignored, "after": lambda p, t, dim: p / t},
+            {"temper": temperature_ignored, "after": lambda p, t, dim: p ** (1 / t)},
+            {"temper": temperature_ignored, "after": lambda p, t, dim: (p / t).softmax(dim)},
         ),
     ),
     guarded("temperature-not-checked", lambda t: None, lambda t: 1 / t),
-    guarded("zero-temperature-let-through", refuse(lambda t: t < 0)),
-    guarded("negative-temperature-let-through", refuse(lambda t: t == 0)),
-    guarded("assertion-for-an-error", refuse(lambda t: t <= 0, AssertionError)),
+    guarded("zero-temperature-let-through", guard_against(lambda t: t < 0)),
+    guarded("negative-temperature-let-through", guard_against(lambda t: t == 0)),
+    guarded("assertion-for-an-error", guard_against(lambda t: t <= 0, AssertionError)),
 )
 
 SHIFTS = (
-    shifted("overflow", nothing),
+    shifted("overflow", no_shift),
     shifted("one-maximum-for-all", lambda z, dim, t: z.max()),
     shifted(
         "maximum-along-the-wrong-axis",
@@ -164,18 +164,19 @@ SHIFTS = (
     ),
     shifted("maximum-before-the-temperature", lambda z, dim, t: row_maximum(z, dim) * t),
     shifted("mean-subtracted", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
-    Misconception("scores-clipped", knobs={"temper": lambda z, t: (z / t).clamp(-80, 80), "shift": nothing}),
-    Misconception("nan-replaced", knobs={"after": lambda p, t, dim: p.nan_to_num(), "shift": nothing}),
+    Misconception("scores-clipped", knobs={"temper": lambda z, t: (z / t).clamp(-80, 80), "shift": no_shift}),
+    Misconception("nan-replaced", knobs={"after": lambda p, t, dim: p.nan_to_num(), "shift": no_shift}),
     mistake(
         "axis-not-kept",
         softmax_variant(shift=lambda z, dim, t: z.amax(dim=dim)),
-        softmax_variant(below=lambda powers, dim: powers.sum(dim=dim)),
+        softmax_variant(divisor=lambda powers, dim: powers.sum(dim=dim)),
     ),
 )
 
 AXES = (
     Misconception(
-        "dim-ignored", knob_sets=({"axis": lambda dim: -1}, {"below": lambda powers, dim: powers.sum(-1, keepdim=True)})
+        "dim-ignored",
+        knob_sets=({"axis": lambda dim: -1}, {"divisor": lambda powers, dim: powers.sum(-1, keepdim=True)}),
     ),
     Misconception(
         "softmax-over-queries", knob_sets=({"defaults": (1.0, 0)}, {"defaults": (1.0, -2)}, {"axis": lambda dim: 0})
@@ -183,22 +184,22 @@ AXES = (
     Misconception("softmax-axis-from-the-front", knobs={"defaults": (1.0, 1)}),
     mistake(
         "softmax-over-everything",
-        weights_by(lambda z, dim: z.flatten().softmax(-1).view_as(z)),
-        softmax_variant(below=lambda powers, dim: powers.sum()),
+        at_temperature(lambda z, dim: z.flatten().softmax(-1).view_as(z)),
+        softmax_variant(divisor=lambda powers, dim: powers.sum()),
     ),
 )
 
 WEIGHTS = (
-    Misconception("not-normalised", knob_sets=({"below": one}, {"below": one, "shift": nothing})),
+    Misconception("not-normalised", knob_sets=({"divisor": one}, {"divisor": one, "shift": no_shift})),
     Misconception(
         "exponential-forgotten",
-        knob_sets=({"power": lambda z: z}, *({"power": way, "shift": nothing} for way in (lambda z: z, torch.relu))),
+        knob_sets=({"power": lambda z: z}, *({"power": way, "shift": no_shift} for way in (lambda z: z, torch.relu))),
     ),
-    mistake("sigmoid", weights_by(lambda z, dim: z.sigmoid())),
+    mistake("sigmoid", at_temperature(lambda z, dim: z.sigmoid())),
     mistake(
         "log-softmax",
-        weights_by(lambda z, dim: z.log_softmax(dim)),
-        weights_by(lambda z, dim: softmax(z, dim=dim).log()),
+        at_temperature(lambda z, dim: z.log_softmax(dim)),
+        at_temperature(lambda z, dim: softmax(z, dim=dim).log()),
     ),
     Misconception("softmax-twice", knobs={"after": lambda p, t, dim: p.softmax(dim)}),
     Misconception("only-the-best", knobs={"power": lambda z: (z == 0).to(z.dtype)}),

@@ -12,7 +12,7 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, call, mist
 from qkv.softmax import entropy
 
 
-def draw_shares(draw: Draw) -> list[Case]:
+def draw_weights(draw: Draw) -> list[Case]:
     def case(name: str, *leading: int, dtype: torch.dtype = torch.float32) -> Case:
         s = draw.sizes("n_q", "n_k")
         return Case(call(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype)), name, s)
@@ -25,7 +25,7 @@ def draw_shares(draw: Draw) -> list[Case]:
     some_zero = draw.normal(s["n_q"], s["n_k"])
     some_zero[:, : s["n_k"] // 2] = -math.inf
     some_zero = some_zero[:, torch.randperm(s["n_k"], generator=draw.generator)].softmax(-1)
-    exact = some_zero.double() / some_zero.double().sum(-1, keepdim=True)  # of sum 1 to the last digit of a float64
+    exact = some_zero.double() / some_zero.double().sum(-1, keepdim=True)  # each row sums to 1 in float64
     one_hot = torch.eye(s["n_k"])[:: draw.whole(1, 2)]
     return [
         case("plain"),
@@ -44,11 +44,11 @@ def draw_shares(draw: Draw) -> list[Case]:
     ]
 
 
-def part_that_counts(case: Case, gradient: Tensor) -> Tensor:
-    """Take from a gradient what is not determined.
+def determined_part(case: Case, gradient: Tensor) -> Tensor:
+    """Return the part of a gradient that is determined.
 
-    That is, what is the same for all weights of a row, for they sum to 1 and none of them moves alone. And what stands
-    at a weight of 0, where the slope is infinite: there any number will do, but no NaN.
+    The weights of a row sum to 1, so a number that is added to the gradient of all of them changes nothing: the mean is
+    subtracted. At a weight of 0 the slope is infinite: any number may stand there, but not NaN.
     """
     step = case.script[0]
     dim = step.kwargs.get("dim", -1)
@@ -58,35 +58,35 @@ def part_that_counts(case: Case, gradient: Tensor) -> Tensor:
     return (known - mean).masked_fill(~positive, 0.0).masked_fill(gradient.isnan(), math.nan)
 
 
-def zeros_hidden(p: Tensor, log: Callable[[Tensor], Tensor]) -> Tensor:
-    """The terms p log p, and 0 where p is 0."""
+def terms_with_zeros(p: Tensor, log: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return the terms p log p, and 0 where p is 0. The gradient there is NaN."""
     return torch.where(p > 0, p * log(p), 0.0)
 
 
 def entropy_variant(
     log: Callable[[Tensor], Tensor] = torch.log,
-    terms: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor] = zeros_hidden,
-    gather: Callable[[Tensor, int], Tensor] = lambda terms, dim: terms.sum(dim=dim),
+    terms: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor] = terms_with_zeros,
+    add_up: Callable[[Tensor, int], Tensor] = lambda terms, dim: terms.sum(dim=dim),
     after: Callable[[Tensor, Tensor, int], Tensor] = lambda h, p, dim: h,
     default: int = -1,
 ) -> Callable[..., Tensor]:
-    """Give an entropy that goes wrong at some of its steps."""
+    """Return an entropy function; each argument replaces one of its steps."""
 
     def variant(p: Tensor, dim: int = default) -> Tensor:
-        return after(-gather(terms(p, log), dim), p, dim)
+        return after(-add_up(terms(p, log), dim), p, dim)
 
     return variant
 
 
-def as_they_are(p: Tensor, log: Callable[[Tensor], Tensor]) -> Tensor:
+def terms_with_nan(p: Tensor, log: Callable[[Tensor], Tensor]) -> Tensor:
     return p * log(p)
 
 
-def n_along(p: Tensor, dim: int) -> float:
+def log_of_n(p: Tensor, dim: int) -> float:
     return math.log(max(2, p.shape[dim]))
 
 
-def positive_weights_alone(p: Tensor, dim: int = -1) -> Tensor:
+def weights_of_all_rows_in_one(p: Tensor, dim: int = -1) -> Tensor:
     p = p[p > 0]
     return -(p * p.log()).sum(dim=dim)
 
@@ -95,34 +95,34 @@ QUESTION = Question(
     points=3,
     inputs=("p", "dim"),
     outputs=("entropy (...)",),
-    draw=draw_shares,
+    draw=draw_weights,
     reference=entropy,
     variant=entropy_variant,
     gradients=True,
-    gradient_part=part_that_counts,
+    gradient_part=determined_part,
     misconceptions=(
         Misconception("entropy-in-bits", knobs={"log": torch.log2}),
         Misconception("entropy-negated", knobs={"after": lambda h, p, dim: -h}),
-        Misconception("zero-times-log-zero", knobs={"terms": as_they_are}),
-        Misconception("nan-row-dropped", knobs={"terms": as_they_are, "after": lambda h, p, dim: h.nan_to_num()}),
+        Misconception("zero-times-log-zero", knobs={"terms": terms_with_nan}),
+        Misconception("nan-row-dropped", knobs={"terms": terms_with_nan, "after": lambda h, p, dim: h.nan_to_num()}),
         mistake("gradient-is-nan", entropy_variant()),
         Misconception(
             "epsilon-too-large", knob_sets=({"log": lambda p: (p + 1e-3).log()}, {"log": lambda p: (p + 1e-2).log()})
         ),
-        Misconception("dim-ignored", knobs={"gather": lambda terms, dim: terms.sum(-1)}),
+        Misconception("dim-ignored", knobs={"add_up": lambda terms, dim: terms.sum(-1)}),
         Misconception("summed-over-queries", knob_sets=({"default": 0}, {"default": -2})),
         Misconception("axis-counted-from-the-front", knobs={"default": 1}),
-        Misconception("summed-over-everything", knobs={"gather": lambda terms, dim: terms.sum()}),
-        mistake("weights-of-all-rows-in-one", positive_weights_alone),
-        Misconception("axis-kept", knobs={"gather": lambda terms, dim: terms.sum(dim=dim, keepdim=True)}),
-        Misconception("not-summed", knobs={"gather": lambda terms, dim: terms}),
-        Misconception("averaged", knobs={"gather": lambda terms, dim: terms.mean(dim=dim)}),
+        Misconception("summed-over-everything", knobs={"add_up": lambda terms, dim: terms.sum()}),
+        mistake("weights-of-all-rows-in-one", weights_of_all_rows_in_one),
+        Misconception("axis-kept", knobs={"add_up": lambda terms, dim: terms.sum(dim=dim, keepdim=True)}),
+        Misconception("not-summed", knobs={"add_up": lambda terms, dim: terms}),
+        Misconception("averaged", knobs={"add_up": lambda terms, dim: terms.mean(dim=dim)}),
         mistake("weight-forgotten", lambda p, dim=-1: -p.log().sum(dim=dim), lambda p, dim=-1: -p.log().mean(dim=dim)),
         mistake(
             "logarithm-forgotten", lambda p, dim=-1: 1 - (p * p).sum(dim=dim), lambda p, dim=-1: (p * p).sum(dim=dim)
         ),
         Misconception("perplexity", knobs={"after": lambda h, p, dim: h.exp()}),
-        Misconception("normalised", knobs={"after": lambda h, p, dim: h / n_along(p, dim)}),
+        Misconception("normalised", knobs={"after": lambda h, p, dim: h / log_of_n(p, dim)}),
         mistake(
             "softmax-applied-again",
             lambda p, dim=-1: entropy(p.softmax(dim), dim),

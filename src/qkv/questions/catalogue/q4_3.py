@@ -12,34 +12,34 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.softmax import sample_token, softmax
 
 MANY, SOME, FEW = 1500, 300, 50  # draws from one set of logits
-CHANCE = 1e-12  # of two samples of one distribution being told apart
-NEAR = 2e-6  # the gap of two logits that a temperature of 1e-6 already mixes, and a float32 still tells apart
+CHANCE = 1e-12  # probability that two samples of one distribution count as different
+TINY = 2e-6  # between two logits: a float32 resolves it, and at temperature 1e-6 both ids are still drawn
 
-# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+# ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def draw_logits(draw: Draw) -> list[Case]:
-    # Shares that every known mistake moves far enough to be seen in so many draws, in an order drawn anew.
+    # Every known mistake changes the probabilities of these logits visibly in MANY draws. Their order is random.
     def logits(n: int, spread: float = 3.0) -> Tensor:
         spaced = torch.linspace(-spread / 2, spread / 2, n) - 0.1
         spaced += spread / n * torch.empty(n).uniform_(-0.1, 0.1, generator=draw.generator)
         while True:
             mixed = spaced[torch.randperm(n, generator=draw.generator)]
-            if mixed.argmax() not in (0, n - 1) and mixed.argmin() not in (0, n - 1):  # first and last are no guess
+            if mixed.argmax() not in (0, n - 1) and mixed.argmin() not in (0, n - 1):  # a guessed 0 or n − 1 is wrong
                 return mixed
 
     def case(name: str, times: int, z: Tensor, temperature: float) -> Case:
         return Case(call_many(times, z, temperature, draw.seeded()), name, {"vocab": len(z)})
 
     def one_candidate(name: str, temperature: float) -> Case:
-        """Draw once, in place of many times: there it is seen whether an id comes in a tensor with an axis."""
+        """Return a case with a single draw: only there a check sees whether the id is a tensor with an axis."""
         z = torch.tensor([draw.uniform(0.5, 1.5)])
         return Case(call(z, temperature, draw.seeded()), name, {"vocab": 1})
 
     certain = logits(draw.whole(4, 8))
     certain[certain.argmax()] += 100
     near = logits(draw.whole(5, 8))
-    near[0] = near.max() - NEAR
+    near[0] = near.max() - TINY
     return [
         case("plain", MANY, logits(5, 1.6), draw.uniform(0.19, 0.21)),
         case("plain", MANY, logits(6, 6.0), draw.uniform(3.8, 4.2)),
@@ -58,16 +58,16 @@ def draw_logits(draw: Draw) -> list[Case]:
 # ── how two samples are compared ──────────────────────────────────────────────────────────────────
 
 
-def told_apart(case: Case, seen: Tensor, want: Tensor) -> str | None:
-    """Say how two samples differ, by χ² of their counts, where chance alone could not do it."""
+def difference_of_samples(case: Case, seen: Tensor, want: Tensor) -> str | None:
+    """Describe how two samples differ, by χ² of their counts; None where chance can explain the difference."""
     seen, want = seen.flatten().long(), want.flatten().long()
     steady = 1 in (len(seen.unique()), len(want.unique()))
-    if case.script[-1].args[1] == 0 and steady:  # greedy: nothing is left to chance
+    if case.script[-1].args[1] == 0 and steady:  # greedy: nothing is random
         same = torch.equal(seen, want)
         return None if same else f"Your ids are {_listed(seen)} at temperature 0; {_listed(want)} was expected."
     ids = torch.cat([seen, want]).unique()
     a, b = ((ids[:, None] == sample).sum(-1).double() for sample in (seen, want))
-    chi2 = ((a - b) ** 2 / (a + b)).sum()  # (as many draws in each)
+    chi2 = ((a - b) ** 2 / (a + b)).sum()  # both samples have the same size
     if len(ids) < 2 or torch.special.gammaincc(torch.tensor((len(ids) - 1) / 2.0).double(), chi2 / 2) > CHANCE:
         return None
     worst = int(((a - b) ** 2 / (a + b)).argmax())
@@ -85,141 +85,143 @@ def _listed(ids: Tensor) -> str:
 
 # ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
 
-Shares = Callable[[Tensor, float], Tensor]  # of logits and temperature: how often each id is drawn
-Greedy = Callable[[Tensor, torch.Generator], Any]  # what is given at temperature 0
+Probs = Callable[[Tensor, float], Tensor]  # (logits, temperature) -> the relative frequency of each id
+AtZero = Callable[[Tensor, torch.Generator], Any]  # (logits, generator) -> what comes back at temperature 0
 
 
-def right_shares(logits: Tensor, temperature: float) -> Tensor:
+def right_probs(logits: Tensor, temperature: float) -> Tensor:
     return (logits / temperature).softmax(-1)
 
 
-def greedily(logits: Tensor, generator: torch.Generator) -> int:
+def greedy_id(logits: Tensor, generator: torch.Generator) -> int:
     return int(logits.argmax())
 
 
 class Sampler:
-    """Draws by given shares. It draws many at a time, for a check draws thousands."""
+    """A sampler with given probabilities. It draws many ids at once, because a check calls it thousands of times."""
 
-    def __init__(self, shares: Shares, give: Callable[[int, Tensor], Any]) -> None:
-        self.shares, self.give = shares, give
+    def __init__(self, probs: Probs, result: Callable[[int, Tensor], Any]) -> None:
+        self.probs, self.result = probs, result
         self.logits: Tensor | None = None
-        self.ready: list[int] = []
+        self.queue: list[int] = []
 
     def draw(self, logits: Tensor, temperature: float, generator: torch.Generator | None) -> Any:
-        if self.logits is not logits or not self.ready:
+        if self.logits is not logits or not self.queue:
             self.logits = logits
-            p = self.shares(logits, temperature)
-            self.ready = torch.multinomial(p, MANY, replacement=True, generator=generator).tolist()
-        return self.give(self.ready.pop(), logits)
+            p = self.probs(logits, temperature)
+            self.queue = torch.multinomial(p, MANY, replacement=True, generator=generator).tolist()
+        return self.result(self.queue.pop(), logits)
 
 
 def sampler(
-    shares: Shares = right_shares,
-    greedy: Greedy = greedily,
-    give: Callable[[int, Tensor], Any] = lambda i, logits: i,
+    probs: Probs = right_probs,
+    at_zero: AtZero = greedy_id,
+    result: Callable[[int, Tensor], Any] = lambda i, logits: i,
     source: Callable[[torch.Generator], torch.Generator | None] = lambda generator: generator,
-    give_at_zero: bool = True,
+    also_at_zero: bool = True,
 ) -> Callable[..., Any]:
-    """Give a sampler that goes wrong at some of its steps."""
-    drawing = Sampler(shares, give)
+    """Return a sampler; each argument replaces one of its steps."""
+    drawing = Sampler(probs, result)
 
     def variant(logits: Tensor, temperature: float, generator: torch.Generator) -> Any:
         if temperature == 0:
-            found = greedy(logits, generator)
-            return give(found, logits) if give_at_zero and type(found) is int else found
+            found = at_zero(logits, generator)
+            return result(found, logits) if also_at_zero and type(found) is int else found
         return drawing.draw(logits, temperature, source(generator))
 
     return variant
 
 
-def reseeding(seed: Callable[[torch.Generator], int]) -> Callable[..., int]:
-    """Give a sampler that seeds the generator each time, so that it draws one id again and again."""
-    known: dict[int, tuple[Tensor, int]] = {}
+def reseeded_sampler(seed: Callable[[torch.Generator], int]) -> Callable[..., int]:
+    """Return a sampler that seeds the generator in each call, so that it draws the same id again and again."""
+    first_draws: dict[int, tuple[Tensor, int]] = {}
 
     def variant(logits: Tensor, temperature: float, generator: torch.Generator) -> int:
-        if id(logits) not in known or known[id(logits)][0] is not logits:
+        if id(logits) not in first_draws or first_draws[id(logits)][0] is not logits:
             generator.manual_seed(seed(generator))
-            known[id(logits)] = logits, sample_token(logits, temperature, generator)
-        return known[id(logits)][1]
+            first_draws[id(logits)] = logits, sample_token(logits, temperature, generator)
+        return first_draws[id(logits)][1]
 
     return variant
 
 
-def even(logits: Tensor, temperature: float = 0.0) -> Tensor:
+def uniform(logits: Tensor, temperature: float = 0.0) -> Tensor:
     return torch.ones_like(logits)
 
 
-def top(n: int) -> Shares:
-    def shares(logits: Tensor, temperature: float) -> Tensor:
-        p = right_shares(logits, temperature)
+def top_k(n: int) -> Probs:
+    def probs(logits: Tensor, temperature: float) -> Tensor:
+        p = right_probs(logits, temperature)
         return p * (p >= p.topk(min(n, len(p))).values[-1])
 
-    return shares
+    return probs
 
 
-def powers_as_they_are(logits: Tensor, temperature: float) -> Tensor:
+def overflowing_softmax(logits: Tensor, temperature: float) -> Tensor:
     powers = (logits / temperature).exp()
     return powers / powers.sum()
 
 
-def cut_at_one(logits: Tensor, temperature: float) -> Tensor:
-    """What an inverse CDF draws from shares that do not sum to 1: the rest falls to the last, or is cut."""
+def unnormalised_inverse_cdf(logits: Tensor, temperature: float) -> Tensor:
+    """Return the ids' frequencies in an inverse CDF whose sum is not 1: the last id gets the rest, or nothing."""
     reached = (logits.softmax(-1) / temperature).cumsum(-1).clamp(max=1.0)
     reached[-1] = 1.0
     return reached.diff(prepend=torch.zeros(1))
 
 
-def drawn_by(shares: Callable[[Tensor], Tensor]) -> Greedy:
-    return lambda logits, generator: int(torch.multinomial(shares(logits), 1, generator=generator))
+def drawn_by(probs: Callable[[Tensor], Tensor]) -> AtZero:
+    return lambda logits, generator: int(torch.multinomial(probs(logits), 1, generator=generator))
 
 
-shared = by_knob("shares")
-given = by_knob("give")
-at_zero = by_knob("greedy")
+drawn = by_knob("probs")
+returned = by_knob("result")
+when_zero = by_knob("at_zero")
 
-SHARES = (
-    shared("temperature-multiplied", lambda z, t: (z * t).softmax(-1)),
-    shared("temperature-ignored", lambda z, t: z.softmax(-1)),
-    shared("temperature-on-probabilities", cut_at_one),
-    shared("always-greedy", lambda z, t: torch.eye(len(z))[z.argmax()]),
-    Misconception("even-shares", knob_sets=({"shares": even}, {"shares": even, "greedy": drawn_by(even)})),
-    shared("logits-negated", lambda z, t: (-z / t).softmax(-1)),
-    shared("softmax-twice", lambda z, t: (z / t).softmax(-1).softmax(-1), lambda z, t: (z.softmax(-1) / t).softmax(-1)),
-    shared("logits-for-probabilities", lambda z, t: z / t, lambda z, t: z.clamp(min=0)),
-    shared("overflow", powers_as_they_are),
-    shared("tail-cut-off", top(2), top(3)),
-    shared(
+PROBABILITIES = (
+    drawn("temperature-multiplied", lambda z, t: (z * t).softmax(-1)),
+    drawn("temperature-ignored", lambda z, t: z.softmax(-1)),
+    drawn("temperature-on-probabilities", unnormalised_inverse_cdf),
+    drawn("always-greedy", lambda z, t: torch.eye(len(z))[z.argmax()]),
+    Misconception("even-shares", knob_sets=({"probs": uniform}, {"probs": uniform, "at_zero": drawn_by(uniform)})),
+    drawn("logits-negated", lambda z, t: (-z / t).softmax(-1)),
+    drawn("softmax-twice", lambda z, t: (z / t).softmax(-1).softmax(-1), lambda z, t: (z.softmax(-1) / t).softmax(-1)),
+    drawn("logits-for-probabilities", lambda z, t: z / t, lambda z, t: z.clamp(min=0)),
+    drawn("overflow", overflowing_softmax),
+    drawn("tail-cut-off", top_k(2), top_k(3)),
+    drawn(
         "rank-for-id",
-        lambda z, t: right_shares(z, t).sort(descending=True).values,
-        lambda z, t: right_shares(z, t).sort().values,
+        lambda z, t: right_probs(z, t).sort(descending=True).values,
+        lambda z, t: right_probs(z, t).sort().values,
     ),
 )
 
-GIVEN = (
-    given("off-by-one", lambda i, z: i + 1, lambda i, z: i - 1),
-    given("score-returned", lambda i, z: float(z[i]), lambda i, z: float(z.softmax(-1)[i])),
+RETURNED = (
+    returned("off-by-one", lambda i, z: i + 1, lambda i, z: i - 1),
+    returned("score-returned", lambda i, z: float(z[i]), lambda i, z: float(z.softmax(-1)[i])),
     mistake(
         "axis-left-over",
-        sampler(give=lambda i, z: torch.tensor([i])),
-        sampler(give=lambda i, z: torch.tensor([i]), give_at_zero=False),
-        sampler(greedy=lambda z, g: z.argmax(-1, keepdim=True)),
+        sampler(result=lambda i, z: torch.tensor([i])),
+        sampler(result=lambda i, z: torch.tensor([i]), also_at_zero=False),
+        sampler(at_zero=lambda z, g: z.argmax(-1, keepdim=True)),
     ),
-    mistake("nothing-returned", sampler(give=lambda i, z: None, give_at_zero=False), sampler(greedy=lambda z, g: None)),
-    given("one-hot-returned", lambda i, z: torch.eye(len(z))[i]),
+    mistake(
+        "nothing-returned", sampler(result=lambda i, z: None, also_at_zero=False), sampler(at_zero=lambda z, g: None)
+    ),
+    returned("one-hot-returned", lambda i, z: torch.eye(len(z))[i]),
 )
 
 AT_ZERO = (
-    at_zero("score-returned-at-zero", lambda z, g: float(z.max())),
-    at_zero(
+    when_zero("score-returned-at-zero", lambda z, g: float(z.max())),
+    when_zero(
         "greedy-ignored-at-zero",
         drawn_by(lambda z: (z / 0).softmax(-1)),
         lambda z, g: 1 // 0,
         lambda z, g: 0,
     ),
-    Misconception("refused-at-zero", knobs={"greedy": lambda z, g: softmax(z, 0.0)}, in_any_words=True),
-    at_zero("drawn-at-zero", drawn_by(lambda z: z.softmax(-1))),
-    at_zero(
-        "nearly-zero-for-zero", drawn_by(lambda z: (z / 0.05).softmax(-1)), drawn_by(lambda z: (z / NEAR).softmax(-1))
+    Misconception("refused-at-zero", knobs={"at_zero": lambda z, g: softmax(z, 0.0)}, in_any_words=True),
+    when_zero("drawn-at-zero", drawn_by(lambda z: z.softmax(-1))),
+    when_zero(
+        "nearly-zero-for-zero", drawn_by(lambda z: (z / 0.05).softmax(-1)), drawn_by(lambda z: (z / TINY).softmax(-1))
     ),
 )
 
@@ -231,17 +233,17 @@ QUESTION = Question(
     reference=sample_token,
     judged_by=sampler(),
     variant=sampler,
-    differs=told_apart,
+    differs=difference_of_samples,
     misconceptions=(
-        *SHARES,
-        *GIVEN,
+        *PROBABILITIES,
+        *RETURNED,
         *AT_ZERO,
         Misconception("generator-not-used", knobs={"source": lambda generator: None}),
         mistake(
             "generator-reseeded",
-            reseeding(lambda generator: 0),
-            reseeding(lambda generator: 42),
-            reseeding(lambda generator: generator.initial_seed()),
+            reseeded_sampler(lambda generator: 0),
+            reseeded_sampler(lambda generator: 42),
+            reseeded_sampler(lambda generator: generator.initial_seed()),
         ),
     ),
 )

@@ -12,12 +12,12 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Question, Seen, call, mistake
 from qkv.softmax import find_temperature, softmax
 
-# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+# ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def draw_target(draw: Draw) -> list[Case]:
     def scores(n: int, scale: float = 1.0) -> Tensor:
-        """Draw scores with gaps from 0.5 to 2.5 below one maximum, which is neither first nor last."""
+        """Draw scores that lie 0.5 to 2.5 below one maximum; with n > 2, the maximum is neither first nor last."""
         gaps = torch.linspace(0.5, 2.5, n - 1) if n > 2 else torch.tensor([draw.uniform(0.5, 2.5)])
         gaps = gaps + torch.empty(n - 1).uniform_(-0.1, 0.1, generator=draw.generator)
         z = torch.cat([torch.zeros(1), -gaps[torch.randperm(n - 1, generator=draw.generator)]])
@@ -32,8 +32,8 @@ def draw_target(draw: Draw) -> list[Case]:
     def middle() -> float:
         return draw.uniform(0.45, 0.7)
 
-    def two(temperature: float) -> tuple[Tensor, float]:
-        """Draw two scores, and the target that this temperature meets."""
+    def two_scores(temperature: float) -> tuple[Tensor, float]:
+        """Draw two scores, and compute their largest weight at this temperature: the target."""
         z = scores(2)
         return z, 1 / (1 + math.exp(-float((z[0] - z[1]).abs()) / temperature))
 
@@ -45,7 +45,7 @@ def draw_target(draw: Draw) -> list[Case]:
         case("a target near 1", scores(n()), draw.uniform(0.97, 0.985)),
         case("a target near 1/n", scores(m), 1 / m + draw.uniform(0.03, 0.05)),
         case("n = 2", scores(2), draw.uniform(0.6, 0.9)),
-        case("n = 2", *two(draw.uniform(0.65, 0.9))),  # whose temperature, rounded, would be 1
+        case("n = 2", *two_scores(draw.uniform(0.65, 0.9))),  # a temperature that rounds to 1
         case("float64", scores(n()).double(), middle()),
         case("small scores", scores(n(), 0.02), middle()),
         case("very small scores", scores(n(), 1e-4), middle()),
@@ -57,12 +57,12 @@ def draw_target(draw: Draw) -> list[Case]:
 
 
 def gaps_below(z: Tensor) -> Tensor:
-    """How far each other score lies below the largest, the smallest gap first: (n − 1,)."""
+    """Return how far each other score lies below the largest one, the smallest gap first: (n − 1,)."""
     return z.double().max() - z.double().sort(descending=True).values[1:]
 
 
 def precision(z: Tensor, target: float) -> float:
-    """How far a temperature may be off, relative to max(1, T), for a largest weight that is off by 1e-4."""
+    """Return the error of a temperature, relative to max(1, T), that makes the largest weight wrong by 1e-4."""
     temperature, gaps = find_temperature(z, target), gaps_below(z)
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
@@ -75,64 +75,64 @@ Answer = Callable[[Tensor, float], Any]
 
 
 def changed(change: Callable[[float], Any]) -> Answer:
-    """Give the right temperature, changed."""
+    """Return an answer that computes the right temperature and then applies `change`."""
     return lambda z, target: change(find_temperature(z, target))
 
 
-def if_all_gaps_were(one: Callable[[Tensor], Tensor]) -> Answer:
-    """Give the temperature of a formula, right where all gaps are the same."""
-    return lambda z, target: float(one(gaps_below(z))) / math.log((len(z) - 1) * target / (1 - target))
+def as_if_gaps_were_equal(common_gap: Callable[[Tensor], Tensor]) -> Answer:
+    """Return an answer by the formula for equal gaps; `common_gap` computes one gap from all of them."""
+    return lambda z, target: float(common_gap(gaps_below(z))) / math.log((len(z) - 1) * target / (1 - target))
 
 
-def naive_softmax(z: Tensor, temperature: float) -> Tensor:
+def overflowing_softmax(z: Tensor, temperature: float) -> Tensor:
     powers = (z / temperature).exp()
     return powers / powers.sum()
 
 
-def halving(low: float, high: float, steps: int, share: Callable[[Tensor, float], Tensor] = softmax) -> Answer:
-    """Search by halving the interval from `low` to `high` so many times."""
+def bisection(low: float, high: float, steps: int, weigh: Callable[[Tensor, float], Tensor] = softmax) -> Answer:
+    """Return an answer that bisects the interval from `low` to `high` in this number of steps."""
 
     def answer(z: Tensor, target: float) -> float:
         a, b = low, high
         for _ in range(steps):
             middle = (a + b) / 2
-            a, b = (middle, b) if share(z, middle).max() > target else (a, middle)
+            a, b = (middle, b) if weigh(z, middle).max() > target else (a, middle)
         return (a + b) / 2
 
     return answer
 
 
 def within(low: float, high: float) -> Answer:
-    """Give the right temperature, or the end of the range where it lies outside."""
+    """Return an answer that is right within this range, and otherwise returns the nearer end of the range."""
     return changed(lambda t: min(max(t, low), high))
 
 
-def between(low: float, high: float) -> float:
+def arithmetic_mean(low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def between_logarithms(low: float, high: float) -> float:
+def geometric_mean(low: float, high: float) -> float:
     return math.sqrt(low * high)
 
 
-def wrong_half(times: float, middle: Callable[[float, float], float]) -> Answer:
-    """Search around the widest gap, and keep the wrong half: the first step decides at which end that stops."""
+def wrong_half(factor: float, middle: Callable[[float, float], float]) -> Answer:
+    """Return a bisection around the widest gap that keeps the wrong half, so its first step decides where it ends."""
 
     def answer(z: Tensor, target: float) -> float:
         gap = float(gaps_below(z)[-1])
-        low, high = gap / times, gap * times
+        low, high = gap / factor, gap * factor
         return low if softmax(z, middle(low, high)).max() > target else high
 
     return answer
 
 
 def wrong_half_between(low: float, high: float, middle: Callable[[float, float], float]) -> Answer:
-    """Search between fixed ends, and keep the wrong half."""
+    """Return a bisection between fixed ends that keeps the wrong half."""
     return lambda z, target: low if softmax(z, middle(low, high)).max() > target else high
 
 
 def expected(seen: Seen) -> str:
-    """Quote the temperature that is right for the scores that are shown."""
+    """Return the right temperature for the case that a message quotes, as text."""
     return f"{find_temperature(*seen.case.script[-1].args):.4g}"
 
 
@@ -152,7 +152,7 @@ QUESTION = Question(
             "only-the-runner-up",
             lambda z, target: float(gaps_below(z)[0]) / math.log(target / (1 - target)) if target != 0.5 else 1e6,
         ),
-        mistake("all-gaps-alike", *(if_all_gaps_were(one) for one in (torch.mean, torch.min, torch.max))),
+        mistake("all-gaps-alike", *(as_if_gaps_were_equal(gap) for gap in (torch.mean, torch.min, torch.max))),
         mistake("logarithm-returned", changed(math.log)),
         mistake("temperature-negated", changed(lambda t: -t)),
         mistake("weights-returned", lambda z, target: softmax(z, find_temperature(z, target))),
@@ -160,16 +160,16 @@ QUESTION = Question(
         mistake("range-too-narrow", *(within(low, high) for low in LOWEST for high in HIGHEST)),
         mistake(
             "search-stops-early",
-            *(halving(1e-3, 1e3, steps) for steps in (10, 20)),
-            *(halving(1e-6, 1e6, steps) for steps in (20, 30)),
-            halving(0.01, 100.0, 10),
+            *(bisection(1e-3, 1e3, steps) for steps in (10, 20)),
+            *(bisection(1e-6, 1e6, steps) for steps in (20, 30)),
+            bisection(0.01, 100.0, 10),
         ),
         mistake(
             "search-goes-the-wrong-way",
             *(within(end, end) for end in (*LOWEST, *HIGHEST)),
-            *(wrong_half_between(*ends, middle) for ends in WIDE for middle in (between, between_logarithms)),
-            *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (between, between_logarithms)),
+            *(wrong_half_between(*ends, middle) for ends in WIDE for middle in (arithmetic_mean, geometric_mean)),
+            *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (arithmetic_mean, geometric_mean)),
         ),
-        mistake("overflow", *(halving(1 / high, high, 100, naive_softmax) for high in (1e3, 1e4, 1e6))),
+        mistake("overflow", *(bisection(1 / high, high, 100, overflowing_softmax) for high in (1e3, 1e4, 1e6))),
     ),
 )

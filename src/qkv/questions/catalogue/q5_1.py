@@ -13,7 +13,7 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, call, mist
 from qkv.questions.shared.heads import SPLITS, Split
 
 
-def draw_sheets(draw: Draw) -> list[Case]:
+def draw_cases(draw: Draw) -> list[Case]:
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         x = draw.normal(s["B"], s["n"], s["H"] * s["d_head"], dtype=dtype)
@@ -34,17 +34,17 @@ def draw_sheets(draw: Draw) -> list[Case]:
         case("one feature a head", d_head=1),
         indivisible(n_heads * draw.whole(2, 4) + draw.whole(1, n_heads - 1), n_heads),
         indivisible(4, 8),  # 4 // 8 is 0
-        indivisible(6, 4),  # there and back, 6 // (6 // 4) is 6 heads of 1
+        indivisible(6, 4),  # d_head = 6 // 4 is 1, and 6 // 1 is 6 heads
     ]
 
 
 def wrong(slug: str, *splits: Split) -> Misconception:
-    """The mistake to split in this way, or in one of these, where H divides d_model."""
-    return mistake(slug, *map(only_whole, splits))
+    """Return the misconception that splits in one of these ways, but refuses an indivisible d_model, as is right."""
+    return mistake(slug, *map(with_guard, splits))
 
 
-def only_whole(split: Split) -> Split:
-    """Let a wrong split refuse what it should, so that it goes wrong in one thing only."""
+def with_guard(split: Split) -> Split:
+    """Return the split with the guard against an indivisible d_model, so that it makes one mistake only."""
 
     def checked(x: Tensor, n_heads: int) -> Any:
         if x.shape[-1] % n_heads:
@@ -54,8 +54,8 @@ def only_whole(split: Split) -> Split:
     return checked
 
 
-def in_order(*order: int) -> Split:
-    """Cut the features, and put examples, tokens, heads and features in this order."""
+def axes_in_order(*order: int) -> Split:
+    """Return a split that cuts the features, and permutes (examples, tokens, heads, features) to this order."""
     return lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).permute(order)
 
 
@@ -66,17 +66,17 @@ def cut_along(axis: int) -> Split:
 OTHER_ORDERS = [order for order in permutations(range(4)) if order not in ((0, 2, 1, 3), (0, 1, 2, 3))]
 
 
-def what_divides(x: Tensor, n_heads: int) -> Tensor:
-    """Split as many features as divide, and drop the others."""
+def indivisible_let_through(x: Tensor, n_heads: int) -> Tensor:
+    """Split as many features as H divides, and drop the rest."""
     d_head = x.shape[-1] // n_heads
     return split_heads(x[..., : d_head * n_heads], n_heads) if d_head else x[:, None, :, :0].expand(-1, n_heads, -1, -1)
 
 
-def by_view(x: Tensor, n_heads: int) -> Tensor:
+def indivisible_left_to_torch(x: Tensor, n_heads: int) -> Tensor:
     return x.view(x.shape[0], x.shape[1], n_heads, x.shape[2] // n_heads).transpose(1, 2)
 
 
-def by_assertion(x: Tensor, n_heads: int) -> Tensor:
+def assertion_for_an_error(x: Tensor, n_heads: int) -> Tensor:
     assert x.shape[-1] % n_heads == 0
     return split_heads(x, n_heads)
 
@@ -85,13 +85,13 @@ QUESTION = Question(
     points=3,
     inputs=("x", "n_heads"),
     outputs=("heads (B, H, n, d_head)",),
-    draw=draw_sheets,
+    draw=draw_cases,
     reference=split_heads,
     gradients=True,
     misconceptions=(
         *(wrong(slug, *splits) for slug, splits in SPLITS.items()),
-        wrong("axes-not-turned", in_order(0, 1, 2, 3)),
-        wrong("heads-tokens-features-in-another-order", *(in_order(*order) for order in OTHER_ORDERS)),
+        wrong("axes-not-turned", axes_in_order(0, 1, 2, 3)),
+        wrong("heads-tokens-features-in-another-order", *(axes_in_order(*order) for order in OTHER_ORDERS)),
         wrong("n-heads-taken-for-d-head", lambda x, n_heads: split_heads(x, x.shape[-1] // n_heads)),
         wrong("another-axis-cut", cut_along(-2), cut_along(-3)),
         wrong("whole-features-in-each-head", lambda x, n_heads: x[:, None].expand(-1, n_heads, -1, -1)),
@@ -99,8 +99,8 @@ QUESTION = Question(
         wrong("heads-as-more-examples", lambda x, n_heads: split_heads(x, n_heads).flatten(0, 1)),
         wrong("list-of-heads", lambda x, n_heads: list(x.chunk(n_heads, -1)), lambda x, n_heads: x.chunk(n_heads, -1)),
         wrong("input-returned", lambda x, n_heads: x),
-        mistake("indivisible-let-through", what_divides),
-        mistake("indivisible-left-to-torch", by_view),
-        mistake("assertion-for-an-error", by_assertion),
+        mistake("indivisible-let-through", indivisible_let_through),
+        mistake("indivisible-left-to-torch", indivisible_left_to_torch),
+        mistake("assertion-for-an-error", assertion_for_an_error),
     ),
 )

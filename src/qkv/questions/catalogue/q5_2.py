@@ -17,8 +17,8 @@ def draw_heads(draw: Draw) -> list[Case]:
         x = draw.normal(s["B"], s["H"], s["n"], s["d_head"], dtype=dtype)
         return Case(call(x), name, s)
 
-    def turned() -> Case:
-        """Heads as a split leaves them, which `view` cannot merge and `reshape` can, rightly or wrongly."""
+    def from_a_split() -> Case:
+        """Draw heads in the memory layout of a split: `view` cannot merge them, `reshape` can."""
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7)
         x = draw.normal(s["B"], s["n"], s["H"], s["d_head"]).transpose(1, 2)
         return Case(call(x), "heads that a split has made", s)
@@ -26,7 +26,7 @@ def draw_heads(draw: Draw) -> list[Case]:
     return [
         case("plain"),
         case("plain"),
-        turned(),
+        from_a_split(),
         case("float64", torch.float64),
         case("one example", B=1),
         case("one head", H=1),
@@ -35,13 +35,13 @@ def draw_heads(draw: Draw) -> list[Case]:
     ]
 
 
-def joined(*order: int) -> Merge:
-    """Put examples, heads, tokens and features in this order, and join the last two axes."""
+def joined_in_order(*order: int) -> Merge:
+    """Return a merge that permutes (examples, heads, tokens, features) to this order and joins the last two axes."""
     return lambda x: x.permute(order).flatten(-2)
 
 
-# Some orders are ideas of their own, in MERGES or below.
-OTHERS = [o for o in permutations(range(4)) if o not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))]
+# The orders left out have slugs of their own, in MERGES or below.
+OTHER_ORDERS = [o for o in permutations(range(4)) if o not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1), (2, 0, 1, 3))]
 
 
 QUESTION = Question(
@@ -58,7 +58,7 @@ QUESTION = Question(
         mistake("one-head-only", lambda x: x[:, 0], lambda x: x[:, -1]),
         mistake("axes-not-turned", lambda x: x.flatten(-2)),
         mistake("too-many-axes-merged", lambda x: x.transpose(1, 2).flatten(1), lambda x: x.transpose(1, 2).flatten()),
-        mistake("other-axes-merged", *(joined(*order) for order in OTHERS)),
+        mistake("other-axes-merged", *(joined_in_order(*order) for order in OTHER_ORDERS)),
         mistake("heads-below-each-other", lambda x: x.flatten(1, 2)),
         mistake("axes-turned-only", lambda x: x.transpose(1, 2)),
         mistake("input-returned", lambda x: x),

@@ -11,31 +11,31 @@ from torch import Tensor
 
 from qkv.attention import attention, causal_mask
 from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
-from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, mixed, out_and_weights
-from qkv.questions.shared.masking import MASKS, Share, draw_mask, with_blind_row
-from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
-from qkv.questions.shared.scales import ROOTLESS, SCALES, Scale, by_root
+from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
+from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, with_blind_row
+from qkv.questions.shared.products import PRODUCTS, Product, dot_products
+from qkv.questions.shared.scales import NON_SQUARES, SCALES, Scale, root_of_d_k
 from qkv.softmax import masked_softmax
 
-# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+# ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def draw_masked(draw: Draw) -> list[Case]:
     def case(
         name: str, leading: tuple[int, ...] = (), over: str = "qk", dtype: torch.dtype = torch.float32, **fixed: int
     ) -> Case:
-        s = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": draw.choose(ROOTLESS)} | fixed)
+        s = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": draw.choose(NON_SQUARES)} | fixed)
         q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)
         k = draw.normal(*leading, s["n_k"], s["d_k"], dtype=dtype)
         v = draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)
         return Case(call(q, k, v, draw_mask(draw, leading, s["n_q"], s["n_k"], over)), name, s)
 
     def with_mask(name: str, change: Callable[[Tensor], Tensor], **fixed: Any) -> Case:
-        made = case(name, **fixed)
-        q, k, v, mask = made.script[0].args
-        return Case(call(q, k, v, change(mask)), name, made.sizes)
+        original = case(name, **fixed)
+        q, k, v, mask = original.script[0].args
+        return Case(call(q, k, v, change(mask)), name, original.sizes)
 
-    same = draw.choose(ROOTLESS)
+    same = draw.choose(NON_SQUARES)
     batch, heads = draw.choose(((2, 3), (3, 2)))
     return [
         case("plain"),
@@ -52,22 +52,22 @@ def draw_masked(draw: Draw) -> list[Case]:
         with_mask("a causal mask", lambda mask: causal_mask(*mask.shape), n_q=same, n_k=same),
         with_mask("all visible", torch.ones_like),
         with_mask("nothing visible", torch.zeros_like),
-        with_mask("one key visible for each query", one_key_each),
+        with_mask("one key visible for each query", one_visible_key_each),
         case("one key", n_k=1),
         case("one query", n_q=1),
         case("all sizes equal", n_q=same, n_k=same, d_k=same, d_v=same),
-        padded_to_nothing(draw, batch, heads),
-        far_below_zero(draw),
-        far_above(draw),
+        example_of_padding_only(draw, batch, heads),
+        scores_far_below_zero(draw),
+        hidden_scores_far_above(draw),
     ]
 
 
-def one_key_each(mask: Tensor) -> Tensor:
+def one_visible_key_each(mask: Tensor) -> Tensor:
     return torch.eye(mask.shape[-1], dtype=torch.bool)[torch.arange(len(mask)) * 2 % mask.shape[-1]]
 
 
-def padded_to_nothing(draw: Draw, batch: int, heads: int) -> Case:
-    """A batch with an example that is padding throughout."""
+def example_of_padding_only(draw: Draw, batch: int, heads: int) -> Case:
+    """Draw a batch in which every token of one example is padding."""
     s = draw.sizes("n_q", "n_k", "d_k", "d_v")
     q, k = (draw.normal(batch, heads, s[n], s["d_k"]) for n in ("n_q", "n_k"))
     v = draw.normal(batch, heads, s["n_k"], s["d_v"])
@@ -75,61 +75,61 @@ def padded_to_nothing(draw: Draw, batch: int, heads: int) -> Case:
     return Case(call(q, k, v, real[:, None, None, :]), "an example without a real token", s)
 
 
-def far_below_zero(draw: Draw) -> Case:
-    """Scores so far below 0 that a hidden key wins when its score is set to a large negative number, and not to −∞."""
-    s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(ROOTLESS))
+def scores_far_below_zero(draw: Draw) -> Case:
+    """Draw scores so far below 0 that a hidden key wins if its score is a large negative number instead of −∞."""
+    s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(NON_SQUARES))
     q = draw.normal(s["n_q"], s["d_k"]).abs()
-    k = draw.normal(s["n_k"], s["d_k"]) - 100  # the same offset for all keys of a query: no weight moves
+    k = draw.normal(s["n_k"], s["d_k"]) - 100  # the same offset for all keys of a query changes no weight
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "qk")
-    handed = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
-    return Case(handed, "scores far below 0", s, gradients=False, tolerance=1e-3)
+    step = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
+    return Case(step, "scores far below 0", s, gradients=False, tolerance=1e-3)
 
 
-def far_above(draw: Draw) -> Case:
-    """Hidden scores 800 to 5,000 above the others: beside them, visible exponentials are 0 even in float64.
+def hidden_scores_far_above(draw: Draw) -> Case:
+    """Draw hidden scores 800 to 5,000 above the others, so that the visible exponentials are 0 even in float64.
 
-    So a softmax over all keys leaves nothing for the visible ones, and no later division repairs that.
+    Then a softmax over all keys gives the visible keys the weight 0, and no later division can repair that.
     """
-    s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(ROOTLESS))
+    s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(NON_SQUARES))
     q = draw.normal(s["n_q"], s["d_k"]).abs() + 1
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "k")
     k = draw.normal(s["n_k"], s["d_k"]) + 400 * ~mask[:, None]
-    handed = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
-    return Case(handed, "hidden scores far above the others", s, gradients=False)
+    step = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
+    return Case(step, "hidden scores far above the others", s, gradients=False)
 
 
 # ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
 
 
 def masked_variant(
-    scale: Scale = by_root,
-    product: Product = q_with_k,
-    share: Share = masked_softmax,
-    see: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
-    mix: Mix = mixed,
-    give: Give = out_and_weights,
+    scale: Scale = root_of_d_k,
+    product: Product = dot_products,
+    weigh: Weigh = masked_softmax,
+    change_mask: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
+    mix: Mix = mix_values,
+    result: Result = out_and_weights,
 ) -> Callable[..., Any]:
-    """Give a masked attention that goes wrong at some of its steps."""
+    """Return a masked attention function; each argument replaces one of its steps."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Any:
         scores = product(q, k)
         scores = scores / scale(scores, q, k)
-        weights = share(scores, see(mask, scores))
-        return give(mix(weights, q, k, v), weights, scores)
+        weights = weigh(scores, change_mask(mask, scores))
+        return result(mix(weights, q, k, v), weights, scores)
 
     return variant
 
 
-def by_root_of_d_v(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Any:
+def scaled_by_d_v(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Any:
     return masked_variant(scale=lambda *_: math.sqrt(v.shape[-1]))(q, k, v, mask)
 
 
-def weights_scaled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    weights = masked_softmax(q_with_k(q, k), mask) / math.sqrt(q.shape[-1])
+def scale_after_softmax(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    weights = masked_softmax(dot_products(q, k), mask) / math.sqrt(q.shape[-1])
     return weights @ v, weights
 
 
-def hidden_values_left_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def only_the_values_hidden(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     weights = attention(q, k, v)[1]
     return (weights * mask) @ v, weights
 
@@ -148,12 +148,12 @@ def nan_in_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor
     return nan_where_blind(out, mask), weights
 
 
-def mask_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def mask_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     mask.logical_not_()
     return attention(q, k, v, ~mask)
 
 
-def scaled_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def queries_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     q.div_(math.sqrt(q.shape[-1]))
     return attention(q * math.sqrt(q.shape[-1]), k, v, mask)
 
@@ -175,17 +175,19 @@ QUESTION = Question(
         *PRODUCTS,
         *MIXES,
         *RETURNS,
-        Misconception("mask-transposed", knobs={"see": lambda mask, scores: mask.mT if mask.ndim > 1 else mask}),
-        mistake("scaled-by-d-v", by_root_of_d_v),
-        mistake("scale-after-softmax", weights_scaled),
+        Misconception(
+            "mask-transposed", knobs={"change_mask": lambda mask, scores: mask.mT if mask.ndim > 1 else mask}
+        ),
+        mistake("scaled-by-d-v", scaled_by_d_v),
+        mistake("scale-after-softmax", scale_after_softmax),
         mistake("values-used-as-keys", lambda q, k, v, mask: attention(q, v, v, mask)),
         mistake("keys-and-values-swapped", lambda q, k, v, mask: attention(q, v, k, mask)),
         mistake(
             "output-of-unmasked-weights", lambda q, k, v, mask: (attention(q, k, v)[0], attention(q, k, v, mask)[1])
         ),
-        mistake("only-the-values-are-hidden", hidden_values_left_out),
+        mistake("only-the-values-are-hidden", only_the_values_hidden),
         mistake("nan-in-the-weights-of-a-blind-row", nan_in_weights),
         mistake("nan-in-the-output-of-a-blind-row", nan_in_output),
-        mistake("inputs-changed", mask_in_place, scaled_in_place),
+        mistake("inputs-changed", mask_changed_in_place, queries_changed_in_place),
     ),
 )

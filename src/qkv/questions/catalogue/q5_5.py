@@ -11,37 +11,37 @@ from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, causal_mask, merge_heads, split_heads
 from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
-from qkv.questions.shared.attending import MIXES, RETURNS, Give, Mix, first_row_sum, given, mixed, out_and_weights
+from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
 from qkv.questions.shared.heads import HEADS, Merge, Split
-from qkv.questions.shared.masking import MASKS, Share, draw_mask, with_blind_row
+from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, with_blind_row
 from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
-from qkv.questions.shared.products import PRODUCTS, Product, q_with_k
-from qkv.questions.shared.scales import SCALES, SCALES_OF_HEADS, Scale, by_root
+from qkv.questions.shared.products import PRODUCTS, Product, dot_products
+from qkv.questions.shared.scales import SCALES, SCALES_OF_HEADS, Scale, root_of_d_k
 from qkv.softmax import masked_softmax
 
 LAYER_NAMES = ("w_q", "w_k", "w_v", "w_o")
-Three = tuple[Tensor, Tensor, Tensor]
-Source = Callable[[Tensor, Tensor | None, Tensor | None], Three]  # of query, key, value: what each layer is given
-Project = Callable[[Any, Tensor, Tensor, Tensor], Three]  # of the module and these: queries, keys, values
+QKV = tuple[Tensor, Tensor, Tensor]
+Source = Callable[[Tensor, Tensor | None, Tensor | None], QKV]  # (query, key, value) -> inputs of w_q, w_k and w_v
+Project = Callable[[Any, Tensor, Tensor, Tensor], QKV]  # (module, those three inputs) -> queries, keys, values
 
-# ── what it is tried with ─────────────────────────────────────────────────────────────────────────
+# ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def draw_modules(draw: Draw) -> list[Case]:
     def case(
         name: str,
-        *given: str,
+        *optional: str,
         over: str | None = None,
         one_sees_nothing: bool = False,
         large_where_hidden: bool = False,
         dtype: torch.dtype = torch.float32,
         **fixed: int,
     ) -> Case:
-        """Draw a module and its inputs; `given` names those that are handed over besides the query."""
-        low = 2 if over is None else 3  # of two keys one would be hidden, and the other have a weight of 1
+        """Draw a module and its inputs; `optional` names the arguments that are passed besides the query."""
+        low = 2 if over is None else 3  # with two keys and a mask, the one visible key has the weight 1
         s = draw.sizes("B", "H", "d_head", "n_q", "n_k", low=low, high=7, **fixed)
         d = s["H"] * s["d_head"]
-        n_k = s["n_k"] if "key" in given else s["n_q"]
+        n_k = s["n_k"] if "key" in optional else s["n_q"]
         x: dict[str, Tensor] = {
             "query": draw.normal(s["B"], s["n_q"], d, dtype=dtype),
             "key": draw.normal(s["B"], n_k, d, dtype=dtype),
@@ -50,11 +50,11 @@ def draw_modules(draw: Draw) -> list[Case]:
         if over is not None:
             mask = draw_mask(draw, (s["B"], s["H"]), s["n_q"], n_k, over)
             x["mask"] = with_blind_row(mask) if one_sees_nothing else mask
-            if large_where_hidden:  # so far above or below the others that their exponentials are 0 even in float64
+            if large_where_hidden:  # so large that the exponentials of the smaller scores are 0 even in float64
                 x["key"] = x["key"] * (1 + 1999 * ~mask[:, 0, 0, :, None])
-        handed = {name: value for name, value in x.items() if name in given or name == "query"}
+        inputs = {name: value for name, value in x.items() if name in optional or name == "query"}
         layers = draw_layers(draw, d, dict.fromkeys(LAYER_NAMES, d), dtype)
-        return Case((make(d, s["H"]), load(layers), how(draw, handed)), name, {**s, "d_model": d})
+        return Case((make(d, s["H"]), load(layers), draw_call(draw, inputs)), name, {**s, "d_model": d})
 
     return [
         case("plain"),
@@ -79,23 +79,23 @@ def draw_modules(draw: Draw) -> list[Case]:
     ]
 
 
-def how(draw: Draw, handed: dict[str, Tensor]) -> Any:
-    """Hand inputs over by name, or by position as far as they follow on each other."""
-    names = list(handed)
+def draw_call(draw: Draw, inputs: dict[str, Tensor]) -> Any:
+    """Draw a call that passes the first inputs by position, as far as the signature allows, and the rest by keyword."""
+    names = list(inputs)
     follow = next((i for i, name in enumerate(names) if ("query", "key", "value", "mask")[i] != name), len(names))
     by_position = names[: draw.whole(1, follow)]
-    return call(*(handed[n] for n in by_position), **{n: handed[n] for n in names if n not in by_position})
+    return call(*(inputs[n] for n in by_position), **{n: inputs[n] for n in names if n not in by_position})
 
 
 # ── an answer that goes wrong at some of its steps ────────────────────────────────────────────────
 
 
-def as_given(query: Tensor, key: Tensor | None, value: Tensor | None) -> Three:
+def right_sources(query: Tensor, key: Tensor | None, value: Tensor | None) -> QKV:
     key = query if key is None else key
     return query, key, key if value is None else value
 
 
-def projected(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
+def right_projections(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
     return module.w_q(q), module.w_k(k), module.w_v(v)
 
 
@@ -104,17 +104,17 @@ def all_visible(scores: Tensor) -> Tensor:
 
 
 def module_variant(
-    sources: Source = as_given,
-    project: Project = projected,
+    sources: Source = right_sources,
+    project: Project = right_projections,
     split: Split = split_heads,
     merge: Merge = merge_heads,
-    scale: Scale = by_root,
-    product: Product = q_with_k,
-    share: Share = masked_softmax,
-    see: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
-    mix: Mix = mixed,
+    scale: Scale = root_of_d_k,
+    product: Product = dot_products,
+    weigh: Weigh = masked_softmax,
+    change_mask: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
+    mix: Mix = mix_values,
     finish: Callable[[Any, Tensor, Tensor], Tensor] = lambda module, merged, query: module.w_o(merged),
-    give: Give = out_and_weights,
+    result: Result = out_and_weights,
     default: Callable[[Tensor], Tensor] = all_visible,
 ) -> Callable[..., Any]:
     class Variant(nn.Module):
@@ -129,9 +129,9 @@ def module_variant(
             q, k, v = (split(t, self.n_heads) for t in project(self, *sources(query, key, value)))
             scores = product(q, k)
             scores = scores / scale(scores, q, k)
-            weights = share(scores, default(scores) if mask is None else see(mask, scores))
+            weights = weigh(scores, default(scores) if mask is None else change_mask(mask, scores))
             out = finish(self, merge(mix(weights, q, k, v)), query)
-            return give(out, weights, scores)
+            return result(out, weights, scores)
 
     return Variant
 
@@ -139,8 +139,8 @@ def module_variant(
 # ── inputs and layers ─────────────────────────────────────────────────────────────────────────────
 
 
-def by_layers(letters: str) -> Project:
-    """Project query, key and value by the layers of these letters: "kqv" by w_k, w_q and w_v; "-" by none."""
+def by_named_layers(letters: str) -> Project:
+    """Project query, key and value by these layers: "kqv" means w_k, w_q and w_v; "-" means no projection."""
 
     def project(module: Any, *inputs: Tensor) -> Any:
         return tuple(
@@ -151,31 +151,32 @@ def by_layers(letters: str) -> Project:
 
 
 def by_products(product: Callable[[Tensor, nn.Linear], Tensor]) -> Project:
-    """Project by this of an input and each layer."""
+    """Return a projection that applies `product(input, layer)` to each input and its layer."""
     return lambda module, q, k, v: (product(q, module.w_q), product(k, module.w_k), product(v, module.w_v))
 
 
-def projected_keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
-    """Where no value was given, make values from keys that are projected already."""
+def projected_keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
+    """Compute values from projected keys where no value was passed."""
     return module.w_q(q), module.w_k(k), module.w_v(module.w_k(k) if v is k else v)
 
 
-def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> Three:
+def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
     return module.w_q(q), module.w_v(v), module.w_k(k)
 
 
-through = by_knob("project")
+projected_by = by_knob("project")
 taken = by_knob("sources")
 finished = by_knob("finish")
+returned = by_knob("result")
 
 LAYERS = (
-    through("projections-swapped", *map(by_layers, ("kqv", "qvk", "vkq"))),
-    through("not-projected", *map(by_layers, ("---", "qk-", "q-v", "-kv"))),
-    through("one-layer-for-two", *map(by_layers, ("qqv", "kkv", "qvv"))),
-    through("keys-and-values-swapped", keys_for_values),
-    through("values-projected-twice", projected_keys_for_values),
-    through("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
-    through("bias-forgotten", by_products(lambda x, layer: x @ layer.weight.mT)),
+    projected_by("projections-swapped", *map(by_named_layers, ("kqv", "qvk", "vkq"))),
+    projected_by("not-projected", *map(by_named_layers, ("---", "qk-", "q-v", "-kv"))),
+    projected_by("one-layer-for-two", *map(by_named_layers, ("qqv", "kkv", "qvv"))),
+    projected_by("keys-and-values-swapped", keys_for_values),
+    projected_by("values-projected-twice", projected_keys_for_values),
+    projected_by("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
+    projected_by("bias-forgotten", by_products(lambda x, layer: x @ layer.weight.mT)),
     finished("output-not-projected", lambda module, merged, query: merged),
     finished("input-added", lambda module, merged, query: module.w_o(merged) + query),
     NO_SUPER_INIT,
@@ -184,27 +185,30 @@ LAYERS = (
 SOURCES = (
     taken("key-and-value-ignored", lambda query, key, value: (query, query, query)),
     taken("key-ignored", lambda query, key, value: (query, query, query if value is None else value)),
-    taken("value-ignored", lambda query, key, value: as_given(query, key, None)),
-    taken("value-defaults-to-query", lambda query, key, value: as_given(query, key, query if value is None else value)),
+    taken("value-ignored", lambda query, key, value: right_sources(query, key, None)),
+    taken(
+        "value-defaults-to-query",
+        lambda query, key, value: right_sources(query, key, query if value is None else value),
+    ),
 )
 
 # ── attention in each head ────────────────────────────────────────────────────────────────────────
 
-# What often comes together with another mistake. All pairs of all ideas would take seconds.
-OFTEN = (
+# Ideas that often occur together with another one. To try all pairs of ideas would take seconds.
+OFTEN_WITH_OTHERS = (
     *("no-scale", "scaled-by-d-k", "keys-not-transposed"),
     *("mask-inverted", "mask-ignored", "nan-on-a-blind-row", "softmax-over-queries"),
 )
-# With heads on axis 1 these are other ideas: the number of heads, and the softmax over heads.
-OTHERWISE_HERE = (
+# With the heads on axis 1, these twins have another name here: the number of heads, or the softmax over heads.
+MEANS_ANOTHER_IDEA_HERE = (
     *("scaled-by-first-axis", "axis-counted-from-the-front", "root-rounded", "scaled-by-a-leading-axis"),
     *("axes-swapped-from-the-front", "axes-of-a-batch-alone", "softmax-axis-from-the-front"),
 )
 
 ATTENTION = tuple(
-    replace(idea, alone=idea.slug not in OFTEN)
+    replace(idea, alone=idea.slug not in OFTEN_WITH_OTHERS)
     for idea in (*SCALES, *PRODUCTS, *MASKS, *MIXES, *RETURNS)
-    if idea.slug not in OTHERWISE_HERE
+    if idea.slug not in MEANS_ANOTHER_IDEA_HERE
 )
 
 QUESTION = Question(
@@ -225,7 +229,7 @@ QUESTION = Question(
         *ATTENTION,
         Misconception("causal-though-not-asked", knobs={"default": lambda scores: causal_mask(*scores.shape[-2:])}),
         *SOURCES,
-        given("weights-averaged-over-heads", lambda out, weights, scores: (out, weights.mean(1))),
-        given("weights-of-one-head", lambda out, weights, scores: (out, weights[:, 0])),
+        returned("weights-averaged-over-heads", lambda out, weights, scores: (out, weights.mean(1))),
+        returned("weights-of-one-head", lambda out, weights, scores: (out, weights[:, 0])),
     ),
 )

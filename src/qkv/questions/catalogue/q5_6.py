@@ -23,7 +23,7 @@ Forward = Callable[["Layer", Tensor], Result]
 
 @dataclass(frozen=True)
 class Layer:
-    """The weights of q, k, v and the output: matrices (4, WIDTH, WIDTH) and biases (4, WIDTH)."""
+    """The weights of the projections q, k, v and output: matrices (4, WIDTH, WIDTH) and biases (4, WIDTH)."""
 
     n_heads: int
     matrices: Tensor
@@ -36,24 +36,24 @@ class Layer:
         return x @ self.matrices[3].to(x) + self.biases[3].to(x)
 
 
-def layer_of(seed: int, wrong: bool) -> Layer:
-    """Draw a layer; with one head nothing can be mixed up among heads, so wrong ones have several."""
+def draw_layer(seed: int, wrong: bool) -> Layer:
+    """Draw a layer. A wrong one has several heads, because a single head cannot be mixed up with another."""
     draw = Draw(seed)
     n_heads = draw.choose((2, 3, 4, 6) if wrong else (1, 2, 3, 4, 6, 12))
     return Layer(n_heads, draw.normal(4, WIDTH, WIDTH, scale=0.8 * WIDTH**-0.5), draw.normal(4, WIDTH, scale=0.5))
 
 
-def fits(x: Any) -> None:
+def check_input(x: Any) -> None:
     if not isinstance(x, Tensor) or not x.is_floating_point():
         raise TypeError("x is a floating-point tensor")
     if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MOST:
         raise ValueError(f"x is (B, n, {WIDTH}) with 1 to {MOST} tokens in all, and this one is {tuple(x.shape)}")
 
 
-# ── the steps, and what is mixed up in them ───────────────────────────────────────────────────────
+# ── multi-head attention, whose split and merge can be replaced ───────────────────────────────────
 
 
-def by_steps(split: Split = split_heads, merge: Merge = merge_heads) -> Forward:
+def forward_with(split: Split = split_heads, merge: Merge = merge_heads) -> Forward:
     def forward(layer: Layer, x: Tensor) -> Result:
         out, weights = attention(*(split(part, layer.n_heads) for part in layer.projected(x)))
         return layer.output(merge(out)), weights
@@ -61,9 +61,9 @@ def by_steps(split: Split = split_heads, merge: Merge = merge_heads) -> Forward:
     return forward
 
 
-right = by_steps()
+right_forward = forward_with()
 
-# ── right ones ────────────────────────────────────────────────────────────────────────────────────
+# ── right implementations ─────────────────────────────────────────────────────────────────────────
 
 
 def head_by_head(layer: Layer, x: Tensor) -> Result:
@@ -73,7 +73,7 @@ def head_by_head(layer: Layer, x: Tensor) -> Result:
 
 
 def one_example_at_a_time(layer: Layer, x: Tensor) -> Result:
-    outs, weights = zip(*(right(layer, one[None]) for one in x), strict=True)
+    outs, weights = zip(*(right_forward(layer, example[None]) for example in x), strict=True)
     return torch.cat(outs), torch.cat(weights)
 
 
@@ -88,64 +88,64 @@ def fused(layer: Layer, x: Tensor) -> Result:
     return layer.output(merge_heads(F.scaled_dot_product_attention(q, k, v))), attention(q, k, v)[1]
 
 
-def in_double(layer: Layer, x: Tensor) -> Result:
-    out, weights = right(layer, x.double())
+def double_precision(layer: Layer, x: Tensor) -> Result:
+    out, weights = right_forward(layer, x.double())
     return out.to(x.dtype), weights.to(x.dtype)
 
 
 RIGHT: dict[str, Forward] = {
-    "splits and transposes": right,
+    "splits and transposes": right_forward,
     "head by head": head_by_head,
     "one example at a time": one_example_at_a_time,
     "by einsum": by_einsum,
     "by torch's fused attention": fused,
-    "in double precision": in_double,
+    "in double precision": double_precision,
 }
 
-# ── wrong ones ────────────────────────────────────────────────────────────────────────────────────
+# ── wrong implementations ─────────────────────────────────────────────────────────────────────────
 
 
-def as_one_text(layer: Layer, x: Tensor) -> Result:
-    out, weights = right(layer, x.reshape(1, -1, WIDTH))
+def batch_as_one_text(layer: Layer, x: Tensor) -> Result:
+    out, weights = right_forward(layer, x.reshape(1, -1, WIDTH))
     return out.reshape(x.shape), weights
 
 
-def over_the_batch(layer: Layer, x: Tensor) -> Result:
-    out, weights = right(layer, x.transpose(0, 1))
+def attention_over_the_batch(layer: Layer, x: Tensor) -> Result:
+    out, weights = right_forward(layer, x.transpose(0, 1))
     return out.transpose(0, 1), weights
 
 
-def examples_by_reshape(layer: Layer, x: Tensor) -> Result:
-    """As for tokens first, (n, B, d), where a reshape stands for the transposition."""
+def examples_mixed_by_reshape(layer: Layer, x: Tensor) -> Result:
+    """Change (B, n, d) to (n, B, d) by a reshape, where a transpose would be right."""
     b, n, _ = x.shape
-    out, weights = right(layer, x.reshape(n, b, WIDTH).transpose(0, 1))
+    out, weights = right_forward(layer, x.reshape(n, b, WIDTH).transpose(0, 1))
     return out.transpose(0, 1).reshape(x.shape), weights
 
 
-def over_heads(layer: Layer, x: Tensor) -> Result:
+def attention_over_heads(layer: Layer, x: Tensor) -> Result:
     out, weights = attention(*(part.unflatten(-1, (layer.n_heads, -1)) for part in layer.projected(x)))
     return layer.output(out.flatten(-2)), weights
 
 
 WRONG: dict[str, Forward] = {
-    "splits by reshape alone": by_steps(split=split_by_reshape),
-    "merges by reshape alone": by_steps(merge=merge_by_reshape),
-    "splits and merges by reshape alone": by_steps(split_by_reshape, merge_by_reshape),
-    "reads the batch as one text": as_one_text,
-    "attends over the batch": over_the_batch,
-    "mixes examples by a reshape": examples_by_reshape,
-    "attends over heads": over_heads,
+    "splits by reshape alone": forward_with(split=split_by_reshape),
+    "merges by reshape alone": forward_with(merge=merge_by_reshape),
+    "splits and merges by reshape alone": forward_with(split_by_reshape, merge_by_reshape),
+    "reads the batch as one text": batch_as_one_text,
+    "attends over the batch": attention_over_the_batch,
+    "mixes examples by a reshape": examples_mixed_by_reshape,
+    "attends over heads": attention_over_heads,
 }
 
 
-def maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
-    """Give a function that draws a layer from a seed, and gives the module that runs it in this way."""
+def layer_maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
+    """Return a function that draws a layer from a seed, and returns a module that runs it by `forward`."""
 
     def of_seed(seed: int) -> Callable[[Tensor], Result]:
-        layer = layer_of(seed, wrong)
+        layer = draw_layer(seed, wrong)
 
         def module(x: Tensor) -> Result:
-            fits(x)
+            check_input(x)
             return forward(layer, x)
 
         module.__qualname__ = "module"
@@ -154,17 +154,17 @@ def maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
     return of_seed
 
 
-EVERY = implementations.listed(RIGHT, WRONG, maker)
+IMPLEMENTATIONS = implementations.list_implementations(RIGHT, WRONG, layer_maker)
 
 
 QUESTION = Question(
     points=3,
     inputs=("module",),
     outputs=("verdict",),
-    draw=lambda draw: implementations.draw_implementations(draw, EVERY),
+    draw=lambda draw: implementations.draw_implementations(draw, IMPLEMENTATIONS),
     reference=catches_mixed_axes,
-    judged_by=implementations.known_of(EVERY),
+    judged_by=implementations.perfect_test(IMPLEMENTATIONS),
     of_implementations=True,
-    quotes={"which": implementations.which},
-    misconceptions=implementations.ideas_of_tests(EVERY),
+    quotes={"which": implementations.implementation_name},
+    misconceptions=implementations.mistakes_of_tests(IMPLEMENTATIONS),
 )

@@ -11,16 +11,16 @@ from torch import Tensor
 from qkv.positions import sinusoidal_encoding
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.frequencies import (
-    FAR,
+    FAR_TOLERANCE,
     OTHER_BASE,
-    SPEEDS,
     UNDIVIDED,
     WIDE,
     WIDTHS,
-    Speeds,
-    alternating,
-    growing,
-    right_speeds,
+    WRONG_FREQUENCIES,
+    Frequencies,
+    growing_frequencies,
+    interleave,
+    right_frequencies,
 )
 
 
@@ -37,40 +37,40 @@ def draw_sizes(draw: Draw) -> list[Case]:
         case("as many positions as features", n=same, d_model=same),
         case("n = 1", n=1),
         case("one pair", d_model=2),
-        case("a long text", n=draw.whole(900, 1000), d_model=WIDE, tolerance=FAR),
+        case("a long text", n=draw.whole(900, 1000), d_model=WIDE, tolerance=FAR_TOLERANCE),
     ]
 
 
-def counted(n: int) -> Tensor:
+def right_positions(n: int) -> Tensor:
     return torch.arange(n, dtype=torch.float64)
 
 
 def encoding_variant(
-    speeds: Speeds = right_speeds,
-    times: Callable[[int], Tensor] = counted,
-    lay: Callable[[Tensor, Tensor], Tensor] = alternating,
+    frequencies: Frequencies = right_frequencies,
+    positions: Callable[[int], Tensor] = right_positions,
+    arrange: Callable[[Tensor, Tensor], Tensor] = interleave,
     after: Callable[[Tensor], Tensor] = lambda table: table,
 ) -> Callable[..., Tensor]:
-    """Give an answer that has other frequencies, positions or columns, or changes the result afterwards."""
+    """Return an answer; the arguments replace frequencies, positions and the order of columns, or change the table."""
 
     def variant(n: int, d_model: int) -> Tensor:
-        angles = torch.outer(times(n), speeds(d_model, 10000.0))
-        return after(lay(angles.sin(), angles.cos()).float())
+        angles = torch.outer(positions(n), frequencies(d_model, 10000.0))
+        return after(arrange(angles.sin(), angles.cos()).float())
 
     return variant
 
 
-def by_angles(make: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """Give an answer that makes its table of the right angles (n, d/2) in another way."""
-    return lambda n, d_model: make(torch.outer(counted(n), right_speeds(d_model, 10000.0))).float()
+def table_from(make: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return an answer that computes its table from the right angles (n, d/2) by `make`."""
+    return lambda n, d_model: make(torch.outer(right_positions(n), right_frequencies(d_model, 10000.0))).float()
 
 
-def by_columns(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """Give an answer with a frequency for each column, in place of each pair."""
+def frequency_by_column(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return an answer with a frequency for each column j, base^(−exponent(j)/d), where each pair should have one."""
 
     def variant(n: int, d_model: int) -> Tensor:
         j = torch.arange(d_model, dtype=torch.float64)
-        angles = torch.outer(counted(n), 10000.0 ** (-exponent(j) / d_model))
+        angles = torch.outer(right_positions(n), 10000.0 ** (-exponent(j) / d_model))
         return torch.where(j % 2 == 0, angles.sin(), angles.cos()).float()
 
     return variant
@@ -78,16 +78,16 @@ def by_columns(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
 
 def growing_in_float32(n: int, d_model: int) -> Tensor:
     angles = torch.arange(n)[:, None] * 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return alternating(angles.sin(), angles.cos())
+    return interleave(angles.sin(), angles.cos())
 
 
-def frequency_outside(n: int, d_model: int) -> Tensor:
-    places, speeds = counted(n)[:, None], right_speeds(d_model, 10000.0)
-    return alternating(places.sin() * speeds, places.cos() * speeds).float()
+def frequency_outside_the_sine(n: int, d_model: int) -> Tensor:
+    positions, frequencies = right_positions(n)[:, None], right_frequencies(d_model, 10000.0)
+    return interleave(positions.sin() * frequencies, positions.cos() * frequencies).float()
 
 
-laid = by_knob("lay")
-timed = by_knob("times")
+arranged = by_knob("arrange")
+placed = by_knob("positions")
 changed = by_knob("after")
 
 QUESTION = Question(
@@ -98,27 +98,29 @@ QUESTION = Question(
     reference=sinusoidal_encoding,
     variant=encoding_variant,
     misconceptions=(
-        laid("sin-and-cos-swapped", lambda sines, cosines: alternating(cosines, sines)),
-        laid(
+        arranged("sin-and-cos-swapped", lambda sines, cosines: interleave(cosines, sines)),
+        arranged(
             "concatenated",
             lambda sines, cosines: torch.cat([sines, cosines], dim=-1),
             lambda sines, cosines: torch.cat([cosines, sines], dim=-1),
         ),
-        laid("only-sines", lambda sines, cosines: alternating(sines, sines)),
-        laid("turned-backwards", lambda sines, cosines: alternating(-sines, cosines)),
+        arranged("only-sines", lambda sines, cosines: interleave(sines, sines)),
+        arranged("turned-backwards", lambda sines, cosines: interleave(-sines, cosines)),
         mistake(
             "frequencies-by-index",
-            by_columns(lambda j: j),
-            by_columns(lambda j: 2 * j),
-            by_columns(lambda j: 2 * ((j + 1) // 2)),
+            frequency_by_column(lambda j: j),
+            frequency_by_column(lambda j: 2 * j),
+            frequency_by_column(lambda j: 2 * ((j + 1) // 2)),
         ),
-        *SPEEDS,
+        *WRONG_FREQUENCIES,
         UNDIVIDED,
         OTHER_BASE,
-        Misconception("speeds-grow", twin=growing_in_float32, knob_sets=({"speeds": growing},)),
-        mistake("frequency-outside-the-sine", frequency_outside),
-        timed("positions-from-one", lambda n: counted(n) + 1),
-        timed("positions-as-fractions", lambda n: counted(n) / n, lambda n: counted(n) / max(n - 1, 1)),
+        Misconception("speeds-grow", twin=growing_in_float32, knob_sets=({"frequencies": growing_frequencies},)),
+        mistake("frequency-outside-the-sine", frequency_outside_the_sine),
+        placed("positions-from-one", lambda n: right_positions(n) + 1),
+        placed(
+            "positions-as-fractions", lambda n: right_positions(n) / n, lambda n: right_positions(n) / max(n - 1, 1)
+        ),
         changed("transposed", lambda table: table.mT),
         changed("batch-axis-added", lambda table: table.unsqueeze(0)),
         changed("positions-lost", lambda table: table.flatten()),
@@ -130,11 +132,11 @@ QUESTION = Question(
         ),
         mistake(
             "angles-returned",
-            by_angles(lambda angles: angles),
-            by_angles(lambda angles: alternating(angles, angles.cos())),
-            by_angles(lambda angles: alternating(angles.sin(), angles)),
+            table_from(lambda angles: angles),
+            table_from(lambda angles: interleave(angles, angles.cos())),
+            table_from(lambda angles: interleave(angles.sin(), angles)),
         ),
-        mistake("pairs-left-apart", by_angles(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1))),
+        mistake("pairs-left-apart", table_from(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1))),
         mistake("one-position-too-many", lambda n, d_model: sinusoidal_encoding(n + 1, d_model)),
     ),
 )

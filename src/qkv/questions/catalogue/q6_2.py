@@ -10,18 +10,18 @@ from torch import Tensor
 from qkv.positions import shift_matrix, sinusoidal_encoding
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.questions.shared.frequencies import (
-    FAR,
+    FAR_TOLERANCE,
     GROWING,
     OTHER_BASE,
-    SPEEDS,
     WIDE,
     WIDTHS,
-    Speeds,
-    right_speeds,
+    WRONG_FREQUENCIES,
+    Frequencies,
+    right_frequencies,
 )
 
-Block = Callable[[Tensor, Tensor], tuple[Tensor, ...]]  # of cosines and sines (d/2,): four entries, row by row
-Place = Callable[[Tensor], Tensor]  # of blocks (d/2, 2, 2): the matrix
+Block = Callable[[Tensor, Tensor], tuple[Tensor, ...]]  # (cosines, sines), each (d/2,) -> four entries, row by row
+Place = Callable[[Tensor], Tensor]  # (blocks (d/2, 2, 2)) -> the matrix
 
 
 def draw_shifts(draw: Draw) -> list[Case]:
@@ -37,11 +37,11 @@ def draw_shifts(draw: Draw) -> list[Case]:
         case("one pair", draw.whole(3, 9), d_model=2),
         case("k is as large as d_model", 10, d_model=10),
         case("many features", draw.whole(12, 19), d_model=draw.choose((32, 48))),
-        case("a long way", draw.whole(900, 1000), FAR, WIDE),
+        case("a long way", draw.whole(900, 1000), FAR_TOLERANCE, WIDE),
     ]
 
 
-def along_the_diagonal(blocks: Tensor) -> Tensor:
+def block_diagonal(blocks: Tensor) -> Tensor:
     return torch.block_diag(*blocks)
 
 
@@ -49,29 +49,29 @@ def in_halves(blocks: Tensor) -> Tensor:
     return torch.cat([torch.cat([torch.diag(blocks[:, i, j]) for j in (0, 1)], dim=1) for i in (0, 1)])
 
 
-def first_then(rest: Callable[[int], Tensor]) -> Place:
-    """Lay out the first block alone, and this for all others."""
+def first_block_then(rest: Callable[[int], Tensor]) -> Place:
+    """Return a layout with the first block, and the matrix `rest(size)` in place of all other blocks."""
     return lambda blocks: torch.block_diag(blocks[0], rest(2 * len(blocks) - 2).to(blocks.dtype))
 
 
 def shift_variant(
-    speeds: Speeds = right_speeds,
-    steps: Callable[[int, int], float] = lambda k, d: k,
+    frequencies: Frequencies = right_frequencies,
+    distance: Callable[[int, int], float] = lambda k, d: k,
     block: Block = lambda cos, sin: (cos, sin, -sin, cos),
-    place: Place = along_the_diagonal,
+    place: Place = block_diagonal,
 ) -> Callable[..., Tensor]:
-    """Give an answer that turns by other angles, in other blocks, or lays them out in another way."""
+    """Return an answer; the arguments replace the frequencies, the distance, the 2 × 2 blocks and their layout."""
 
     def variant(k: int, d_model: int) -> Tensor:
-        angles = steps(k, d_model) * speeds(d_model, 10000.0)
+        angles = distance(k, d_model) * frequencies(d_model, 10000.0)
         entries = torch.stack(block(angles.cos(), angles.sin()), dim=-1)
         return place(entries.unflatten(-1, (2, 2))).float()
 
     return variant
 
 
-def by_rows(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """Give a shift whose rows, in place of its pairs, have a frequency each."""
+def frequency_by_row(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return a shift with a frequency for each row j, base^(−exponent(j)/d), where each pair should have one."""
 
     def variant(k: int, d_model: int) -> Tensor:
         j = torch.arange(d_model, dtype=torch.float64)
@@ -82,9 +82,9 @@ def by_rows(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
     return variant
 
 
-blocks_of = by_knob("block")
+made_of = by_knob("block")
 placed = by_knob("place")
-stepping = by_knob("steps")
+shifted_by = by_knob("distance")
 
 QUESTION = Question(
     points=4,
@@ -95,34 +95,34 @@ QUESTION = Question(
     variant=shift_variant,
     any_float=True,
     misconceptions=(
-        blocks_of("shifted-backwards", lambda cos, sin: (cos, -sin, sin, cos)),
-        blocks_of("both-signs-plus", lambda cos, sin: (cos, sin, sin, cos)),
-        blocks_of(
+        made_of("shifted-backwards", lambda cos, sin: (cos, -sin, sin, cos)),
+        made_of("both-signs-plus", lambda cos, sin: (cos, sin, sin, cos)),
+        made_of(
             "mirrored",
             lambda cos, sin: (cos, sin, sin, -cos),
             lambda cos, sin: (-cos, sin, sin, cos),
             lambda cos, sin: (sin, cos, cos, -sin),
         ),
-        blocks_of(
+        made_of(
             "sin-and-cos-swapped",
             lambda cos, sin: (sin, cos, -cos, sin),
             lambda cos, sin: (sin, -cos, cos, sin),
             lambda cos, sin: (sin, cos, cos, sin),
         ),
-        blocks_of(
+        made_of(
             "diagonal-only",
             lambda cos, sin: (cos, 0 * cos, 0 * cos, cos),
             lambda cos, sin: (sin, 0 * cos, 0 * cos, cos),
         ),
         placed("in-halves", in_halves),
-        placed("first-pair-only", first_then(torch.eye), first_then(lambda n: torch.zeros(n, n))),
+        placed("first-pair-only", first_block_then(torch.eye), first_block_then(lambda n: torch.zeros(n, n))),
         placed("blocks-not-laid-out", lambda blocks: blocks, lambda blocks: blocks.flatten(0, 1)),
-        *SPEEDS,
+        *WRONG_FREQUENCIES,
         GROWING,
         OTHER_BASE,
-        mistake("frequency-of-its-own-row", by_rows(lambda j: j), by_rows(lambda j: 2 * j)),
-        stepping("one-step-only", lambda k, d: 1),
-        stepping("k-off-by-one", lambda k, d: k + 1, lambda k, d: k - 1),
+        mistake("frequency-of-its-own-row", frequency_by_row(lambda j: j), frequency_by_row(lambda j: 2 * j)),
+        shifted_by("one-step-only", lambda k, d: 1),
+        shifted_by("k-off-by-one", lambda k, d: k + 1, lambda k, d: k - 1),
         mistake(
             "codes-for-a-matrix",
             lambda k, d_model: sinusoidal_encoding(d_model, d_model),

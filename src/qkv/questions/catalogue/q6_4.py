@@ -11,10 +11,10 @@ from torch import Tensor
 
 from qkv.positions import alibi_bias
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
-from qkv.questions.shared.masking import filled
+from qkv.questions.shared.masking import mask_scores
 
-Slopes = Callable[[int], Tensor]  # of the number of heads: one slope a head
-Distance = Callable[[Tensor, Tensor], Tensor]  # of the places of queries (n, 1) and keys (1, n)
+Slopes = Callable[[int], Tensor]  # (n_heads) -> the slope of each head
+Distance = Callable[[Tensor, Tensor], Tensor]  # (positions of queries (n, 1), of keys (1, n)) -> distances (n, n)
 
 
 def draw_heads(draw: Draw) -> list[Case]:
@@ -44,7 +44,7 @@ def right_slopes(n_heads: int) -> Tensor:
 
 
 def published_slopes(n_heads: int) -> Tensor:
-    """The recipe of ALiBi's own code: a power of two is filled first, and then every second slope of the next."""
+    """Return the slopes of ALiBi's code: those for a power of two, then every second one for the next power."""
     power = 2 ** math.floor(math.log2(n_heads))
     return torch.cat([right_slopes(power), right_slopes(2 * power)[0::2]])[:n_heads]
 
@@ -56,19 +56,19 @@ def alibi_variant(
     after: Callable[[Tensor], Any] = lambda bias: bias,
     axis: int = -3,
 ) -> Callable[..., Any]:
-    """Give an answer that has other slopes, distances or signs, or changes the result afterwards."""
+    """Return an answer; the arguments replace slopes, distances, sign and axis, or change the bias afterwards."""
 
     def variant(n_heads: int, n: int) -> Any:
-        places = torch.arange(n, dtype=torch.float64)
-        apart = distance(places[:, None], places[None, :]).expand(n, n)
-        along = slopes(n_heads)[(..., *[None] * (-1 - axis))]  # at another axis it runs only where H is n
-        return after((sign * along * apart).expand(len(along) if axis == -3 else n_heads, n, n).float())
+        positions = torch.arange(n, dtype=torch.float64)
+        distances = distance(positions[:, None], positions[None, :]).expand(n, n)
+        slope = slopes(n_heads)[(..., *[None] * (-1 - axis))]  # along another axis it broadcasts only where H is n
+        return after((sign * slope * distances).expand(len(slope) if axis == -3 else n_heads, n, n).float())
 
     return variant
 
 
-def added(sign: float) -> Callable[..., Tensor]:
-    """Give an answer that adds distances with this sign to the slopes."""
+def slope_added(sign: float) -> Callable[..., Tensor]:
+    """Return an answer that adds where it should multiply: sign · distance − slope."""
 
     def variant(n_heads: int, n: int) -> Tensor:
         slopes = right_slopes(n_heads).float()[:, None, None]
@@ -77,13 +77,13 @@ def added(sign: float) -> Callable[..., Tensor]:
     return variant
 
 
-def exponent(slug: str, *ways: Callable[[Tensor, int], Tensor]) -> Misconception:
-    """The mistake to give head h = 1 … H the slope 2^(−e), with another e."""
+def with_exponent(slug: str, *ways: Callable[[Tensor, int], Tensor]) -> Misconception:
+    """Return the misconception that head h = 1 … H has the slope 2^(−e), with a wrong exponent e = way(h, H)."""
     return sloped(slug, *(lambda n_heads, way=way: 2.0 ** -way(numbered(n_heads), n_heads) for way in ways))
 
 
 sloped = by_knob("slopes")
-apart = by_knob("distance")
+measured = by_knob("distance")
 changed = by_knob("after")
 
 QUESTION = Question(
@@ -96,19 +96,19 @@ QUESTION = Question(
     any_float=True,
     misconceptions=(
         Misconception("positive-alibi", knobs={"sign": 1.0}),
-        apart("distance-signed", lambda i, j: i - j, lambda i, j: j - i),
-        apart("one-side-only", lambda i, j: (i - j).clamp(min=0), lambda i, j: (j - i).clamp(min=0)),
-        apart("position-for-distance", lambda i, j: i, lambda i, j: j),
-        apart("distance-counted-from-one", lambda i, j: (i - j).abs() + 1),
-        apart("distance-as-a-fraction", lambda i, j: (i - j).abs() / len(i)),
-        exponent("heads-numbered-from-zero", lambda h, n_heads: 8 * (h - 1) / n_heads),
-        exponent("number-of-heads-ignored", lambda h, n_heads: h),
-        exponent("eight-forgotten", lambda h, n_heads: h / n_heads),
-        exponent("fraction-turned-round", lambda h, n_heads: 8 * n_heads / h, lambda h, n_heads: 8 / h),
-        exponent(
+        measured("distance-signed", lambda i, j: i - j, lambda i, j: j - i),
+        measured("one-side-only", lambda i, j: (i - j).clamp(min=0), lambda i, j: (j - i).clamp(min=0)),
+        measured("position-for-distance", lambda i, j: i, lambda i, j: j),
+        measured("distance-counted-from-one", lambda i, j: (i - j).abs() + 1),
+        measured("distance-as-a-fraction", lambda i, j: (i - j).abs() / len(i)),
+        with_exponent("heads-numbered-from-zero", lambda h, n_heads: 8 * (h - 1) / n_heads),
+        with_exponent("number-of-heads-ignored", lambda h, n_heads: h),
+        with_exponent("eight-forgotten", lambda h, n_heads: h / n_heads),
+        with_exponent("fraction-turned-round", lambda h, n_heads: 8 * n_heads / h, lambda h, n_heads: 8 / h),
+        with_exponent(
             "exponent-rounded", lambda h, n_heads: (8 * h / n_heads).floor(), lambda h, n_heads: h * (8 // n_heads)
         ),
-        exponent("sign-of-the-exponent", lambda h, n_heads: -8 * h / n_heads),
+        with_exponent("sign-of-the-exponent", lambda h, n_heads: -8 * h / n_heads),
         sloped(
             "power-left-out",
             lambda n_heads: -8 * numbered(n_heads) / n_heads,
@@ -134,7 +134,7 @@ QUESTION = Question(
         ),
         mistake("slope-along-another-axis", alibi_variant(axis=-1), alibi_variant(axis=-2)),
         mistake("slopes-returned", lambda n_heads, n: right_slopes(n_heads).float()),
-        changed("masked-though-not-asked", lambda bias: filled(bias, torch.ones_like(bias).tril() > 0)),
+        changed("masked-though-not-asked", lambda bias: mask_scores(bias, torch.ones_like(bias).tril() > 0)),
         changed("heads-last", lambda bias: bias.movedim(0, -1)),
         changed("batch-axis-added", lambda bias: bias.unsqueeze(0)),
         changed("one-head-only", lambda bias: bias[0]),

@@ -12,8 +12,8 @@ from qkv.cache import KVCache
 from qkv.observing import Step
 from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method, mistake
 
-Join = Callable[[Any, Tensor], Any]  # of what is held, None at first, and what is new: what is held then
-Give = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # of all keys, all values, and the new ones: what is returned
+Join = Callable[[Any, Tensor], Any]  # (cached, or None at first, new) -> cached afterwards
+Result = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # (all keys, all values, new keys, new values) -> returned
 
 
 def draw_appends(draw: Draw) -> list[Case]:
@@ -49,36 +49,36 @@ def draw_appends(draw: Draw) -> list[Case]:
     ]
 
 
-def after_the_first(join: Callable[[Tensor, Tensor], Tensor]) -> Join:
-    """Keep what comes first; join later positions to it in this way."""
+def keep_first_then(join: Callable[[Tensor, Tensor], Tensor]) -> Join:
+    """Return a `Join` that keeps the first positions as they are, and joins later ones to them by `join`."""
     return lambda held, new: new.clone() if held is None else join(held, new)
 
 
-def joined_along(axis: int) -> Join:
-    return after_the_first(lambda held, new: torch.cat([held, new], dim=axis))
+def join_along(axis: int) -> Join:
+    return keep_first_then(lambda held, new: torch.cat([held, new], dim=axis))
 
 
-at_the_end = joined_along(-2)
-newest_first = after_the_first(lambda held, new: torch.cat([new, held], dim=-2))
-newest_only = after_the_first(lambda held, new: new.clone())
-oldest_only = after_the_first(lambda held, new: held)
-over_the_oldest = after_the_first(lambda held, new: torch.cat([new, held[..., new.shape[-2] :, :]], dim=-2))
-over_the_newest = after_the_first(lambda held, new: torch.cat([held[..., :-1, :], new], dim=-2))
+appended = join_along(-2)
+newest_first = keep_first_then(lambda held, new: torch.cat([new, held], dim=-2))
+newest_only = keep_first_then(lambda held, new: new.clone())
+oldest_only = keep_first_then(lambda held, new: held)
+over_the_oldest = keep_first_then(lambda held, new: torch.cat([new, held[..., new.shape[-2] :, :]], dim=-2))
+over_the_newest = keep_first_then(lambda held, new: torch.cat([held[..., :-1, :], new], dim=-2))
 
 
-def at_most(capacity: int) -> Join:
-    """Keep the newest positions only, as many as there is room for."""
-    return lambda held, new: at_the_end(held, new)[..., -capacity:, :]
+def fixed_capacity(capacity: int) -> Join:
+    """Return a `Join` that keeps the newest positions only, at most `capacity` of them."""
+    return lambda held, new: appended(held, new)[..., -capacity:, :]
 
 
 def cache_variant(
-    keys: Join = at_the_end,
-    values: Join = at_the_end,
+    keys: Join = appended,
+    values: Join = appended,
     count: Callable[[Any], Any] = lambda cache: 0 if cache.k is None else cache.k.shape[-2],
-    give: Give = lambda k, v, new_k, new_v: (k, v),
-    shared: bool = False,
+    result: Result = lambda k, v, new_k, new_v: (k, v),
+    shared_by_all: bool = False,
 ) -> type:
-    """Give a class that keeps, counts or hands out in another way; a new class at every call."""
+    """Return a new cache class; the arguments replace how it joins, counts and returns keys and values."""
 
     class Variant:
         k: Tensor | None = None
@@ -86,10 +86,10 @@ def cache_variant(
         appends = 0
 
         def append(self, k: Tensor, v: Tensor) -> Any:
-            home = type(self) if shared else self
-            home.appends += 1
-            home.k, home.v = keys(home.k, k), values(home.v, v)
-            return give(home.k, home.v, k, v)
+            owner = type(self) if shared_by_all else self
+            owner.appends += 1
+            owner.k, owner.v = keys(owner.k, k), values(owner.v, v)
+            return result(owner.k, owner.v, k, v)
 
         def __len__(self) -> Any:
             return count(self)
@@ -97,31 +97,31 @@ def cache_variant(
     return Variant
 
 
-def in_one_list(held: Any, new: Tensor) -> Any:
-    """Keep a list of what came in, and write into it."""
+def list_written_into(held: Any, new: Tensor) -> Any:
+    """Append the new tensor to the list of cached tensors, in place."""
     held = [] if held is None else held
     held.append(new)
     return held
 
 
-def in_lists(count: Callable[[list[Tensor]], int], join: Join = in_one_list) -> type:
-    """Give a class that joins nothing, and takes this for the length of a list of keys."""
+def pieces_in_a_list(count: Callable[[list[Tensor]], int], join: Join = list_written_into) -> type:
+    """Return a cache class that keeps lists of tensors; `count` computes its length from the list of keys."""
     return cache_variant(join, join, count=lambda cache: count(cache.k or []))
 
 
-def positions_of(held: list[Tensor]) -> int:
+def number_of_positions(held: list[Tensor]) -> int:
     return sum(piece.shape[-2] for piece in held)
 
 
 def held_there(seen: Seen) -> str:
-    """Say how many appends there were, and how many positions they brought."""
+    """Return the number of appends, and of the positions in them, in words."""
     counts = [step.args[0].shape[-2] for step in seen.case.script if step.method == "append"]
     each = f"{' + '.join(map(str, counts))} = " if 1 < len(counts) < 8 else ""
     return f"{len(counts)} appends brought {each}{sum(counts)} positions"
 
 
-def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:
-    """The mistake to take this for the length, where some keys are held."""
+def wrong_length(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:
+    """Return the misconception whose length is one of `counts` of the keys, and `empty` for an empty cache."""
     return Misconception(
         slug,
         knob_sets=tuple(
@@ -131,7 +131,7 @@ def counted(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misc
 
 
 joined = by_knob("keys", "values")
-given = by_knob("give", alone=True)
+returned = by_knob("result", alone=True)
 
 QUESTION = Question(
     points=3,
@@ -155,35 +155,35 @@ QUESTION = Question(
         ),
         mistake("values-forgotten", cache_variant(values=newest_only)),
         mistake("keys-forgotten", cache_variant(keys=newest_only)),
-        joined("joined-along-another-axis", joined_along(0), joined_along(1), joined_along(3)),
-        joined("a-fixed-capacity", at_most(32), at_most(128), at_most(512), at_most(1024)),
-        given("hands-out-the-new-only", lambda k, v, new_k, new_v: (new_k, new_v)),
-        given("keys-and-values-swapped", lambda k, v, new_k, new_v: (v, k)),
-        given("one-tensor-for-both", lambda k, v, new_k, new_v: (k, k), lambda k, v, new_k, new_v: (v, v)),
-        given("values-not-returned", lambda k, v, new_k, new_v: k),
-        given("stacked", lambda k, v, new_k, new_v: torch.stack([k, v])),
-        given("heads-and-positions-swapped", lambda k, v, new_k, new_v: (k.transpose(1, 2), v.transpose(1, 2))),
-        given("nothing-returned-from-append", lambda k, v, new_k, new_v: None),
+        joined("joined-along-another-axis", join_along(0), join_along(1), join_along(3)),
+        joined("a-fixed-capacity", fixed_capacity(32), fixed_capacity(128), fixed_capacity(512), fixed_capacity(1024)),
+        returned("hands-out-the-new-only", lambda k, v, new_k, new_v: (new_k, new_v)),
+        returned("keys-and-values-swapped", lambda k, v, new_k, new_v: (v, k)),
+        returned("one-tensor-for-both", lambda k, v, new_k, new_v: (k, k), lambda k, v, new_k, new_v: (v, v)),
+        returned("values-not-returned", lambda k, v, new_k, new_v: k),
+        returned("stacked", lambda k, v, new_k, new_v: torch.stack([k, v])),
+        returned("heads-and-positions-swapped", lambda k, v, new_k, new_v: (k.transpose(1, 2), v.transpose(1, 2))),
+        returned("nothing-returned-from-append", lambda k, v, new_k, new_v: None),
         mistake("nothing-returned-from-len", cache_variant(count=lambda cache: None)),
         mistake(
             "pieces-not-joined",
-            *(in_lists(count) for count in (positions_of, len)),
-            *(in_lists(count, lambda held, new: [*(held or []), new]) for count in (positions_of, len)),
+            *(pieces_in_a_list(count) for count in (number_of_positions, len)),
+            *(pieces_in_a_list(count, lambda held, new: [*(held or []), new]) for count in (number_of_positions, len)),
         ),
         Misconception("counts-appends", knobs={"count": lambda cache: cache.appends}),
-        counted(
+        wrong_length(
             "length-of-another-axis",
             lambda k: k.shape[0],
             lambda k: k.shape[1],
             lambda k: k.shape[-1],
         ),
-        counted("last-index-for-length", lambda k: k.shape[-2] - 1),
-        counted("length-one-too-large", lambda k: k.shape[-2] + 1, empty=1),
+        wrong_length("last-index-for-length", lambda k: k.shape[-2] - 1),
+        wrong_length("length-one-too-large", lambda k: k.shape[-2] + 1, empty=1),
         mistake(
             "length-of-an-empty-cache",
             cache_variant(count=lambda cache: cache.k.shape[-2]),
             cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
         ),
-        Misconception("shared-by-all-caches", knobs={"shared": True}),
+        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}),
     ),
 )

@@ -14,22 +14,24 @@ from qkv.attention import attention
 from qkv.cache import decode_step
 from qkv.observing import Step
 from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
-from qkv.questions.shared.attending import SHARES, over_keys
+from qkv.questions.shared.attending import WEIGHTS, softmax_over_keys
 from qkv.questions.shared.projecting import (
     ROLES,
     WRONG_PRODUCTS,
     Project,
     Roles,
     assigned,
-    by_matrices,
-    own_roles,
     product,
+    projections_by,
+    right_roles,
 )
-from qkv.questions.shared.scales import EXACT
+from qkv.questions.shared.scales import SQUARE
+
+KV = tuple[Tensor, Tensor]  # keys and values
 
 
-class HandedCache:
-    """The cache that an answer is handed: it appends and it has a length."""
+class ProvidedCache:
+    """The cache that is passed to an answer, with `append` and a length."""
 
     def __init__(self) -> None:
         self.keys: Tensor | None = None
@@ -55,13 +57,13 @@ def draw_steps(draw: Draw) -> list[Case]:
     def case(
         name: str, n_held: int, n_steps: int, dtype: torch.dtype = torch.float32, batch: int | None = None, **fixed: int
     ) -> Case:
-        fixed = {"d_k": EXACT} | fixed if dtype == torch.float64 else fixed
+        fixed = {"d_k": SQUARE} | fixed if dtype == torch.float64 else fixed
         s = draw.sizes("d_model", "d_k", "d_v", **fixed)
         s["B"] = draw.choose((2, 3)) if batch is None else batch
         weights = [
             draw.normal(s["d_model"], s[d], dtype=dtype, scale=s["d_model"] ** -0.5) for d in ("d_k", "d_k", "d_v")
         ]
-        held = Provided(HandedCache)
+        held = Provided(ProvidedCache)
         steps: list[Step] = []
         if n_held:
             k, v = (draw.normal(s["B"], 1, n_held, s[d], dtype=dtype) for d in ("d_k", "d_v"))
@@ -87,26 +89,26 @@ def draw_steps(draw: Draw) -> list[Case]:
 
 def step_variant(
     project: Project = product,
-    roles: Roles = own_roles,
-    store: Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]] = lambda cache, k, v: cache.append(k, v),
-    see: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]] = lambda keys, values, k, v: (keys, values),
+    roles: Roles = right_roles,
+    store: Callable[[Any, Tensor, Tensor], KV] = lambda cache, k, v: cache.append(k, v),
+    attended: Callable[[Tensor, Tensor, Tensor, Tensor], KV] = lambda keys, values, k, v: (keys, values),
     scale: Callable[[Tensor, Tensor, Tensor, Tensor], float] = lambda x, q, keys, values: math.sqrt(q.shape[-1]),
-    share: Callable[[Tensor], Tensor] = over_keys,
-    give: Callable[[Tensor, Tensor], Any] = lambda out, weights: out.squeeze(1),
+    weigh: Callable[[Tensor], Tensor] = softmax_over_keys,
+    result: Callable[[Tensor, Tensor], Any] = lambda out, weights: out.squeeze(1),
 ) -> Callable[..., Any]:
-    """Give an answer that goes wrong at some of its steps."""
+    """Return an answer; each argument replaces one of its steps."""
 
     def variant(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Any:
         x = x_t.unsqueeze(1)
-        q, k, v = roles(x, *by_matrices(project, w_q, w_k, w_v))
-        keys, values = see(*store(cache, k, v), k, v)
-        weights = share(q @ keys.mT / scale(x, q, keys, values))
-        return give(weights @ values, weights)
+        q, k, v = roles(x, *projections_by(project, w_q, w_k, w_v))
+        keys, values = attended(*store(cache, k, v), k, v)
+        weights = weigh(q @ keys.mT / scale(x, q, keys, values))
+        return result(weights @ values, weights)
 
     return variant
 
 
-def append_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def appended_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     cache.append(k, v)
     return cache.append(k, v)
 
@@ -117,13 +119,13 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
     return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
 
 
-seeing = by_knob("see")
+attending = by_knob("attended")
 scaling = by_knob("scale")
-SHARED = (
+WEIGHT_MISTAKES = (
     *("softmax-over-queries", "softmax-over-first-axis", "no-softmax", "not-normalised", "sigmoid"),
     *("softmax-twice", "scores-negated"),
 )
-giving = by_knob("give", alone=True)
+returned = by_knob("result", alone=True)
 
 QUESTION = Question(
     points=4,
@@ -135,20 +137,20 @@ QUESTION = Question(
     gradients=True,
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
-        Misconception("appended-twice", knobs={"store": append_twice}),
-        seeing("sees-itself-only", lambda keys, values, k, v: (k, v)),
-        seeing("cannot-see-itself", lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]), alone=True),
-        seeing("sees-the-oldest-only", lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])),
+        Misconception("appended-twice", knobs={"store": appended_twice}),
+        attending("sees-itself-only", lambda keys, values, k, v: (k, v)),
+        attending("cannot-see-itself", lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]), alone=True),
+        attending("sees-the-oldest-only", lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])),
         Misconception(
             "keys-and-values-swapped",
             twin=step_variant(roles=lambda x, q, k, v: (q(x), v(x), k(x))),
             knob_sets=(
                 {"store": lambda cache, k, v: cache.append(v, k)},
-                {"see": lambda keys, values, k, v: (values, keys)},
+                {"attended": lambda keys, values, k, v: (values, keys)},
             ),
         ),
         *(replace(idea, alone=True) for idea in (*ROLES, *WRONG_PRODUCTS)),
-        assigned("head-axis-forgotten", lambda x, *projections: own_roles(x[:, 0], *projections), alone=True),
+        assigned("head-axis-forgotten", lambda x, *projections: right_roles(x[:, 0], *projections), alone=True),
         mistake("inputs-cached", inputs_cached),
         scaling("no-scale", lambda x, q, keys, values: 1.0),
         scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),
@@ -156,11 +158,11 @@ QUESTION = Question(
         scaling("scaled-by-d-model", lambda x, q, keys, values: x.shape[-1] ** 0.5),
         scaling("scaled-by-d-v", lambda x, q, keys, values: values.shape[-1] ** 0.5),
         scaling("scaled-by-number-of-keys", lambda x, q, keys, values: keys.shape[-2] ** 0.5),
-        *(idea for idea in SHARES if idea.slug in SHARED),
-        giving("head-axis-left", lambda out, weights: out),
-        giving("token-axis-lost", lambda out, weights: out.squeeze(1).squeeze(1)),
-        giving("too-many-axes-squeezed", lambda out, weights: out.squeeze()),
-        giving("weights-returned-too", lambda out, weights: (out.squeeze(1), weights)),
-        giving("weights-returned", lambda out, weights: weights.squeeze(1)),
+        *(idea for idea in WEIGHTS if idea.slug in WEIGHT_MISTAKES),
+        returned("head-axis-left", lambda out, weights: out),
+        returned("token-axis-lost", lambda out, weights: out.squeeze(1).squeeze(1)),
+        returned("too-many-axes-squeezed", lambda out, weights: out.squeeze()),
+        returned("weights-returned-too", lambda out, weights: (out.squeeze(1), weights)),
+        returned("weights-returned", lambda out, weights: weights.squeeze(1)),
     ),
 )

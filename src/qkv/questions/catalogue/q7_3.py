@@ -13,9 +13,9 @@ from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_bytes(draw: Draw) -> list[Case]:
-    def case(name: str, *, one: str = "", **options: int) -> Case:
-        primes = dict(zip(("layers", "kv_heads", "d_head", "tokens"), picked(draw), strict=True))
-        primes |= {one: 1} if one else {}
+    def case(name: str, *, equal_to_1: str = "", **options: int) -> Case:
+        primes = dict(zip(("layers", "kv_heads", "d_head", "tokens"), draw_primes(draw), strict=True))
+        primes |= {equal_to_1: 1} if equal_to_1 else {}
         return Case(call(*primes.values(), **options), name, primes | options)
 
     return [
@@ -25,36 +25,36 @@ def draw_bytes(draw: Draw) -> list[Case]:
         case("one byte a number", bytes_per_value=1),
         case("a batch", batch=draw.choose((31, 37))),
         case("a batch in float32", batch=draw.choose((31, 37)), bytes_per_value=4),
-        case("one layer", one="layers"),
-        case("one head", one="kv_heads"),
-        case("one token", one="tokens"),
+        case("one layer", equal_to_1="layers"),
+        case("one head", equal_to_1="kv_heads"),
+        case("one token", equal_to_1="tokens"),
         Case(call(32, 8, 128, 8192), "Llama 3 8B", {"layers": 32, "kv_heads": 8, "d_head": 128}),
     ]
 
 
-def picked(draw: Draw) -> list[int]:
-    """Draw four odd primes, no two the same."""
+def draw_primes(draw: Draw) -> list[int]:
+    """Draw four different odd primes."""
     primes = [3, 5, 7, 11, 13, 17, 19, 23, 29]
     return [primes[i] for i in torch.randperm(len(primes), generator=draw.generator)[:4].tolist()]
 
 
-def bytes_by(reckon: Callable[..., Any]) -> Callable[..., Any]:
-    """Give an answer that reckons otherwise, from layers, heads, features, tokens, batch and bytes."""
+def answer_from(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an answer that calls `compute` with layers, heads, features, tokens, batch and bytes per value."""
 
     def variant(layers: int, kv_heads: int, d_head: int, tokens: int, batch: int = 1, bytes_per_value: int = 2) -> Any:
-        return reckon(layers, kv_heads, d_head, tokens, batch, bytes_per_value)
+        return compute(layers, kv_heads, d_head, tokens, batch, bytes_per_value)
 
     return variant
 
 
 def without(*left_out: int) -> Callable[..., int]:
-    """Give an answer without some of the factors, by their number; number 6 is the 2 of keys and values."""
-    return bytes_by(lambda *sizes: math.prod(size for i, size in enumerate([*sizes, 2]) if i not in left_out))
+    """Return an answer without some factors: 0 to 5 are the arguments in order, 6 is the 2 for keys and values."""
+    return answer_from(lambda *sizes: math.prod(size for i, size in enumerate([*sizes, 2]) if i not in left_out))
 
 
-def times(factor: Callable[..., float]) -> Callable[..., Any]:
-    """Give an answer that is wrong by a factor."""
-    return bytes_by(lambda *sizes: kv_cache_bytes(*sizes) * factor(*sizes))
+def wrong_by_factor(factor: Callable[..., float]) -> Callable[..., Any]:
+    """Return an answer that is wrong by the factor `factor(*sizes)`."""
+    return answer_from(lambda *sizes: kv_cache_bytes(*sizes) * factor(*sizes))
 
 
 def with_default_bytes(default: int) -> Callable[..., int]:
@@ -71,28 +71,28 @@ QUESTION = Question(
     reference=kv_cache_bytes,
     misconceptions=(
         mistake("factor-two-forgotten", without(6), without(5, 6)),
-        mistake("bytes-for-keys-and-values", without(5), bytes_by(lambda *sizes: math.prod(sizes) * sizes[-1])),
-        mistake("bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:5]))),
-        mistake("batch-and-bytes-ignored", bytes_by(lambda *sizes: 4 * math.prod(sizes[:4]))),
-        mistake("factor-two-twice", times(lambda *sizes: 2)),
-        mistake("queries-counted-too", bytes_by(lambda *sizes: 3 * math.prod(sizes))),
-        mistake("bits-for-bytes", times(lambda *sizes: 8)),
+        mistake("bytes-for-keys-and-values", without(5), answer_from(lambda *sizes: math.prod(sizes) * sizes[-1])),
+        mistake("bytes-ignored", answer_from(lambda *sizes: 4 * math.prod(sizes[:5]))),
+        mistake("batch-and-bytes-ignored", answer_from(lambda *sizes: 4 * math.prod(sizes[:4]))),
+        mistake("factor-two-twice", wrong_by_factor(lambda *sizes: 2)),
+        mistake("queries-counted-too", answer_from(lambda *sizes: 3 * math.prod(sizes))),
+        mistake("bits-for-bytes", wrong_by_factor(lambda *sizes: 8)),
         mistake(
             "other-unit",
-            bytes_by(lambda *sizes: kv_cache_bytes(*sizes) // 1024),
-            *(times(lambda *sizes, unit=unit: 1 / unit) for unit in (1024, 1024**2, 1024**3, 1e6, 1e9)),
+            answer_from(lambda *sizes: kv_cache_bytes(*sizes) // 1024),
+            *(wrong_by_factor(lambda *sizes, unit=unit: 1 / unit) for unit in (1024, 1024**2, 1024**3, 1e6, 1e9)),
         ),
         mistake("layers-forgotten", without(0)),
         mistake("heads-forgotten", without(1)),
         mistake("features-forgotten", without(2)),
         mistake("tokens-forgotten", without(3)),
         mistake("batch-forgotten", without(4)),
-        mistake("quadratic-in-heads", times(lambda layers, heads, *rest: heads)),
-        mistake("quadratic-in-features", times(lambda layers, heads, features, *rest: features)),
-        mistake("quadratic-in-tokens", times(lambda layers, heads, features, tokens, *rest: tokens)),
+        mistake("quadratic-in-heads", wrong_by_factor(lambda layers, heads, *rest: heads)),
+        mistake("quadratic-in-features", wrong_by_factor(lambda layers, heads, features, *rest: features)),
+        mistake("quadratic-in-tokens", wrong_by_factor(lambda layers, heads, features, tokens, *rest: tokens)),
         mistake(
             "scores-counted-too",
-            bytes_by(
+            answer_from(
                 lambda layers, heads, features, tokens, batch, size: (
                     kv_cache_bytes(layers, heads, features, tokens, batch, size)
                     + layers * heads * tokens**2 * batch * size
@@ -101,7 +101,7 @@ QUESTION = Question(
         ),
         mistake(
             "heads-as-a-divisor",
-            bytes_by(
+            answer_from(
                 lambda layers, heads, features, *rest: kv_cache_bytes(layers, heads, max(features // heads, 1), *rest)
             ),
         ),

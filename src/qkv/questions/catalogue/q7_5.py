@@ -12,16 +12,16 @@ from torch import Tensor
 from qkv.attention import causal_mask, grouped_query_attention
 from qkv.questions.engine import Case, Draw, Question, Seen, by_knob, call, mistake
 from qkv.questions.shared.attending import first_row_sum
-from qkv.questions.shared.masking import MASKS, Share, filled
-from qkv.questions.shared.products import PRODUCTS, Product, multiplied, q_with_k
-from qkv.questions.shared.scales import EXACT, SCALES, SCALES_OF_HEADS, Scale, by_root
+from qkv.questions.shared.masking import MASKS, Weigh, mask_scores
+from qkv.questions.shared.products import PRODUCTS, Product, dot_products, multiplied
+from qkv.questions.shared.scales import SCALES, SCALES_OF_HEADS, SQUARE, Scale, root_of_d_k
 
-Spread = Callable[[Tensor, int], Tensor]  # of keys or values (B, H_kv, n, d) and H: one for each query head
+Repeat = Callable[[Tensor, int], Tensor]  # (keys or values (B, H_kv, n, d), H) -> one for each query head
 
 
 def draw_groups(draw: Draw) -> list[Case]:
     def case(name: str, heads: tuple[int, int], dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
-        d = EXACT if dtype == torch.float64 else draw.choose((5, 7, 10, 11))
+        d = SQUARE if dtype == torch.float64 else draw.choose((5, 7, 10, 11))
         n_heads, n_kv_heads = heads
         s = {"H": n_heads, "H_kv": n_kv_heads, "B": draw.choose([b for b in (1, 2, 3) if b != n_kv_heads])}
         s |= draw.sizes("n", "d", **{"H": n_heads, "d": d} | fixed)
@@ -45,45 +45,45 @@ def draw_groups(draw: Draw) -> list[Case]:
     ]
 
 
-def repeated(t: Tensor, n_heads: int) -> Tensor:
+def repeat_for_groups(t: Tensor, n_heads: int) -> Tensor:
     return t.repeat_interleave(n_heads // t.shape[1], dim=1)
 
 
-def tiled(t: Tensor, n_heads: int) -> Tensor:
+def kv_heads_tiled(t: Tensor, n_heads: int) -> Tensor:
     return t.repeat(1, n_heads // t.shape[1], 1, 1)
 
 
 def head_by_head(t: Tensor, numbers: Iterable[int]) -> Tensor:
-    """Take the KV heads with these numbers, one after another, as a loop does: its errors are worded like this."""
+    """Stack the KV heads with these numbers, as a loop in an answer does, so that an error has the same text."""
     return torch.stack([t[:, h] for h in numbers], dim=1)
 
 
-def causal(scores: Tensor) -> Tensor:
+def causal_mask_of(scores: Tensor) -> Tensor:
     return causal_mask(*scores.shape[-2:])
 
 
-def masked(scores: Tensor, mask: Tensor) -> Tensor:
-    return filled(scores, mask).softmax(dim=-1)
+def softmax_with_mask(scores: Tensor, mask: Tensor) -> Tensor:
+    return mask_scores(scores, mask).softmax(dim=-1)
 
 
 def grouped_variant(
-    keys: Spread = repeated,
-    values: Spread = repeated,
-    product: Product = q_with_k,
-    scale: Scale = by_root,
-    see: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
-    share: Share = masked,
+    keys: Repeat = repeat_for_groups,
+    values: Repeat = repeat_for_groups,
+    product: Product = dot_products,
+    scale: Scale = root_of_d_k,
+    change_mask: Callable[[Tensor, Tensor], Tensor] = lambda mask, scores: mask,
+    weigh: Weigh = softmax_with_mask,
     mix: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
-    give: Callable[[Tensor, Tensor, int], Any] = lambda out, weights, n_kv_heads: out,
+    result: Callable[[Tensor, Tensor, int], Any] = lambda out, weights, n_kv_heads: out,
 ) -> Callable[..., Any]:
-    """Give an answer that shares heads, scales, masks in another way, or changes the result afterwards."""
+    """Return an answer; each argument replaces one step of grouped-query attention."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor) -> Any:
         n_heads, n_kv_heads = q.shape[1], k.shape[1]
         scores = product(q, keys(k, n_heads))
         scores = scores / scale(scores, q, k)
-        weights = share(scores, see(causal(scores), scores))
-        return give(mix(weights, values(v, n_heads)), weights, n_kv_heads)
+        weights = weigh(scores, change_mask(causal_mask_of(scores), scores))
+        return result(mix(weights, values(v, n_heads)), weights, n_kv_heads)
 
     return variant
 
@@ -93,16 +93,16 @@ def in_groups(t: Tensor, n_kv_heads: int) -> Tensor:
 
 
 def heads_per_group(seen: Seen) -> str:
-    """Say how many query heads share how many KV heads."""
+    """Return the numbers of query heads and KV heads, in words."""
     return f"{seen['H']} query heads share {seen['H_kv']} KV heads"
 
 
-spread = by_knob("keys", "values")
-seeing = by_knob("see")
-hiding = by_knob("share")
-giving = by_knob("give", alone=True)
+repeated = by_knob("keys", "values")
+masked_by = by_knob("change_mask")
+weighed = by_knob("weigh")
+returned = by_knob("result", alone=True)
 
-# The mask is the question's own, and no row of it is blind.
+# The answer makes the mask itself, and the mask has no blind row, so some ideas about masks are left out.
 MASKED = (
     *("mask-inverted", "mask-ignored", "zero-for-minus-infinity", "mask-added-as-a-number"),
     *("softmax-over-queries", "softmax-over-heads", "softmax-over-first-axis", "no-softmax", "not-normalised"),
@@ -121,21 +121,21 @@ QUESTION = Question(
     gradients=True,
     quotes={"heads_per_group": heads_per_group, "d_k": lambda seen: seen["d"], "first_row_sum": first_row_sum},
     misconceptions=(
-        spread("kv-heads-tiled", tiled),
-        mistake("kv-heads-tiled-in-one", grouped_variant(keys=tiled), grouped_variant(values=tiled)),
-        spread("one-kv-head-for-all", lambda t, n_heads: t[:, :1].expand(-1, n_heads, -1, -1)),
-        spread("kv-heads-averaged", lambda t, n_heads: t.mean(1, keepdim=True).expand(-1, n_heads, -1, -1)),
-        spread("kv-heads-not-shared", lambda t, n_heads: t, lambda t, n_heads: head_by_head(t, range(n_heads))),
-        spread("divided-by-kv-heads", lambda t, n_heads: head_by_head(t, (h // t.shape[1] for h in range(n_heads)))),
-        spread(
+        repeated("kv-heads-tiled", kv_heads_tiled),
+        mistake("kv-heads-tiled-in-one", grouped_variant(keys=kv_heads_tiled), grouped_variant(values=kv_heads_tiled)),
+        repeated("one-kv-head-for-all", lambda t, n_heads: t[:, :1].expand(-1, n_heads, -1, -1)),
+        repeated("kv-heads-averaged", lambda t, n_heads: t.mean(1, keepdim=True).expand(-1, n_heads, -1, -1)),
+        repeated("kv-heads-not-shared", lambda t, n_heads: t, lambda t, n_heads: head_by_head(t, range(n_heads))),
+        repeated("divided-by-kv-heads", lambda t, n_heads: head_by_head(t, (h // t.shape[1] for h in range(n_heads)))),
+        repeated(
             "heads-repeated-too-often",
             lambda t, n_heads: t.repeat_interleave(n_heads, dim=1),
             lambda t, n_heads: t.repeat_interleave(t.shape[1], dim=1),
         ),
         *(idea for idea in MASKS if idea.slug in MASKED),
-        hiding("mask-after-softmax", lambda scores, mask: scores.softmax(dim=-1) * mask),
-        seeing("mask-off-by-one", lambda mask, scores: mask.tril(-1), lambda mask, scores: mask.roll(-1, 0) | mask),
-        seeing("sees-itself-only", lambda mask, scores: torch.eye(len(mask), dtype=torch.bool)),
+        weighed("mask-after-softmax", lambda scores, mask: scores.softmax(dim=-1) * mask),
+        masked_by("mask-off-by-one", lambda mask, scores: mask.tril(-1), lambda mask, scores: mask.roll(-1, 0) | mask),
+        masked_by("sees-itself-only", lambda mask, scores: torch.eye(len(mask), dtype=torch.bool)),
         *(replace(idea, alone=True) for idea in PRODUCTS if idea.slug in MULTIPLIED),
         multiplied(
             "other-axes-swapped", lambda q, k: q @ k.transpose(1, 2), lambda q, k: q @ k.transpose(1, 3), alone=True
@@ -146,15 +146,15 @@ QUESTION = Question(
         mistake("keys-used-as-values", lambda q, k, v: grouped_query_attention(q, k, k)),
         mistake("values-used-as-keys", lambda q, k, v: grouped_query_attention(q, v, v)),
         mistake("keys-and-values-swapped", lambda q, k, v: grouped_query_attention(q, v, k)),
-        giving(
+        returned(
             "groups-merged",
             lambda out, weights, n_kv_heads: in_groups(out, n_kv_heads).mean(2),
             lambda out, weights, n_kv_heads: in_groups(out, n_kv_heads).sum(2),
         ),
-        giving("groups-left-apart", lambda out, weights, n_kv_heads: in_groups(out, n_kv_heads)),
-        giving("heads-merged", lambda out, weights, n_kv_heads: out.transpose(1, 2).flatten(2)),
-        giving("heads-and-tokens-swapped", lambda out, weights, n_kv_heads: out.transpose(1, 2)),
-        giving("weights-returned-too", lambda out, weights, n_kv_heads: (out, weights)),
-        giving("weights-returned", lambda out, weights, n_kv_heads: weights),
+        returned("groups-left-apart", lambda out, weights, n_kv_heads: in_groups(out, n_kv_heads)),
+        returned("heads-merged", lambda out, weights, n_kv_heads: out.transpose(1, 2).flatten(2)),
+        returned("heads-and-tokens-swapped", lambda out, weights, n_kv_heads: out.transpose(1, 2)),
+        returned("weights-returned-too", lambda out, weights, n_kv_heads: (out, weights)),
+        returned("weights-returned", lambda out, weights, n_kv_heads: weights),
     ),
 )

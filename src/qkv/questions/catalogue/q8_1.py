@@ -11,9 +11,9 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.transformer import layer_norm
 
-Measure = Callable[[Tensor], Tensor]  # of x: its mean, or another centre, to be subtracted
-Spread = Callable[[Tensor, Tensor, float], Tensor]  # of x, the centred x, and eps: what to divide by
-Shift = Callable[[Tensor, Tensor, Tensor], Tensor]  # of the normed x, gain and bias: the result
+Centre = Callable[[Tensor], Tensor]  # (x) -> the number to subtract from each row, rightly the mean
+Divisor = Callable[[Tensor, Tensor, float], Tensor]  # (x, centred x, eps) -> the divisor of each row
+Affine = Callable[[Tensor, Tensor, Tensor], Tensor]  # (normed x, gain, bias) -> result
 
 
 def draw_rows(draw: Draw) -> list[Case]:
@@ -55,19 +55,19 @@ def scaled_and_shifted(normed: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
 
 
 def norm_variant(
-    measure: Measure = mean, spread: Spread = deviation, shift: Shift = scaled_and_shifted
+    centre: Centre = mean, divisor: Divisor = deviation, affine: Affine = scaled_and_shifted
 ) -> Callable[..., Any]:
-    """Give an answer that centres, divides, or scales and shifts in another way."""
+    """Return an answer; the arguments replace the centre, the divisor, and the use of gain and bias."""
 
     def variant(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Any:
-        centred = x - measure(x)
-        return shift(centred / spread(x, centred, eps), gain, bias)
+        centred = x - centre(x)
+        return affine(centred / divisor(x, centred, eps), gain, bias)
 
     return variant
 
 
-def over(*axes: int) -> Callable[..., Tensor]:
-    """Give an answer that takes mean and variance over other axes than the last; where none is given, over all."""
+def over_axes(*axes: int) -> Callable[..., Tensor]:
+    """Return an answer that takes mean and variance over these axes, not over the last one; without axes, over all."""
 
     def variant(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
         centred = x - x.mean(axes, keepdim=True)
@@ -76,16 +76,16 @@ def over(*axes: int) -> Callable[..., Tensor]:
     return variant
 
 
-def eps_fixed(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 0.0) -> Tensor:
+def eps_ignored(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 0.0) -> Tensor:
     return layer_norm(x, gain, bias)
 
 
-def without_centring(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+def mean_not_subtracted(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return x / deviation(x, x - mean(x), eps) * gain + bias
 
 
-spreads = by_knob("spread")
-shifts = by_knob("shift")
+divided = by_knob("divisor")
+affine_by = by_knob("affine")
 
 QUESTION = Question(
     points=3,
@@ -96,31 +96,31 @@ QUESTION = Question(
     variant=norm_variant,
     gradients=True,
     misconceptions=(
-        spreads(
+        divided(
             "sample-variance",
             lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1) + eps).sqrt(),
         ),
-        spreads("eps-outside-the-root", lambda x, centred, eps: mean(centred.square()).sqrt() + eps),
-        spreads(
+        divided("eps-outside-the-root", lambda x, centred, eps: mean(centred.square()).sqrt() + eps),
+        divided(
             "eps-outside-and-sample-variance",
             lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1)).sqrt() + eps,
         ),
-        spreads("variance-for-standard-deviation", lambda x, centred, eps: mean(centred.square()) + eps),
-        spreads("eps-as-a-floor", lambda x, centred, eps: mean(centred.square()).clamp(min=eps).sqrt()),
-        spreads("not-divided", lambda x, centred, eps: torch.ones_like(mean(x))),
-        spreads("divided-by-the-length", lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) + eps).sqrt()),
-        spreads("spread-around-zero", lambda x, centred, eps: deviation(x, x, eps)),
-        mistake("mean-not-subtracted", without_centring),
-        Misconception("root-mean-square", knobs={"measure": lambda x: torch.zeros_like(mean(x))}),
-        mistake("norm-over-tokens", over(-2)),
-        mistake("norm-over-a-whole-text", over(-2, -1), over()),
-        mistake("norm-over-the-first-axis", over(0)),
-        mistake("axis-counted-from-the-front", over(1)),
-        mistake("eps-ignored", eps_fixed),
-        shifts("gain-forgotten", lambda normed, gain, bias: normed + bias),
-        shifts("bias-forgotten", lambda normed, gain, bias: normed * gain),
-        shifts("gain-and-bias-forgotten", lambda normed, gain, bias: normed),
-        shifts("gain-and-bias-swapped", lambda normed, gain, bias: normed * bias + gain),
-        shifts("bias-before-gain", lambda normed, gain, bias: (normed + bias) * gain),
+        divided("variance-for-standard-deviation", lambda x, centred, eps: mean(centred.square()) + eps),
+        divided("eps-as-a-floor", lambda x, centred, eps: mean(centred.square()).clamp(min=eps).sqrt()),
+        divided("not-divided", lambda x, centred, eps: torch.ones_like(mean(x))),
+        divided("divided-by-the-length", lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) + eps).sqrt()),
+        divided("spread-around-zero", lambda x, centred, eps: deviation(x, x, eps)),
+        mistake("mean-not-subtracted", mean_not_subtracted),
+        Misconception("root-mean-square", knobs={"centre": lambda x: torch.zeros_like(mean(x))}),
+        mistake("norm-over-tokens", over_axes(-2)),
+        mistake("norm-over-a-whole-text", over_axes(-2, -1), over_axes()),
+        mistake("norm-over-the-first-axis", over_axes(0)),
+        mistake("axis-counted-from-the-front", over_axes(1)),
+        mistake("eps-ignored", eps_ignored),
+        affine_by("gain-forgotten", lambda normed, gain, bias: normed + bias),
+        affine_by("bias-forgotten", lambda normed, gain, bias: normed * gain),
+        affine_by("gain-and-bias-forgotten", lambda normed, gain, bias: normed),
+        affine_by("gain-and-bias-swapped", lambda normed, gain, bias: normed * bias + gain),
+        affine_by("bias-before-gain", lambda normed, gain, bias: (normed + bias) * gain),
     ),
 )

@@ -11,12 +11,12 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call, mistake
 from qkv.transformer import pre_norm_block
 
-Part = Callable[[Tensor], Tensor]
-Join = Callable[[Tensor, Part, Part], Tensor]  # of x, a norm and the work behind it: x afterwards
+Part = Callable[[Tensor], Tensor]  # a norm, attention or a feed-forward network
+Join = Callable[[Tensor, Part, Part], Tensor]  # (x, norm, part) -> x after this half of the block
 
 
-def norm_part(gain: Tensor, bias: Tensor) -> Callable[[Tensor], Tensor]:
-    """Make a layer norm. A worker runs this source by itself, so it uses nothing but torch."""
+def make_norm(gain: Tensor, bias: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return a layer norm. A worker runs this source by itself, so it uses torch alone."""
 
     def norm(x: Tensor) -> Tensor:
         centred = x - x.mean(-1, keepdim=True)
@@ -25,8 +25,8 @@ def norm_part(gain: Tensor, bias: Tensor) -> Callable[[Tensor], Tensor]:
     return norm
 
 
-def mixing_part(between: Tensor, within: Tensor) -> Callable[[Tensor], Tensor]:
-    """Make what mixes between tokens: a fixed table of weights takes the place of attention."""
+def make_attention(between: Tensor, within: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return a stand-in for attention, which mixes tokens by a fixed table of weights."""
 
     def attend(x: Tensor) -> Tensor:
         return between @ x @ within
@@ -34,8 +34,8 @@ def mixing_part(between: Tensor, within: Tensor) -> Callable[[Tensor], Tensor]:
     return attend
 
 
-def token_part(wide: Tensor, narrow: Tensor) -> Callable[[Tensor], Tensor]:
-    """Make what works on each token alone."""
+def make_feed_forward(wide: Tensor, narrow: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return a feed-forward network, which changes each token alone."""
 
     def feed_forward(x: Tensor) -> Tensor:
         return (x @ wide).relu() @ narrow
@@ -49,13 +49,13 @@ def draw_blocks(draw: Draw) -> list[Case]:
         n, d, wide = s["n"], s["d_model"], s["d_hidden"]
 
         def norm() -> Provided:
-            return Provided(norm_part, (1 + 0.5 * draw.normal(d, dtype=dtype), 0.5 * draw.normal(d, dtype=dtype)))
+            return Provided(make_norm, (1 + 0.5 * draw.normal(d, dtype=dtype), 0.5 * draw.normal(d, dtype=dtype)))
 
         def matrix(rows: int, columns: int) -> Tensor:
             return draw.normal(rows, columns, dtype=dtype, scale=rows**-0.5)
 
-        attend = Provided(mixing_part, (draw.weights(n, n, dtype=dtype), matrix(d, d)))
-        feed_forward = Provided(token_part, (matrix(d, wide), matrix(wide, d)))
+        attend = Provided(make_attention, (draw.weights(n, n, dtype=dtype), matrix(d, d)))
+        feed_forward = Provided(make_feed_forward, (matrix(d, wide), matrix(wide, d)))
         x = 1.5 * draw.normal(*leading, n, d, dtype=dtype) + 0.5
         return Case(call(x, norm(), attend, norm(), feed_forward), name, s)
 
@@ -65,12 +65,12 @@ def draw_blocks(draw: Draw) -> list[Case]:
 # ── how one half of the block is put together ─────────────────────────────────────────────────────
 
 
-def added(x: Tensor, norm: Part, work: Part) -> Tensor:
-    return x + work(norm(x))
+def pre_norm(x: Tensor, norm: Part, part: Part) -> Tensor:
+    return x + part(norm(x))
 
 
-def block_variant(first: Join = added, second: Join = added) -> Callable[..., Any]:
-    """Give an answer whose first half, second half or both are put together in another way."""
+def block_variant(first: Join = pre_norm, second: Join = pre_norm) -> Callable[..., Any]:
+    """Return an answer whose two halves are computed by `first` and `second`."""
 
     def variant(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Any:
         return second(first(x, norm_1, attend), norm_2, feed_forward)
@@ -78,16 +78,16 @@ def block_variant(first: Join = added, second: Join = added) -> Callable[..., An
     return variant
 
 
-def joined(slug: str, join: Join) -> Misconception:
-    """The mistake to put a half together so: the first, the second, or both."""
+def wrong_half(slug: str, join: Join) -> Misconception:
+    """Return the misconception that computes the first half, the second, or both by `join`."""
     return Misconception(slug, knob_sets=({"first": join}, {"second": join}, {"first": join, "second": join}))
 
 
-def from_the_input(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
+def second_half_from_the_input(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
     return x + feed_forward(norm_2(x + attend(norm_1(x))))
 
 
-def one_residual(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
+def one_residual_around_all(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
     return x + feed_forward(norm_2(attend(norm_1(x))))
 
 
@@ -105,20 +105,20 @@ QUESTION = Question(
     variant=block_variant,
     gradients=True,
     misconceptions=(
-        joined("residual-forgotten", lambda x, norm, work: work(norm(x))),
-        joined("norm-after-the-sum", lambda x, norm, work: norm(x + work(x))),
-        joined("norm-before-and-after", lambda x, norm, work: norm(x + work(norm(x)))),
-        joined("norm-after-the-work", lambda x, norm, work: x + norm(work(x))),
-        joined("norm-forgotten", lambda x, norm, work: x + work(x)),
-        joined("normed-input-added", lambda x, norm, work: norm(x) + work(norm(x))),
-        joined("work-left-out", lambda x, norm, work: x),
-        joined("only-the-norm-added", lambda x, norm, work: x + norm(x)),
-        mistake("second-half-from-the-input", from_the_input),
+        wrong_half("residual-forgotten", lambda x, norm, part: part(norm(x))),
+        wrong_half("norm-after-the-sum", lambda x, norm, part: norm(x + part(x))),
+        wrong_half("norm-before-and-after", lambda x, norm, part: norm(x + part(norm(x)))),
+        wrong_half("norm-after-the-work", lambda x, norm, part: x + norm(part(x))),
+        wrong_half("norm-forgotten", lambda x, norm, part: x + part(x)),
+        wrong_half("normed-input-added", lambda x, norm, part: norm(x) + part(norm(x))),
+        wrong_half("work-left-out", lambda x, norm, part: x),
+        wrong_half("only-the-norm-added", lambda x, norm, part: x + norm(x)),
+        mistake("second-half-from-the-input", second_half_from_the_input),
         mistake(
             "halves-side-by-side",
             lambda x, norm_1, attend, norm_2, feed_forward: x + attend(norm_1(x)) + feed_forward(norm_2(x)),
         ),
-        mistake("one-residual-around-all", one_residual),
+        mistake("one-residual-around-all", one_residual_around_all),
         mistake("input-added-again", input_added_again),
         mistake(
             "norms-swapped",

@@ -13,15 +13,15 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 from qkv.transformer import next_token_loss
 
-Pairs = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # of logits and ids: guesses and their targets
-Surprise = Callable[[Tensor, Tensor], Tensor]  # of guesses and targets: a number for each pair
-Average = Callable[[Tensor], Any]  # of those numbers (B, m): the loss
+Pairing = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # (logits, ids) -> logits and their targets
+Surprise = Callable[[Tensor, Tensor], Tensor]  # (logits, targets) -> a loss for each pair, (B, m)
+Average = Callable[[Tensor], Any]  # (those losses) -> one loss
 
 
 def draw_texts(draw: Draw) -> list[Case]:
     def case(name: str, dtype: torch.dtype = torch.float32, offset: float = 0.0, **fixed: int) -> Case:
         s = draw.sizes("B", "n", low=3, high=7, **fixed)
-        s |= draw.sizes("vocab", low=8, high=12)  # never n − 1: classes on a wrong axis would fit there
+        s |= draw.sizes("vocab", low=8, high=12)  # never n − 1, so that classes on a wrong axis do not fit
         logits = draw.normal(s["B"], s["n"], s["vocab"], dtype=dtype, scale=1.5) + offset
         ids = draw.ids(s["B"], s["n"], below=s["vocab"])
         return Case(call(logits, ids), name, s, tolerance=1e-3 if offset else None)
@@ -36,42 +36,42 @@ def draw_texts(draw: Draw) -> list[Case]:
     ]
 
 
-def shifted(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+def shift(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     return logits[:, :-1], ids[:, 1:]
 
 
-def surprise(guesses: Tensor, targets: Tensor) -> Tensor:
-    return -picked(guesses.log_softmax(-1), targets)
+def surprise(logits: Tensor, targets: Tensor) -> Tensor:
+    return -of_targets(logits.log_softmax(-1), targets)
 
 
-def picked(table: Tensor, targets: Tensor) -> Tensor:
-    """Take each target's entry of the last axis."""
+def of_targets(table: Tensor, targets: Tensor) -> Tensor:
+    """Return, along the last axis, the entry of each target."""
     return table.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
 
 
 def loss_variant(
-    pairs: Pairs = shifted, measure: Surprise = surprise, average: Average = torch.mean
+    pairing: Pairing = shift, measure: Surprise = surprise, average: Average = torch.mean
 ) -> Callable[..., Any]:
-    """Give an answer that pairs guesses with targets, measures, or averages in another way."""
+    """Return an answer; the arguments replace the pairing with targets, the loss of a pair, and the average."""
 
     def variant(logits: Tensor, ids: Tensor) -> Any:
-        return average(measure(*pairs(logits, ids)))
+        return average(measure(*pairing(logits, ids)))
 
     return variant
 
 
-def end_to_end(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Lay the examples end to end, and only then shift, so that they run into each other."""
+def examples_run_together(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Concatenate the examples before the shift, so that the end of one example predicts the start of the next."""
     return logits.flatten(0, 1)[:-1], ids.flatten()[1:]
 
 
-def squared_error(guesses: Tensor, targets: Tensor) -> Tensor:
-    wanted = F.one_hot(targets, guesses.shape[-1]).to(guesses.dtype)
-    return (guesses.softmax(-1) - wanted).square().sum(-1)
+def squared_error(logits: Tensor, targets: Tensor) -> Tensor:
+    wanted = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
+    return (logits.softmax(-1) - wanted).square().sum(-1)
 
 
-paired = by_knob("pairs")
-measured = by_knob("measure")
+paired = by_knob("pairing")
+scored_by = by_knob("measure")
 averaged = by_knob("average")
 
 QUESTION = Question(
@@ -89,23 +89,23 @@ QUESTION = Question(
         paired("first-position-kept", lambda logits, ids: (logits, ids.roll(1, 1))),
         paired("not-shifted-and-cut", lambda logits, ids: (logits[:, :-1], ids[:, :-1])),
         paired("first-token-left-out", lambda logits, ids: (logits[:, 1:], ids[:, 1:])),
-        paired("examples-run-together", end_to_end),
+        paired("examples-run-together", examples_run_together),
         paired("shifted-over-examples", lambda logits, ids: (logits[:-1], ids[1:])),
-        measured("no-softmax", lambda guesses, targets: -picked(guesses, targets)),
-        measured("probability-for-surprise", lambda guesses, targets: -picked(guesses.softmax(-1), targets)),
-        measured("softmax-twice", lambda guesses, targets: surprise(guesses.softmax(-1), targets)),
-        measured("sign-forgotten", lambda guesses, targets: -surprise(guesses, targets)),
-        measured("loss-in-bits", lambda guesses, targets: surprise(guesses, targets) / math.log(2)),
-        measured("softmax-over-tokens", lambda guesses, targets: -picked(guesses.log_softmax(1), targets)),
-        measured(
-            "no-maximum-subtracted", lambda guesses, targets: guesses.exp().sum(-1).log() - picked(guesses, targets)
+        scored_by("no-softmax", lambda logits, targets: -of_targets(logits, targets)),
+        scored_by("probability-for-surprise", lambda logits, targets: -of_targets(logits.softmax(-1), targets)),
+        scored_by("softmax-twice", lambda logits, targets: surprise(logits.softmax(-1), targets)),
+        scored_by("sign-forgotten", lambda logits, targets: -surprise(logits, targets)),
+        scored_by("loss-in-bits", lambda logits, targets: surprise(logits, targets) / math.log(2)),
+        scored_by("softmax-over-tokens", lambda logits, targets: -of_targets(logits.log_softmax(1), targets)),
+        scored_by(
+            "no-maximum-subtracted", lambda logits, targets: logits.exp().sum(-1).log() - of_targets(logits, targets)
         ),
-        measured("squared-error", squared_error),
+        scored_by("squared-error", squared_error),
         averaged("loss-summed", torch.sum),
         averaged("summed-along-one-axis", lambda losses: losses.sum(-1).mean(), lambda losses: losses.sum(0).mean()),
         averaged("not-averaged", lambda losses: losses),
         averaged("one-loss-an-example", lambda losses: losses.mean(-1)),
         averaged("perplexity", lambda losses: losses.mean().exp()),
-        mistake("divided-by-all-positions", lambda logits, ids: surprise(*shifted(logits, ids)).sum() / ids.numel()),
+        mistake("divided-by-all-positions", lambda logits, ids: surprise(*shift(logits, ids)).sum() / ids.numel()),
     ),
 )

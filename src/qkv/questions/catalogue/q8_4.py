@@ -10,7 +10,7 @@ import torch
 from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.transformer import transformer_parameters
 
-Count = Callable[[int, int], int]  # of d_model and d_hidden: a part's numbers
+Count = Callable[[int, int], int]  # (d_model, d_hidden) -> the number of parameters of a part
 
 
 def draw_shapes(draw: Draw) -> list[Case]:
@@ -51,7 +51,7 @@ def count_variant(
     final: Count = lambda d, hidden: 2 * d,
     tables: Callable[[int, int, bool], int] = lambda vocab, d, tied: vocab * d * (1 if tied else 2),
 ) -> Callable[..., Any]:
-    """Give an answer that counts some part in another way."""
+    """Return an answer; each argument replaces the count of one part."""
 
     def variant(vocab: int, d_model: int, layers: int, d_hidden: int, tied: bool = True) -> int:
         layer = attend(d_model, d_hidden) + norm(d_model, d_hidden) + feed(d_model, d_hidden)
@@ -60,23 +60,24 @@ def count_variant(
     return variant
 
 
-def counted(slug: str, part: str, *wrong: Callable[..., int]) -> Misconception:
+def wrong_count(slug: str, part: str, *wrong: Callable[..., int]) -> Misconception:
+    """Return the misconception that counts this part of the model by one of the wrong ways."""
     return Misconception(slug, knob_sets=tuple({part: count} for count in wrong))
 
 
-def one_layer(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
+def one_layer_only(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
     return transformer_parameters(vocab, d, 1, hidden, tied)
 
 
-def all_times_layers(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
+def embedding_in_each_layer(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
     return layers * transformer_parameters(vocab, d, 1, hidden, tied)
 
 
-def without_biases(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
+def all_biases_forgotten(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
     return transformer_parameters(vocab, d, layers, hidden, tied) - layers * (5 * d + hidden)
 
 
-def hidden_four_times_as_wide(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
+def hidden_width_assumed(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
     return transformer_parameters(vocab, d, layers, 4 * d, tied)
 
 
@@ -92,33 +93,33 @@ QUESTION = Question(
     reference=transformer_parameters,
     variant=count_variant,
     misconceptions=(
-        counted("output-projection-forgotten", "attend", lambda d, hidden: 3 * (d * d + d)),
-        counted("attention-biases-or-norms-forgotten", "attend", lambda d, hidden: 4 * d * d),
-        counted("one-matrix-for-attention", "attend", lambda d, hidden: d * d + d, lambda d, hidden: d * d),
-        counted("norms-without-bias", "norm", lambda d, hidden: 2 * d),
-        counted("one-gain-for-all-features", "norm", lambda d, hidden: 4),
-        counted("feed-forward-biases-forgotten", "feed", lambda d, hidden: 2 * d * hidden),
-        counted("feed-forward-biases-of-one-size", "feed", lambda d, hidden: 2 * d * hidden + 2 * hidden),
-        counted("a-bias-of-d-model-forgotten", "feed", lambda d, hidden: 2 * d * hidden + hidden),
-        counted("first-feed-forward-bias-forgotten", "feed", lambda d, hidden: 2 * d * hidden + d),
-        counted("one-feed-forward-layer", "feed", lambda d, hidden: d * hidden + hidden),
-        counted("feed-forward-forgotten", "feed", lambda d, hidden: 0),
-        counted("final-norm-forgotten", "final", lambda d, hidden: 0),
-        counted("final-norm-without-bias", "final", lambda d, hidden: d),
-        counted("tied-ignored", "tables", lambda vocab, d, tied: vocab * d),
-        counted("never-tied", "tables", lambda vocab, d, tied: 2 * vocab * d),
-        counted("tied-turned-round", "tables", lambda vocab, d, tied: vocab * d * (2 if tied else 1)),
-        counted(
+        wrong_count("output-projection-forgotten", "attend", lambda d, hidden: 3 * (d * d + d)),
+        wrong_count("attention-biases-or-norms-forgotten", "attend", lambda d, hidden: 4 * d * d),
+        wrong_count("one-matrix-for-attention", "attend", lambda d, hidden: d * d + d, lambda d, hidden: d * d),
+        wrong_count("norms-without-bias", "norm", lambda d, hidden: 2 * d),
+        wrong_count("one-gain-for-all-features", "norm", lambda d, hidden: 4),
+        wrong_count("feed-forward-biases-forgotten", "feed", lambda d, hidden: 2 * d * hidden),
+        wrong_count("feed-forward-biases-of-one-size", "feed", lambda d, hidden: 2 * d * hidden + 2 * hidden),
+        wrong_count("a-bias-of-d-model-forgotten", "feed", lambda d, hidden: 2 * d * hidden + hidden),
+        wrong_count("first-feed-forward-bias-forgotten", "feed", lambda d, hidden: 2 * d * hidden + d),
+        wrong_count("one-feed-forward-layer", "feed", lambda d, hidden: d * hidden + hidden),
+        wrong_count("feed-forward-forgotten", "feed", lambda d, hidden: 0),
+        wrong_count("final-norm-forgotten", "final", lambda d, hidden: 0),
+        wrong_count("final-norm-without-bias", "final", lambda d, hidden: d),
+        wrong_count("tied-ignored", "tables", lambda vocab, d, tied: vocab * d),
+        wrong_count("never-tied", "tables", lambda vocab, d, tied: 2 * vocab * d),
+        wrong_count("tied-turned-round", "tables", lambda vocab, d, tied: vocab * d * (2 if tied else 1)),
+        wrong_count(
             "head-with-a-bias",
             "tables",
             lambda vocab, d, tied: vocab * d * (1 if tied else 2) + vocab,
             lambda vocab, d, tied: vocab * d if tied else 2 * vocab * d + vocab,
         ),
-        counted("embedding-forgotten", "tables", lambda vocab, d, tied: 0 if tied else vocab * d),
+        wrong_count("embedding-forgotten", "tables", lambda vocab, d, tied: 0 if tied else vocab * d),
         mistake("untied-by-default", untied_by_default),
-        mistake("all-biases-forgotten", without_biases),
-        mistake("one-layer-only", one_layer),
-        mistake("embedding-in-each-layer", all_times_layers),
-        mistake("hidden-width-assumed", hidden_four_times_as_wide),
+        mistake("all-biases-forgotten", all_biases_forgotten),
+        mistake("one-layer-only", one_layer_only),
+        mistake("embedding-in-each-layer", embedding_in_each_layer),
+        mistake("hidden-width-assumed", hidden_width_assumed),
     ),
 )

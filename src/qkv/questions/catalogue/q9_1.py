@@ -10,7 +10,7 @@ from torch import Tensor
 from qkv.inside import induction_score
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 
-Find = Callable[[list[int], int], list[int]]  # of the ids and a position: the positions looked at from there
+Find = Callable[[list[int], int], list[int]]  # (ids, query position) -> the key positions whose weights count
 
 
 def draw_heads(draw: Draw) -> list[Case]:
@@ -18,16 +18,16 @@ def draw_heads(draw: Draw) -> list[Case]:
         weights = (2 * draw.normal(len(ids), len(ids), dtype=dtype)).softmax(-1)
         return Case(call(weights, torch.tensor(ids)), name, {"n": len(ids)})
 
-    def some(n: int, below: int) -> list[int]:
+    def some_ids(n: int, below: int) -> list[int]:
         return [7 * i + 3 for i in draw.ids(n, below=below).tolist()]
 
     a, b, c, d = (10 * i + draw.whole(0, 9) for i in range(4))
     return [
         case("plain", [a, b, c, a, b, d, c, a]),
-        case("plain", [*some(draw.whole(7, 9), 4), a, a, b, a]),
+        case("plain", [*some_ids(draw.whole(7, 9), 4), a, a, b, a]),
         case("a token three times", [a, b, a, c, a, d]),
         case("equal neighbours", [a, a, b, b, b]),
-        case("float64", [*some(8, 3), a, b, a], torch.float64),
+        case("float64", [*some_ids(8, 3), a, b, a], torch.float64),
         case("one repeat, at the end", [b, c, d, b]),
         case("nothing repeats", [a, b, c, d]),
         case("one token", [a]),
@@ -42,35 +42,35 @@ def score_variant(
     find: Find = lambda ids, i: [earlier(ids, i)[-1] + 1],
     counts: Callable[[list[int], int], bool] = lambda ids, i: bool(earlier(ids, i)),
     mean: Callable[[Tensor, int], Tensor] = lambda found, n: found.mean(),
-    turned: bool = False,
-    nothing: Callable[[], float] = lambda: 0.0,
+    transposed: bool = False,
+    default: Callable[[], float] = lambda: 0.0,
 ) -> Callable[..., Tensor]:
-    """Give an answer that looks elsewhere, at other positions, or takes another mean."""
+    """Return an answer: `find` chooses keys, `counts` chooses queries, and `mean` combines the weights."""
 
     def variant(weights: Tensor, ids: Tensor) -> Tensor:
         texts = ids.tolist()
-        table = weights.T if turned else weights
+        table = weights.T if transposed else weights
         at = [i for i in range(len(texts)) if counts(texts, i)]
         if not at:
-            return weights.new_tensor(nothing())
+            return weights.new_tensor(default())
         found = [table[i, [j for j in find(texts, i) if j < len(texts)]].sum() for i in at]
         return mean(torch.stack(found), len(texts))
 
     return variant
 
 
-def mean_over_pairs(weights: Tensor, ids: Tensor) -> Tensor:
-    """Count each pair of equal ids once, however many of them end at one position."""
+def every_occurrence(weights: Tensor, ids: Tensor) -> Tensor:
+    """Average over all pairs of equal ids, so that a position with several earlier occurrences counts several times."""
     found = [weights[i, j + 1] for i in range(len(ids)) for j in earlier(ids.tolist(), i)]
     return torch.stack(found).mean() if found else weights.new_zeros(())
 
 
-def behind_each_position(weights: Tensor, ids: Tensor) -> Tensor:
-    """Write each position down before looking for an earlier one, and so find that position itself."""
+def itself_for_earlier(weights: Tensor, ids: Tensor) -> Tensor:
+    """Store each position before looking for an earlier one, and so find the position itself."""
     return torch.stack([weights[i, i + 1] for i in range(len(ids))]).mean()
 
 
-looks = by_knob("find")
+looks_at = by_knob("find")
 averaged = by_knob("mean")
 
 QUESTION = Question(
@@ -81,17 +81,17 @@ QUESTION = Question(
     reference=induction_score,
     variant=score_variant,
     misconceptions=(
-        looks("weight-on-the-token-itself", lambda ids, i: [earlier(ids, i)[-1]]),
-        looks("token-before", lambda ids, i: [max(earlier(ids, i)[-1] - 1, 0)]),
-        looks("first-occurrence", lambda ids, i: [earlier(ids, i)[0] + 1]),
+        looks_at("weight-on-the-token-itself", lambda ids, i: [earlier(ids, i)[-1]]),
+        looks_at("token-before", lambda ids, i: [max(earlier(ids, i)[-1] - 1, 0)]),
+        looks_at("first-occurrence", lambda ids, i: [earlier(ids, i)[0] + 1]),
         Misconception(
             "every-occurrence",
-            twin=mean_over_pairs,
+            twin=every_occurrence,
             knob_sets=({"find": lambda ids, i: [j + 1 for j in earlier(ids, i)]},),
         ),
-        looks("neighbour-of-the-query", lambda ids, i: [i - 1]),
-        looks("own-weight", lambda ids, i: [i]),
-        Misconception("keys-and-queries-swapped", knobs={"turned": True}),
+        looks_at("neighbour-of-the-query", lambda ids, i: [i - 1]),
+        looks_at("own-weight", lambda ids, i: [i]),
+        Misconception("keys-and-queries-swapped", knobs={"transposed": True}),
         averaged(
             "mean-over-all-positions",
             lambda found, n: found.sum() / n,
@@ -105,8 +105,8 @@ QUESTION = Question(
             knobs={"counts": lambda ids, i: bool(earlier(ids, i)) and earlier(ids, i)[-1] + 1 < i},
         ),
         Misconception("second-occurrence-only", knobs={"counts": lambda ids, i: len(earlier(ids, i)) == 1}),
-        by_knob("nothing", alone=True)("nothing-to-average", lambda: torch.nan, lambda: 0 / 0),
-        mistake("itself-for-earlier", behind_each_position),
+        by_knob("default", alone=True)("nothing-to-average", lambda: torch.nan, lambda: 0 / 0),
+        mistake("itself-for-earlier", itself_for_earlier),
         mistake("ids-never-found", lambda weights, ids: weights.new_zeros(())),
     ),
 )

@@ -10,7 +10,7 @@ from torch import Tensor
 from qkv.inside import head_contribution
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 
-Bands = Callable[[Tensor, int], Tensor]  # of W_O and the number of heads: each head's part, (H, d_head, d_model)
+Bands = Callable[[Tensor, int], Tensor]  # (W_O, H) -> the rows of each head, (H, d_head, d_model)
 
 
 def draw_layers(draw: Draw) -> list[Case]:
@@ -41,19 +41,19 @@ def bands(w_o: Tensor, n_heads: int) -> Tensor:
 def contribution_variant(
     cut: Bands = bands,
     mix: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
-    give: Callable[[Tensor], Tensor] = lambda added: added,
+    result: Callable[[Tensor], Tensor] = lambda outputs: outputs,
 ) -> Callable[..., Tensor]:
-    """Give an answer that cuts W_O otherwise, mixes otherwise, or gives something else back."""
+    """Return an answer; the arguments replace the cut of W_O and the mixture of values, or change the result."""
 
     def variant(weights: Tensor, v: Tensor, w_o: Tensor) -> Tensor:
-        return give(mix(weights, v) @ cut(w_o, len(v)))
+        return result(mix(weights, v) @ cut(w_o, len(v)))
 
     return variant
 
 
-cuts = by_knob("cut")
+cut_by = by_knob("cut")
 mixed = by_knob("mix")
-given = by_knob("give")
+returned = by_knob("result")
 
 QUESTION = Question(
     points=3,
@@ -64,20 +64,20 @@ QUESTION = Question(
     variant=contribution_variant,
     gradients=True,
     misconceptions=(
-        given("heads-summed", lambda added: added.sum(0), alone=True),
-        given("tokens-in-front", lambda added: added.transpose(0, 1), alone=True),
-        given("divided-by-the-heads", lambda added: added / len(added)),
-        given("summed-up-to-each-head", lambda added: added.cumsum(0)),
+        returned("heads-summed", lambda outputs: outputs.sum(0), alone=True),
+        returned("tokens-in-front", lambda outputs: outputs.transpose(0, 1), alone=True),
+        returned("divided-by-the-heads", lambda outputs: outputs / len(outputs)),
+        returned("summed-up-to-each-head", lambda outputs: outputs.cumsum(0)),
         mistake(
             "matrix-not-cut",
             lambda weights, v, w_o: weights @ v @ w_o,
             lambda weights, v, w_o: torch.stack([weights[h] @ v[h] @ w_o for h in range(len(v))]),
         ),
-        cuts("bands-overlap", lambda w_o, n: torch.stack([w_o[h : h + len(w_o) // n] for h in range(n)])),
-        cuts("rows-dealt-out", lambda w_o, n: w_o.unflatten(0, (-1, n)).transpose(0, 1)),
-        cuts("first-band-for-all", lambda w_o, n: w_o[: len(w_o) // n]),
-        cuts("whole-matrix-for-each", lambda w_o, n: bands(w_o, n).sum(0)),
-        cuts("transposed-output-matrix", lambda w_o, n: bands(w_o.T.reshape(w_o.shape), n)),
+        cut_by("bands-overlap", lambda w_o, n: torch.stack([w_o[h : h + len(w_o) // n] for h in range(n)])),
+        cut_by("rows-dealt-out", lambda w_o, n: w_o.unflatten(0, (-1, n)).transpose(0, 1)),
+        cut_by("first-band-for-all", lambda w_o, n: w_o[: len(w_o) // n]),
+        cut_by("whole-matrix-for-each", lambda w_o, n: bands(w_o, n).sum(0)),
+        cut_by("transposed-output-matrix", lambda w_o, n: bands(w_o.T.reshape(w_o.shape), n)),
         mixed("not-mixed", lambda weights, v: v),
         mixed("weights-transposed-in-the-mix", lambda weights, v: weights.mT @ v),
         mixed("weights-of-the-first-head", lambda weights, v: weights[0] @ v),

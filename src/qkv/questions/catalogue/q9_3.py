@@ -14,8 +14,8 @@ from qkv.questions.engine import Case, Draw, Provided, Question, call, mistake
 Run = Callable[..., Any]
 
 
-def small_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..., Any]:
-    """Make a run of a small causal model. A worker runs this source by itself, so it uses nothing but torch."""
+def make_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..., Any]:
+    """Return the `run` of a small causal model. A worker runs this source by itself, so it uses torch alone."""
 
     def run(ids: Tensor, edit: Any = None) -> Any:
         state, states = table[ids], []
@@ -46,7 +46,7 @@ def draw_patches(draw: Draw) -> list[Case]:
         s = draw.sizes("n", "d", "vocab", **fixed)
         n, d, vocab, layers = s["n"], s["d"], s["vocab"], 3
         run = Provided(
-            small_model,
+            make_model,
             (
                 draw.normal(vocab, d, dtype=dtype),
                 draw.normal(layers, d, d, dtype=dtype, scale=1.5 * d**-0.5),
@@ -78,14 +78,14 @@ def row_from(state: Tensor, other: Tensor, position: int) -> Tensor:
     return torch.cat([state[:position], other[position : position + 1], state[position + 1 :]])
 
 
-def edited(where: Callable[[int, int], bool], change: Callable[[Tensor, Tensor, int], Any]) -> Callable[..., Any]:
-    """Give an answer that changes states in these layers, in this way."""
+def patched(in_layers: Callable[[int, int], bool], change: Callable[[Tensor, Tensor, int], Any]) -> Callable[..., Any]:
+    """Return an answer that applies `change` to the states for which `in_layers(number, layer)` is true."""
 
     def variant(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
         states = run(clean)[1]
 
         def edit(at: int, state: Tensor) -> Any:
-            return change(state, states[at], position) if where(at, layer) else state
+            return change(state, states[at], position) if in_layers(at, layer) else state
 
         return run(corrupt, edit)[0]
 
@@ -96,30 +96,30 @@ def here(at: int, layer: int) -> bool:
     return at == layer
 
 
-def other_layers_forgotten(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
+def other_states_not_returned(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
     states = run(clean)[1]
     return run(corrupt, lambda at, state: row_from(state, states[at], position) if at == layer else None)[0]
 
 
-def row_in_every_layer(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
+def every_layer_patched(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
     row = run(clean)[1][layer]
     return run(corrupt, lambda at, state: row_from(state, row, position))[0]
 
 
-def written_into(state: Tensor, other: Tensor, position: int) -> Tensor:
+def written_into_the_state(state: Tensor, other: Tensor, position: int) -> Tensor:
     state[position] = other[position]
     return state
 
 
-def only_written(state: Tensor, other: Tensor, position: int) -> None:
+def edit_returns_nothing(state: Tensor, other: Tensor, position: int) -> None:
     state[position] = other[position]
 
 
-def of_a_run(text: str) -> Callable[..., Any]:
+def logits_of(text: str) -> Callable[..., Any]:
     return lambda run, clean, corrupt, layer, position: run(clean if text == "clean" else corrupt)[0]
 
 
-def states_too(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
+def states_returned_too(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
     row = run(clean)[1][layer]
     return run(corrupt, lambda at, state: row_from(state, row, position) if at == layer else state)
 
@@ -131,27 +131,27 @@ QUESTION = Question(
     draw=draw_patches,
     reference=patch_activation,
     misconceptions=(
-        mistake("texts-swapped", lambda run, clean, corrupt, *where: patch_activation(run, corrupt, clean, *where)),
-        mistake("clean-run", of_a_run("clean"), edited(here, lambda state, other, position: other)),
-        mistake("nothing-patched", of_a_run("corrupt")),
+        mistake("texts-swapped", lambda run, clean, corrupt, *place: patch_activation(run, corrupt, clean, *place)),
+        mistake("clean-run", logits_of("clean"), patched(here, lambda state, other, position: other)),
+        mistake("nothing-patched", logits_of("corrupt")),
         mistake(
             "rows-up-to-the-position",
-            edited(here, lambda state, other, position: torch.cat([other[: position + 1], state[position + 1 :]])),
+            patched(here, lambda state, other, position: torch.cat([other[: position + 1], state[position + 1 :]])),
         ),
-        mistake("row-added", edited(here, lambda state, other, position: row_from(state, state + other, position))),
-        mistake("row-of-zeros", edited(here, lambda state, other, position: row_from(state, 0 * state, position))),
-        mistake("one-row-alone", edited(here, lambda state, other, position: other[position])),
-        mistake("every-layer-patched", edited(lambda at, layer: True, row_from), row_in_every_layer),
-        mistake("layer-before", edited(lambda at, layer: at == layer - 1, row_from)),
-        mistake("layer-behind", edited(lambda at, layer: at == layer + 1, row_from)),
+        mistake("row-added", patched(here, lambda state, other, position: row_from(state, state + other, position))),
+        mistake("row-of-zeros", patched(here, lambda state, other, position: row_from(state, 0 * state, position))),
+        mistake("one-row-alone", patched(here, lambda state, other, position: other[position])),
+        mistake("every-layer-patched", patched(lambda at, layer: True, row_from), every_layer_patched),
+        mistake("layer-before", patched(lambda at, layer: at == layer - 1, row_from)),
+        mistake("layer-behind", patched(lambda at, layer: at == layer + 1, row_from)),
         mistake(
             "layer-and-position-swapped",
             lambda run, a, b, layer, position: patch_activation(run, a, b, position, layer),
         ),
         mistake("ids-patched", lambda run, clean, corrupt, layer, position: run(row_from(corrupt, clean, position))[0]),
-        mistake("other-states-not-returned", other_layers_forgotten),
-        mistake("written-into-the-state", edited(here, written_into)),
-        mistake("edit-returns-nothing", edited(here, only_written)),
-        mistake("states-returned-too", states_too),
+        mistake("other-states-not-returned", other_states_not_returned),
+        mistake("written-into-the-state", patched(here, written_into_the_state)),
+        mistake("edit-returns-nothing", patched(here, edit_returns_nothing)),
+        mistake("states-returned-too", states_returned_too),
     ),
 )

@@ -1,1 +1,1 @@
-"""Wrong ideas that several questions share, one file a part of attention; the words stand beside each."""
+"""Wrong ideas that several questions share: one file for each part of attention, with its texts in a TOML file."""

@@ -1,4 +1,4 @@
-"""Maps to positive features, which linear attention is handed, and ways to use them."""
+"""Feature maps for linear attention, with positive features, and ways to apply them to the wrong tensors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 
 from qkv.questions.engine import Misconception, Provided
 
-Features = Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]  # of a feature map and vectors: what is used
+ApplyMap = Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]  # (feature map, x) -> the map of x, or x itself
 
 
 def elu_map() -> Callable[[Tensor], Tensor]:
-    """Make elu(x) + 1. A worker runs this source by itself, so it uses nothing but torch; so does the next one."""
+    """Return the map elu(x) + 1. A worker runs the source of each map by itself, so both use torch alone."""
 
     def features(x: Tensor) -> Tensor:
         return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
@@ -23,7 +23,7 @@ def elu_map() -> Callable[[Tensor], Tensor]:
 
 
 def two_sided_map() -> Callable[[Tensor], Tensor]:
-    """Make a map to twice as many features: exp(x) and exp(−x)."""
+    """Return a map to twice as many features: exp(x/2) and exp(−x/2)."""
 
     def features(x: Tensor) -> Tensor:
         return torch.cat([(x / 2).exp(), (-x / 2).exp()], dim=-1)
@@ -34,18 +34,18 @@ def two_sided_map() -> Callable[[Tensor], Tensor]:
 FEATURES = (partial(Provided, elu_map), partial(Provided, two_sided_map))
 
 
-def mapped(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+def apply_map(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     return feature_map(x)
 
 
-def as_it_is(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+def skip_map(feature_map: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     return x
 
 
-# Of an answer that asks by features of q, offers features of k, and hands over v.
-MISUSED = (
-    Misconception("features-of-queries-forgotten", knobs={"ask": as_it_is}),
-    Misconception("features-of-keys-forgotten", knobs={"offer": as_it_is}),
-    Misconception("features-forgotten", knobs={"ask": as_it_is, "offer": as_it_is}, alone=True),
-    Misconception("features-of-values", knobs={"hand_over": mapped}, alone=True),
+# For a `variant` with the knobs `map_q`, `map_k` and `map_v`; a right answer maps q and k, and leaves v as it is.
+MAP_MISUSES = (
+    Misconception("features-of-queries-forgotten", knobs={"map_q": skip_map}),
+    Misconception("features-of-keys-forgotten", knobs={"map_k": skip_map}),
+    Misconception("features-forgotten", knobs={"map_q": skip_map, "map_k": skip_map}, alone=True),
+    Misconception("features-of-values", knobs={"map_v": apply_map}, alone=True),
 )

@@ -1,4 +1,4 @@
-"""How fast each pair of features turns, with mistakes. Speeds (d/2,) are made of the width d and the base."""
+"""The frequencies (d/2,) of sinusoids and RoPE, one for each pair of features: the right ones, and mistakes."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from torch import Tensor
 
 from qkv.questions.engine import by_knob
 
-Speeds = Callable[[int, float], Tensor]
+Frequencies = Callable[[int, float], Tensor]  # (d, base) -> radians a position, (d/2,)
 
-WIDTHS = (6, 10, 12, 14)  # even; 8 is left out, because a width of 8 hides some mistakes
-WIDE = 20  # its second pair turns fast and shows a slightly different base, far from position 0
-# Many compute angles in float32. No mistake: far from 0 that costs 1e-4, and a base of 10,001 shows by 4e-3.
-FAR = 1e-3
+WIDTHS = (6, 10, 12, 14)  # even values of d; not 8, because d = 8 hides some mistakes
+WIDE = 20  # a d whose second pair turns fast: far from position 0 it shows a base that is slightly wrong
+# Angles in float32 are no mistake. Near position 1,000 their error is 1e-4, and that of a base of 10,001 is 4e-3.
+FAR_TOLERANCE = 1e-3
 
 
 def exponents(d: int) -> Tensor:
-    """Give 2i/d for each pair i, (d/2,)."""
+    """Return 2i/d for each pair i, (d/2,)."""
     return torch.arange(0, d, 2, dtype=torch.float64) / d
 
 
-def right_speeds(d: int, base: float) -> Tensor:
+def right_frequencies(d: int, base: float) -> Tensor:
     return base ** -exponents(d)
 
 
-def alternating(first: Tensor, second: Tensor) -> Tensor:
-    """Put the two features of each pair side by side: (..., d/2) twice becomes (..., d)."""
+def interleave(first: Tensor, second: Tensor) -> Tensor:
+    """Put the two features of each pair side by side: (..., d/2) and (..., d/2) become (..., d)."""
     return torch.stack([first, second], dim=-1).flatten(-2)
 
 
-def growing(d: int, base: float) -> Tensor:
+def growing_frequencies(d: int, base: float) -> Tensor:
     return base ** exponents(d)
 
 
-turning = by_knob("speeds")
+turned = by_knob("frequencies")
 
-# It leaves all pairs but the first nearly where they are: one of 6.2's own ideas does so too.
-UNDIVIDED = turning("division-forgotten", lambda d, base: base ** -torch.arange(0, d, 2, dtype=torch.float64))
-GROWING = turning("speeds-grow", growing)
-SPEEDS = (
-    turning("two-forgotten", lambda d, base: base ** (-exponents(d) / 2)),
-    turning("two-counted-twice", lambda d, base: base ** (-2 * exponents(d))),
-    turning("all-pairs-alike", lambda d, base: torch.ones(d // 2, dtype=torch.float64)),
-    turning("pairs-numbered-from-one", lambda d, base: base ** -(exponents(d) + 2 / d)),
-    turning("odd-columns-for-pairs", lambda d, base: base ** -(exponents(d) + 1 / d)),
-    turning("slowed-to-the-very-base", lambda d, base: base ** -(exponents(d) * d / max(d - 2, 1))),
-    turning("fraction-turned-round", lambda d, base: base ** -(1 / exponents(d))),
-    turning("exponent-rounded", lambda d, base: base ** -exponents(d).ceil()),
-    turning("speeds-reversed", lambda d, base: right_speeds(d, base).flip(0)),
-    turning("speeds-in-a-line", lambda d, base: 1 - exponents(d)),
-    turning("e-for-the-base", lambda d, base: right_speeds(d, math.e)),
-    turning("full-turns", lambda d, base: 2 * math.pi * right_speeds(d, base)),
-    turning("degrees", lambda d, base: math.pi / 180 * right_speeds(d, base)),
-    turning(
+# Not among the mistakes below: in 6.2 it nearly equals `first-pair-only`, as only the first pair turns visibly.
+UNDIVIDED = turned("division-forgotten", lambda d, base: base ** -torch.arange(0, d, 2, dtype=torch.float64))
+GROWING = turned("speeds-grow", growing_frequencies)
+WRONG_FREQUENCIES = (
+    turned("two-forgotten", lambda d, base: base ** (-exponents(d) / 2)),
+    turned("two-counted-twice", lambda d, base: base ** (-2 * exponents(d))),
+    turned("all-pairs-alike", lambda d, base: torch.ones(d // 2, dtype=torch.float64)),
+    turned("pairs-numbered-from-one", lambda d, base: base ** -(exponents(d) + 2 / d)),
+    turned("odd-columns-for-pairs", lambda d, base: base ** -(exponents(d) + 1 / d)),
+    turned("slowed-to-the-very-base", lambda d, base: base ** -(exponents(d) * d / max(d - 2, 1))),
+    turned("fraction-turned-round", lambda d, base: base ** -(1 / exponents(d))),
+    turned("exponent-rounded", lambda d, base: base ** -exponents(d).ceil()),
+    turned("speeds-reversed", lambda d, base: right_frequencies(d, base).flip(0)),
+    turned("speeds-in-a-line", lambda d, base: 1 - exponents(d)),
+    turned("e-for-the-base", lambda d, base: right_frequencies(d, math.e)),
+    turned("full-turns", lambda d, base: 2 * math.pi * right_frequencies(d, base)),
+    turned("degrees", lambda d, base: math.pi / 180 * right_frequencies(d, base)),
+    turned(
         "power-left-out",
         lambda d, base: -exponents(d),
         lambda d, base: -base * exponents(d),
         lambda d, base: base - exponents(d),
         lambda d, base: 1 / (base * exponents(d)).clamp(min=1),
     ),
-    turning(
+    turned(
         "a-speed-for-every-feature",
         lambda d, base: base ** (-torch.arange(d, dtype=torch.float64) / d),
         alone=True,
@@ -70,4 +70,6 @@ SPEEDS = (
 )
 
 OTHER_BASES = (1000.0, 100000.0, 500000.0)
-OTHER_BASE = turning("another-base", *(lambda d, base, other=other: right_speeds(d, other) for other in OTHER_BASES))
+OTHER_BASE = turned(
+    "another-base", *(lambda d, base, other=other: right_frequencies(d, other) for other in OTHER_BASES)
+)

@@ -1,4 +1,4 @@
-"""Splits into heads, and merges of them, that give the right shape and wrong contents."""
+"""Wrong ways to split features into heads and to merge heads: the shape is right, the order of numbers is not."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 from qkv.attention import merge_heads, split_heads
 from qkv.questions.engine import Misconception
 
-Split = Callable[[Tensor, int], Any]  # of x (B, n, d_model) and the number of heads: (B, H, n, d_head)
-Merge = Callable[[Tensor], Tensor]  # of (B, H, n, d_head): (B, n, d_model)
+Split = Callable[[Tensor, int], Any]  # (x (B, n, d_model), H) -> heads (B, H, n, d_head)
+Merge = Callable[[Tensor], Tensor]  # heads (B, H, n, d_head) -> (B, n, d_model)
 
 
 def split_by_reshape(x: Tensor, n_heads: int) -> Tensor:
@@ -22,7 +22,7 @@ def features_dealt_out(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)
 
 
-# What is said of each stands in heads.toml, by its name.
+# The keys are slugs; their texts are in heads.toml.
 SPLITS: dict[str, tuple[Split, ...]] = {
     "heads-split-by-reshape": (
         split_by_reshape,
@@ -62,8 +62,8 @@ MERGES: dict[str, tuple[Merge, ...]] = {
 }
 
 
-def at_either_end(slug: str) -> Misconception:
-    """The mistake of a module that splits so, or merges so, or, where both ends can go wrong alike, does both."""
+def split_or_merge_mistake(slug: str) -> Misconception:
+    """Return the misconception of a module that splits or merges heads in this way, or, for one slug, does both."""
     ways: list[dict[str, Any]] = [{"split": split} for split in SPLITS.get(slug, ())]
     ways += [{"merge": merge} for merge in MERGES.get(slug, ())]
     if slug == "features-dealt-out":
@@ -72,6 +72,6 @@ def at_either_end(slug: str) -> Misconception:
 
 
 HEADS = (
-    *map(at_either_end, dict.fromkeys([*SPLITS, *MERGES])),
+    *map(split_or_merge_mistake, dict.fromkeys([*SPLITS, *MERGES])),
     Misconception("heads-split-and-merged-by-reshape", knobs={"split": split_by_reshape, "merge": merge_by_reshape}),
 )

@@ -1,4 +1,4 @@
-"""Questions in which the learner writes a test: the implementations that it is tried on, and what it may get wrong."""
+"""Questions in which the learner writes a test: the implementations under test, and the mistakes of such tests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Test = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Implementation:
-    """One that is right, or wrong in one way.
+    """An implementation that the learner's test gets: a right one, or one with a single mistake.
 
     Attributes:
-        name: what it does, in words: the name of its cases, and of the idea of a test that is wrong about it
-        make: makes it, of a seed
-        wrong: whether it is
+        name: what it does, in words: the name of its cases; the slug of a test that misjudges it comes from this name
+        make: builds it from a seed
+        wrong: whether it has the mistake
     """
 
     name: str
@@ -34,10 +34,10 @@ class Implementation:
         return f"accepts-one-that-{words}" if self.wrong else "right-one-accused"
 
 
-def listed(
+def list_implementations(
     right: Mapping[str, Any], wrong: Mapping[str, Any], make: Callable[[Any, bool], Callable[[int], Any]]
 ) -> list[Implementation]:
-    """List them by name. `make(one, wrong)` gives a function that builds that implementation from a seed."""
+    """List right and wrong implementations. `make(one, wrong)` returns a function that builds `one` from a seed."""
     kinds = ((right, False), (wrong, True))
     return [Implementation(name, make(one, bad), bad) for kind, bad in kinds for name, one in kind.items()]
 
@@ -45,7 +45,7 @@ def listed(
 def draw_implementations(
     draw: Draw, implementations: Sequence[Implementation], methods: tuple[str, ...] = ()
 ) -> list[Case]:
-    """Draw each once and some again, in any order: how many are wrong cannot be known."""
+    """Draw each implementation once and some again, in any order, so that the number of wrong ones cannot be known."""
     kinds = [[one for one in implementations if one.wrong == wrong] for wrong in (False, True)]
     again = [draw.choose(kind) for kind in kinds for _ in range(draw.whole(0, 4))]
     every = [*implementations, *again]
@@ -56,26 +56,26 @@ def draw_implementations(
     ]
 
 
-def known_of(implementations: Sequence[Implementation]) -> Test:
-    """Give a test that is right about each: it looks up what it was handed, and does not call it."""
+def perfect_test(implementations: Sequence[Implementation]) -> Test:
+    """Return a test that is right about every implementation: it looks up the name, and does not call anything."""
     truth = {one.name: one.wrong for one in implementations}
-    return lambda handed: truth[behind(handed).name]
+    return lambda subject: truth[behind(subject).name]
 
 
-def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
-    """Give the mistakes that a learner's test can have.
+def mistakes_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
+    """Return the misconceptions of a learner's test.
 
-    A twin knows the name of the implementation that it was handed, and answers by that alone.
+    The twins look up the name of the implementation under test, and answer from the name alone.
     """
-    known = known_of(implementations)
+    perfect = perfect_test(implementations)
 
     def wrong_about(name: str) -> Test:
-        """A test that is wrong about this implementation alone."""
-        return lambda handed: known(handed) != (behind(handed).name == name)
+        """Return a test that misjudges the implementation of this name, and no other."""
+        return lambda subject: perfect(subject) != (behind(subject).name == name)
 
     def only_passing(name: str) -> Test:
-        """A test whose own result is what this implementation gives."""
-        return lambda handed: behind(handed).name != name
+        """Return a test that compares with this implementation's result: it accepts this one and no other."""
+        return lambda subject: behind(subject).name != name
 
     right = [one for one in implementations if not one.wrong]
     wrong = [one for one in implementations if one.wrong]
@@ -83,12 +83,12 @@ def ideas_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconcep
         mistake("own-result-wrong", *(only_passing(one.name) for one in wrong), alone=True),
         *(mistake(one.slug, wrong_about(one.name)) for one in wrong),
         mistake("right-one-accused", *(wrong_about(one.name) for one in right)),
-        mistake("always-true", lambda handed: True, alone=True),
-        mistake("always-false", lambda handed: False, alone=True),
-        mistake("right-and-wrong-swapped", lambda handed: not known(handed), alone=True),
+        mistake("always-true", lambda subject: True, alone=True),
+        mistake("always-false", lambda subject: False, alone=True),
+        mistake("right-and-wrong-swapped", lambda subject: not perfect(subject), alone=True),
     )
 
 
-def which(seen: Seen) -> str:
-    """Quote which implementation a test is wrong about."""
+def implementation_name(seen: Seen) -> str:
+    """Return the name of the implementation that a test misjudges."""
     return seen.case.name

@@ -1,4 +1,4 @@
-"""Modules of linear layers: what is loaded into them, and mistakes in how a module is made."""
+"""Modules of linear layers: the weights that are loaded into them, and a mistake in `__init__`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from qkv.questions.engine import Draw, mistake
 
 
 def draw_layers(draw: Draw, d_model: int, widths: dict[str, int], dtype: torch.dtype) -> dict[str, Tensor]:
-    """Draw a weight and a bias for the layer of each name; the weights keep unit variance."""
-    given = {}
+    """Draw a weight and a bias for each named layer, scaled so that x @ weight keeps the variance of x."""
+    layers = {}
     for name, width in widths.items():
-        given[f"{name}.weight"] = draw.normal(width, d_model, dtype=dtype, scale=d_model**-0.5)
-        given[f"{name}.bias"] = draw.normal(width, dtype=dtype, scale=0.5)
-    return given
+        layers[f"{name}.weight"] = draw.normal(width, d_model, dtype=dtype, scale=d_model**-0.5)
+        layers[f"{name}.bias"] = draw.normal(width, dtype=dtype, scale=0.5)
+    return layers
 
 
 class NoSuperInit(nn.Module):

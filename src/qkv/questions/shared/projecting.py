@@ -1,4 +1,4 @@
-"""Queries, keys and values that are made in a wrong way: by the wrong matrix, or by a wrong product."""
+"""Wrong projections to queries, keys and values: by the wrong matrix, or by a wrong product with it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from torch import Tensor
 
 from qkv.questions.engine import by_knob
 
-Three = tuple[Tensor, Tensor, Tensor]
+QKV = tuple[Tensor, Tensor, Tensor]
 Projection = Callable[[Tensor], Tensor]
-Roles = Callable[[Tensor, Projection, Projection, Projection], Three]  # of x and what w_q, w_k and w_v do
-Project = Callable[[Tensor, Tensor], Tensor]  # of x and one matrix
+Roles = Callable[[Tensor, Projection, Projection, Projection], QKV]  # (x, by w_q, by w_k, by w_v) -> q, k, v
+Project = Callable[[Tensor, Tensor], Tensor]  # (x, matrix) -> product
 
 
-def own_roles(x: Tensor, q: Projection, k: Projection, v: Projection) -> Three:
+def right_roles(x: Tensor, q: Projection, k: Projection, v: Projection) -> QKV:
     return q(x), k(x), v(x)
 
 
@@ -22,13 +22,13 @@ def product(x: Tensor, w: Tensor) -> Tensor:
     return x @ w
 
 
-def by_matrices(project: Project, *matrices: Tensor) -> list[Projection]:
-    """Give what each of these matrices does to x, where it is multiplied in this way."""
+def projections_by(project: Project, *matrices: Tensor) -> list[Projection]:
+    """Return, for each matrix, the function that maps x to `project(x, matrix)`."""
 
-    def by(w: Tensor) -> Projection:
+    def project_by(w: Tensor) -> Projection:
         return lambda x: project(x, w)
 
-    return [by(w) for w in matrices]
+    return [project_by(w) for w in matrices]
 
 
 assigned = by_knob("roles")

@@ -1,4 +1,4 @@
-"""Scores divided by something else than √d_k. A scale is made of the scores, q and k."""
+"""Wrong scales: scores are divided by something other than √d_k, or not at all."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from torch import Tensor
 
 from qkv.questions.engine import by_knob
 
-Scale = Callable[[Tensor, Tensor, Tensor], Tensor | float]
+Scale = Callable[[Tensor, Tensor, Tensor], Tensor | float]  # (scores, q, k) -> the divisor
 
-ROOTLESS = (5, 6, 7, 8, 10)  # values of d_k whose root is not a whole number
-# Many take √d_k of a float32 tensor, whatever the inputs are. No mistake: an exact root costs nothing.
-EXACT = 16
+NON_SQUARES = (5, 6, 7, 8, 10)  # values of d_k whose root is not a whole number
+# A root taken in float32 is no mistake, even for float64 inputs. With d_k = 16 it is exact, so no digit is lost.
+SQUARE = 16
 
 
-def by_root(scores: Tensor, q: Tensor, k: Tensor) -> float:
+def root_of_d_k(scores: Tensor, q: Tensor, k: Tensor) -> float:
     return math.sqrt(q.shape[-1])
 
 
@@ -65,7 +65,7 @@ SCALES = (
     ),
 )
 
-# With heads on axis 1.
+# For q and k with the heads on axis 1.
 SCALES_OF_HEADS = (
     divided_by("scaled-by-model-width", lambda scores, q, k: math.sqrt(q.shape[-1] * q.shape[1])),
     divided_by(

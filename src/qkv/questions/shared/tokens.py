@@ -1,4 +1,4 @@
-"""Drawing ids of tokens."""
+"""Draw token ids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from qkv.questions.engine import Draw
 
 
-def some_ids(draw: Draw, n: int, vocab: int, *must: int) -> Tensor:
-    """Draw n ids below vocab, these among them, in any order."""
-    ids = torch.cat([torch.tensor(must, dtype=torch.int64)[:n], draw.ids(max(0, n - len(must)), below=vocab)])
+def some_ids(draw: Draw, n: int, vocab: int, *required: int) -> Tensor:
+    """Draw n ids below vocab, in any order; those of `required` are among them."""
+    ids = torch.cat([torch.tensor(required, dtype=torch.int64)[:n], draw.ids(max(0, n - len(required)), below=vocab)])
     return ids[torch.randperm(n, generator=draw.generator)]
