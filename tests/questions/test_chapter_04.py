@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from qkv.observing import Case, call_many
 from qkv.questions import questions_of
-from qkv.questions.catalogue.q4_3 import difference_of_samples
+from qkv.questions.catalogue.q4_3 import sample_difference
 from tests.questions.answers import right_answers, what_is_said
 
 QUESTIONS = questions_of(4)
@@ -291,22 +291,24 @@ def test_samples_of_one_distribution_are_not_told_apart():
     a, b = counts[::2], counts[1::2]
     chi2 = ((a - b) ** 2 / (a + b).clamp(min=1)).sum(-1)
     assert 15 < chi2.max() < 40, "χ² with 4 degrees of freedom exceeds 60 once in 10¹²"
-    assert difference_of_samples(Case(call_many(300, p, 1.0)), ids[0], ids[1]) is None
+    assert sample_difference(Case(call_many(300, p, 1.0)), ids[0], ids[1]) is None
 
 
 def test_samples_of_two_distributions_are_told_apart():
     case = Case(call_many(300, torch.zeros(3), 1.0))
-    assert "id 0 came 200 times in 300 draws; about 100 were expected" in difference_of_samples(
+    assert "id 0 came 200 times in 300 draws; about 100 were expected" in sample_difference(
         case, draws(200, 50, 50), draws(100, 100, 100)
     )
-    assert difference_of_samples(case, draws(0, 300, 0), draws(100, 100, 100)).startswith("All of your 300 draws are id 1")
-    assert difference_of_samples(case, draws(110, 95, 95), draws(100, 100, 100)) is None
+    assert sample_difference(case, draws(0, 300, 0), draws(100, 100, 100)).startswith("All of your 300 draws are id 1")
+    assert sample_difference(case, draws(110, 95, 95), draws(100, 100, 100)) is None
 
 
 def test_a_greedy_draw_is_compared_exactly():
     case = Case(call_many(50, torch.zeros(3), 0.0))
-    assert difference_of_samples(case, draws(0, 50), draws(0, 50)) is None
-    assert difference_of_samples(case, draws(1, 49), draws(0, 50)) == "Your ids are 0 and 1 at temperature 0; 1 was expected."
+    assert sample_difference(case, draws(0, 50), draws(0, 50)) is None
+    assert (
+        sample_difference(case, draws(1, 49), draws(0, 50)) == "Your ids are 0 and 1 at temperature 0; 1 was expected."
+    )
 
 
 # ── wrong answers, and what is said of them ───────────────────────────────────────────────────────

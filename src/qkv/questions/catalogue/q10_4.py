@@ -44,7 +44,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         q, k = (q * 8).round() / 8, (k * 8).round() / 8
         q[:, 0] = torch.tensor([offsets[i % len(offsets)] for i in range(s["n"])])
         k[:, 0] = 128 + draw.ids(s["n"], below=24) / 64
-        if falls:  # behind the first block
+        if falls:  # the keys after the first block
             k[s["block"] :, 0] *= -1
         return Case(call(q, k, v, s["block"]), name, s, gradients=False, tolerance=1e-3)
 

@@ -58,7 +58,7 @@ def draw_logits(draw: Draw) -> list[Case]:
 # ── how two samples are compared ──────────────────────────────────────────────────────────────────
 
 
-def difference_of_samples(case: Case, seen: Tensor, want: Tensor) -> str | None:
+def sample_difference(case: Case, seen: Tensor, want: Tensor) -> str | None:
     """Describe how two samples differ, by χ² of their counts; None where chance can explain the difference."""
     seen, want = seen.flatten().long(), want.flatten().long()
     steady = 1 in (len(seen.unique()), len(want.unique()))
@@ -233,7 +233,7 @@ QUESTION = Question(
     reference=sample_token,
     judged_by=sampler(),
     variant=sampler,
-    differs=difference_of_samples,
+    differs=sample_difference,
     misconceptions=(
         *PROBABILITIES,
         *RETURNED,

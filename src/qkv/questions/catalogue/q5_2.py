@@ -18,7 +18,7 @@ def draw_heads(draw: Draw) -> list[Case]:
         return Case(call(x), name, s)
 
     def from_a_split() -> Case:
-        """Draw heads in the memory layout of a split: `view` cannot merge them, `reshape` can."""
+        """Draw heads in the memory layout of a split: `view` cannot merge them, `reshape` can, rightly or wrongly."""
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7)
         x = draw.normal(s["B"], s["n"], s["H"], s["d_head"]).transpose(1, 2)
         return Case(call(x), "heads that a split has made", s)

@@ -87,7 +87,7 @@ def draw_call(draw: Draw, inputs: dict[str, Tensor]) -> Any:
     return call(*(inputs[n] for n in by_position), **{n: inputs[n] for n in names if n not in by_position})
 
 
-# ── an answer that goes wrong at some of its steps ────────────────────────────────────────────────
+# ── an answer whose steps can be replaced ─────────────────────────────────────────────────────────
 
 
 def right_sources(query: Tensor, key: Tensor | None, value: Tensor | None) -> QKV:

@@ -16,7 +16,7 @@ from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.heads import Merge, Split, merge_by_reshape, split_by_reshape
 
-WIDTH, MOST = 12, 128  # features of a token, and tokens in a batch
+WIDTH, MAX_TOKENS = 12, 128  # features of a token, and tokens in a whole batch
 Result = tuple[Tensor, Tensor]
 Forward = Callable[["Layer", Tensor], Result]
 
@@ -46,8 +46,8 @@ def draw_layer(seed: int, wrong: bool) -> Layer:
 def check_input(x: Any) -> None:
     if not isinstance(x, Tensor) or not x.is_floating_point():
         raise TypeError("x is a floating-point tensor")
-    if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MOST:
-        raise ValueError(f"x is (B, n, {WIDTH}) with 1 to {MOST} tokens in all, and this one is {tuple(x.shape)}")
+    if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MAX_TOKENS:
+        raise ValueError(f"x is (B, n, {WIDTH}) with 1 to {MAX_TOKENS} tokens in all, and this one is {tuple(x.shape)}")
 
 
 # ── multi-head attention, whose split and merge can be replaced ───────────────────────────────────

@@ -59,7 +59,9 @@ def draw_rows(draw: Draw) -> list[Case]:
         case("one token", n=1),
         case("one pair", d=2),
         case("every token at position 0", dtype=torch.float64, positions=torch.zeros(n, dtype=torch.int64), n=n),
-        case("another base", base=float(draw.choose((20, 50, 100))), d=14),  # its second pair turns half as fast
+        case(
+            "another base", base=float(draw.choose((20, 50, 100))), d=14
+        ),  # its second pair turns about half as fast as its first
         case("a large base", base=500000.0),
         case("as many heads as tokens", leading=(same,), n=same),
         case("as many examples as tokens", leading=(same, 2), n=same),

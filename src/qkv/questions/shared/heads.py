@@ -63,7 +63,7 @@ MERGES: dict[str, tuple[Merge, ...]] = {
 
 
 def split_or_merge_mistake(slug: str) -> Misconception:
-    """Return the misconception of a module that splits or merges heads in this way, or, for one slug, does both."""
+    """Return this misconception for a module, which splits or merges heads wrongly, or, for one slug, does both."""
     ways: list[dict[str, Any]] = [{"split": split} for split in SPLITS.get(slug, ())]
     ways += [{"merge": merge} for merge in MERGES.get(slug, ())]
     if slug == "features-dealt-out":

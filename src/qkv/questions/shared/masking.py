@@ -49,7 +49,7 @@ def softmax_over_everything(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def zero_on_blind_rows(weigh: Weigh) -> Weigh:
-    """Return `weigh`, which is wrong, but with zero weights in blind rows, as is right."""
+    """Return a wrong way to weigh, changed so that blind rows have zero weights, as is right."""
     return lambda scores, mask: weigh(scores, mask).masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
