@@ -23,7 +23,7 @@ def draw_windows(draw: Draw) -> list[Case]:
     return [
         case("plain"),
         case("plain", window=draw.choose((2, 4))),
-        case("causal, and said so", causal=True),
+        case("causal=True is passed", causal=True),
         case("not causal", causal=False),
         case("not causal", window=4, causal=False),
         case("a window of 1", window=1),

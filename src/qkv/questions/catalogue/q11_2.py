@@ -32,7 +32,7 @@ def draw_graphs(draw: Draw) -> list[Case]:
         drawn("plain"),
         drawn("plain"),
         drawn("without self-loops", self_loops=False),
-        drawn("with self-loops, and said so", self_loops=True),
+        drawn("self_loops=True is passed", self_loops=True),
         case("a path", [(0, 1), (1, 2), (2, 3), (3, 4)], 5),
         case("a path without self-loops", [(1, 0), (2, 1), (3, 2)], 4, self_loops=False),
         case("a star", [(3, 0), (3, 1), (3, 2), (3, 4)], 5),

@@ -32,7 +32,7 @@ def draw_signal(draw: Draw) -> list[Case]:
         case("plain", *shape()),
         case("float64", *shape(), dtype=torch.float64),
         case("the last window fits exactly", *shape(), rest=0),
-        case("one sample is missing to another window", 7, 4, draw.whole(3, 6), rest=3),
+        case("one sample too few for another window", 7, 4, draw.whole(3, 6), rest=3),
         case("windows that do not overlap", 5, 5, draw.whole(6, 8)),
         case("windows that do not overlap, and fit exactly", 5, 5, draw.whole(6, 8), rest=0),
         case("hop = 1", draw.whole(4, 6), 1, draw.whole(7, 9), rest=0),

@@ -74,8 +74,8 @@ def sample_difference(case: Case, seen: Tensor, want: Tensor) -> str | None:
     if len(seen.unique()) == 1:
         return f"All of your {len(seen)} draws are id {int(seen[0])}. What changes from one draw to the next?"
     return (
-        f"Your ids come up in other shares: id {int(ids[worst])} came {int(a[worst])} times in {len(seen)} draws; "
-        f"about {int(b[worst])} were expected."
+        f"Your ids come up with other frequencies: id {int(ids[worst])} came {int(a[worst])} times in {len(seen)} "
+        f"draws; about {int(b[worst])} were expected."
     )
 
 

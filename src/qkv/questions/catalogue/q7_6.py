@@ -142,7 +142,7 @@ def newest_first(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
     return decoder.rows[i]
 
 
-def rounded_otherwise(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
+def rounded_differently(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
     keys, values = Decoder.update_cache(decoder, i, k, v)
     return keys.double().float(), (values.double() * 3).float() / 3
 
@@ -152,7 +152,7 @@ RIGHT: dict[str, type[Decoder]] = {
     "room for all tokens from the start": ReservedMemory,
     "no cache, all is computed again": changed(logits=lambda decoder, id: decoder.full(decoder.ids)[-1]),
     "the newest token first": changed(update_cache=newest_first),
-    "rounds otherwise": changed(update_cache=rounded_otherwise),
+    "rounds differently": changed(update_cache=rounded_differently),
 }
 
 # ── wrong implementations ─────────────────────────────────────────────────────────────────────────

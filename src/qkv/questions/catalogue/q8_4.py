@@ -26,7 +26,7 @@ def draw_shapes(draw: Draw) -> list[Case]:
         case("plain"),
         case("plain"),
         case("not tied", tied=False),
-        case("tied, and said so", tied=True),
+        case("tied=True is passed", tied=True),
         case("one layer", layers=1),
         case("as wide as GPT-2's smallest", vocab=50257, d_model=768, layers=12, d_hidden=3072),
     ]
