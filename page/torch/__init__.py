@@ -13,7 +13,7 @@ from typing import Any
 
 from . import autograd, inplace, linalg, nn, optim, special, testing, utils
 from . import printing as _tensor_str
-from .arguments import taking_tensors as _taking_tensors
+from .arguments import check_tensor_arguments as _check_tensor_arguments
 from .arithmetic import (
     FUNCTIONS,
     add,
@@ -149,7 +149,7 @@ from .joining import (
 )
 from .joining import cat as concat
 from .joining import cat as concatenate
-from .missing import missing_from as _missing_from
+from .missing import missing_getattr as _missing_getattr
 from .modes import (
     enable_grad,
     get_default_device,
@@ -259,7 +259,7 @@ def is_floating_point(x: Tensor) -> bool:  # type: ignore[valid-type]
 
 for _name, _function in [*globals().items()]:
     if type(_function) is type(numel):
-        globals()[_name] = _taking_tensors(_name, _function)
+        globals()[_name] = _check_tensor_arguments(_name, _function)
 
 
 class cuda:
@@ -281,4 +281,4 @@ class _C:
             return None
 
 
-__getattr__ = _missing_from("torch")
+__getattr__ = _missing_getattr("torch")

@@ -20,7 +20,7 @@ OPERATORS = (
 )
 
 
-def taking_tensors(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of this name, which refuses what is no tensor where its annotations say `Tensor`."""
     named = {**NAMES, "b": SECOND.get(name, "other")}
     parameters = [(given, kind) for given, kind in function.__annotations__.items() if given != "return"]

@@ -13,12 +13,12 @@ from typing import Any
 
 from . import kernels
 from .creation import tensor, zeros_like
-from .dtypes import FLOATING, TYPE_NAMES, WHOLE, State, bool_, dtype, finfo, float32, float64
-from .gradients import recorded
-from .kernels import place
+from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo, float32, float64
+from .gradients import record_step
+from .kernels import address_of
 from .numbers import (
     BIG,
-    RAISED,
+    DIVISION_BY_ZERO,
     cos_of,
     exp_of,
     floor_quotient,
@@ -26,9 +26,9 @@ from .numbers import (
     keeping_infinities,
     larger,
     log_of,
-    mapped,
+    map_numbers,
     modulo,
-    or_nan,
+    nan_where_undefined,
     power,
     quotient,
     round_of,
@@ -36,10 +36,20 @@ from .numbers import (
     sin_of,
     smaller,
     sqrt_of,
-    squared,
+    square_of,
 )
 from .shapes import broadcast, common_shape
-from .tensors import Tensor, as_it_was, as_tensor_of, made, method, numbers_as, result_type, stretched, summed_to
+from .tensors import (
+    Tensor,
+    as_tensor_of,
+    broadcast_view,
+    method,
+    numbers_as,
+    result_type,
+    snapshot,
+    sum_to_shape,
+    tensor_of,
+)
 
 Number = Callable[..., float]
 # A name: the function of a number, and its gradient from that of the result g, the input x and the result y.
@@ -55,18 +65,18 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, x, y: g * -0.5 * y * y * y),
     "sin": (sin_of, lambda g, x, y: g * x.cos()),
     "cos": (cos_of, lambda g, x, y: -g * x.sin()),
-    "tan": (or_nan(math.tan), lambda g, x, y: g * (1 + y * y)),
+    "tan": (nan_where_undefined(math.tan), lambda g, x, y: g * (1 + y * y)),
     "atan": (math.atan, lambda g, x, y: g / (1 + x * x)),
-    "acos": (or_nan(math.acos), lambda g, x, y: -g / (1 - x * x).sqrt()),
-    "sinh": (or_nan(math.sinh), lambda g, x, y: g * x.cosh()),
-    "cosh": (or_nan(math.cosh), lambda g, x, y: g * x.sinh()),
+    "acos": (nan_where_undefined(math.acos), lambda g, x, y: -g / (1 - x * x).sqrt()),
+    "sinh": (nan_where_undefined(math.sinh), lambda g, x, y: g * x.cosh()),
+    "cosh": (nan_where_undefined(math.cosh), lambda g, x, y: g * x.sinh()),
     "tanh": (math.tanh, lambda g, x, y: g * (1 - y * y)),
     "sigmoid": (sigmoid_of, lambda g, x, y: g * y * (1 - y)),
     "erf": (math.erf, lambda g, x, y: g * (2 / math.sqrt(math.pi)) * (-x * x).exp()),
     "lgamma": (math.lgamma, None),
     "reciprocal": (lambda x: quotient(1.0, x), lambda g, x, y: -g * y * y),
 }
-SAME_KIND: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
+SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
     "abs": (abs, lambda g, x, y: g * x.sign()),
     "sign": (lambda x: (x > 0) - (x < 0), lambda g, x, y: g * 0),
     "relu": (lambda x: 0 if x < 0 else x, lambda g, x, y: g * (x > 0)),
@@ -76,36 +86,36 @@ SAME_KIND: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
 }
 
 
-def room(dt: dtype, shape: Any) -> Tensor:
+def empty_output(dt: dtype, shape: Any) -> Tensor:
     """A tensor for a kernel to write into."""
     n = math.prod(shape)
-    return made(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
+    return tensor_of(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
 
 
-def has_kernel(name: str, n: int, dt: dtype) -> bool:
+def use_kernel(name: str, n: int, dt: dtype) -> bool:
     """Whether the page has a loop of this name, and it is worth calling."""
     return n > BIG and (dt is float32 or dt is float64) and name in kernels.NAMES
 
 
-def of_one(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
+def unary_op(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
     """A function of each number, in this kind."""
-    if dt is x.dtype and has_kernel(name, x.numel(), dt):
-        out = room(dt, x.shape)
+    if dt is x.dtype and use_kernel(name, x.numel(), dt):
+        out = empty_output(dt, x.shape)
         numbers = x._buffer()
-        kernels.JS.map1(dt.code, name, place(numbers), place(out._data), len(numbers))
+        kernels.JS.map1(dt.code, name, address_of(numbers), address_of(out._data), len(numbers))
     else:
-        out = made(mapped(f, numbers_as(x, dt)), x.shape, dt)
+        out = tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
     if vjp and x.requires_grad:
-        recorded(out, [x], lambda g: [vjp(g, x, out)])
+        record_step(out, [x], lambda g: [vjp(g, x, out)])
     return out
 
 
-def floating_type(x: Tensor) -> dtype:
+def floating_dtype(x: Tensor) -> dtype:
     """The kind of a function that is no whole number."""
-    return x.dtype if x.dtype.kind == FLOATING else State.default
+    return x.dtype if x.dtype.kind == FLOATING else State.default_dtype
 
 
-def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | None = None) -> Any:
+def binary_op(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | None = None) -> Any:
     """A function of the numbers of two, broadcast; in `kind`, or in the kind that both promote to."""
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
     if not first and not second:
@@ -118,8 +128,12 @@ def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | 
     else:
         dt = result_type(a, b)
         if name == "div" and dt.kind < FLOATING:
-            dt = State.default
-    out = of_tensors(name, a, b, f, dt, kind or dt) if first and second else with_number(name, a, b, f, dt, kind or dt)
+            dt = State.default_dtype
+    out = (
+        binary_op_on_tensors(name, a, b, f, dt, kind or dt)
+        if first and second
+        else binary_op_with_number(name, a, b, f, dt, kind or dt)
+    )
     if vjp is None or out.dtype.kind < FLOATING or not ((first and a.requires_grad) or (second and b.requires_grad)):
         return out
     parents = [x for x in (a, b) if isinstance(x, Tensor)]
@@ -127,50 +141,50 @@ def of_two(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | 
     def back(g: Tensor) -> list[Any]:
         parts = [d for x, d in zip((a, b), vjp(g, a, b, out), strict=True) if isinstance(x, Tensor)]
         return [
-            None if d is None or not p.requires_grad else summed_to(d, p.shape).to(p.dtype)
+            None if d is None or not p.requires_grad else sum_to_shape(d, p.shape).to(p.dtype)
             for p, d in zip(parents, parts, strict=True)
         ]
 
-    return recorded(out, parents, back)
+    return record_step(out, parents, back)
 
 
-def of_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
+def binary_op_on_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
     """A function of two tensors, worked out in `dt`, given in `kind`."""
     shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
-    if dt is kind and has_kernel(name, math.prod(shape), dt):
-        x, y = stretched(a.detach().to(dt), shape), stretched(b.detach().to(dt), shape)
-        out = room(dt, shape)
+    if dt is kind and use_kernel(name, math.prod(shape), dt):
+        x, y = broadcast_view(a.detach().to(dt), shape), broadcast_view(b.detach().to(dt), shape)
+        out = empty_output(dt, shape)
         in_order = x.is_contiguous() and y.is_contiguous()
         axes = "" if in_order else str([list(shape), list(x._strides), list(y._strides)])
-        kernels.JS.map2(dt.code, name, x._place(), y._place(), place(out._data), len(out._data), axes)
+        kernels.JS.map2(dt.code, name, x._address(), y._address(), address_of(out._data), len(out._data), axes)
         return out
-    x, y = (t if t.shape == shape else stretched(t, shape) for t in (a, b))
-    return made(mapped(f, numbers_as(x, dt), numbers_as(y, dt)), shape, kind)
+    x, y = (t if t.shape == shape else broadcast_view(t, shape) for t in (a, b))
+    return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), shape, kind)
 
 
-def with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) -> Tensor:
+def binary_op_with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) -> Tensor:
     """A function of a tensor and a number."""
     t, flip = (a, False) if isinstance(a, Tensor) else (b, True)
     s = a if flip else b
     if dt.kind == FLOATING:
         s = array(dt.code, [s])[0]
-    if dt is kind and has_kernel(name, t.numel(), dt):
-        out = room(dt, t.shape)
+    if dt is kind and use_kernel(name, t.numel(), dt):
+        out = empty_output(dt, t.shape)
         numbers = t.detach().to(dt)._buffer()
-        kernels.JS.map2s(dt.code, name, place(numbers), s, flip, place(out._data), len(numbers))
+        kernels.JS.map2s(dt.code, name, address_of(numbers), s, flip, address_of(out._data), len(numbers))
         return out
     x = numbers_as(t, dt)
     try:
-        return made(mapped(f, repeat(s), x) if flip else mapped(f, x, repeat(s)), t.shape, kind)
+        return tensor_of(map_numbers(f, repeat(s), x) if flip else map_numbers(f, x, repeat(s)), t.shape, kind)
     except ZeroDivisionError:
-        raise RuntimeError(RAISED) from None
+        raise RuntimeError(DIVISION_BY_ZERO) from None
 
 
 @method
 def add(a: Any, b: Any, alpha: Any = 1) -> Tensor:
     if alpha != 1:
         b = b * alpha
-    return of_two("add", a, b, operator.add, lambda g, a, b, y: (g, g))
+    return binary_op("add", a, b, operator.add, lambda g, a, b, y: (g, g))
 
 
 @method
@@ -187,12 +201,12 @@ def sub(a: Any, b: Any, alpha: Any = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return of_two("sub", a, b, operator.sub, lambda g, a, b, y: (g, -g))
+    return binary_op("sub", a, b, operator.sub, lambda g, a, b, y: (g, -g))
 
 
 @method
 def mul(a: Any, b: Any) -> Tensor:
-    return of_two("mul", a, b, operator.mul, lambda g, a, b, y: (g * b, g * a))
+    return binary_op("mul", a, b, operator.mul, lambda g, a, b, y: (g * b, g * a))
 
 
 @method
@@ -200,21 +214,21 @@ def div(a: Any, b: Any, rounding_mode: Any = None) -> Tensor:
     if rounding_mode == "floor":
         return floor_divide(a, b)
     if rounding_mode == "trunc":
-        out = of_two("div", a, b, quotient).trunc()
+        out = binary_op("div", a, b, quotient).trunc()
         return out.to(result_type(a, b))
-    return of_two("div", a, b, quotient, lambda g, a, b, y: (g / b, -g * y / b if isinstance(b, Tensor) else None))
+    return binary_op("div", a, b, quotient, lambda g, a, b, y: (g / b, -g * y / b if isinstance(b, Tensor) else None))
 
 
 @method
 def pow(a: Any, b: Any) -> Tensor:
-    if is_number(b) and b < 0 and result_type(a, b).kind == WHOLE:
+    if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     squares = type(b) in (int, float) and b == 2
-    return of_two(
+    return binary_op(
         "square" if squares else "pow",
         a,
         b,
-        squared if squares else power,
+        square_of if squares else power,
         lambda g, a, b, y: (
             g * b * a ** (b - 1) if isinstance(a, Tensor) else None,
             g * y * (a.log() if isinstance(a, Tensor) else log_of(a))
@@ -226,27 +240,27 @@ def pow(a: Any, b: Any) -> Tensor:
 
 @method
 def floor_divide(a: Any, b: Any) -> Tensor:
-    return of_two("fdiv", a, b, floor_quotient)
+    return binary_op("fdiv", a, b, floor_quotient)
 
 
 @method
 def remainder(a: Any, b: Any) -> Tensor:
-    return of_two("mod", a, b, modulo, lambda g, a, b, y: (g, None))
+    return binary_op("mod", a, b, modulo, lambda g, a, b, y: (g, None))
 
 
 @method
 def maximum(a: Tensor, b: Tensor) -> Tensor:
-    return of_two("max", a, b, larger, lambda g, a, b, y: (g * (a >= b), g * (a < b)))
+    return binary_op("max", a, b, larger, lambda g, a, b, y: (g * (a >= b), g * (a < b)))
 
 
 @method
 def minimum(a: Tensor, b: Tensor) -> Tensor:
-    return of_two("min", a, b, smaller, lambda g, a, b, y: (g * (a <= b), g * (a > b)))
+    return binary_op("min", a, b, smaller, lambda g, a, b, y: (g * (a <= b), g * (a > b)))
 
 
 def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
     def compare(a: Tensor, b: Any) -> Any:
-        return of_two(name, a, b, f, kind=bool_)
+        return binary_op(name, a, b, f, kind=bool_)
 
     setattr(Tensor, name, compare)
     return compare
@@ -263,7 +277,7 @@ def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Cal
             if isinstance(x, float) or (isinstance(x, Tensor) and x.dtype.kind == FLOATING):
                 kind = TYPE_NAMES[x.dtype] if isinstance(x, Tensor) else "Float"
                 raise NotImplementedError(f"\"bitwise_{name}_cpu\" not implemented for '{kind}'")
-        return of_two(name, a, b, f)
+        return binary_op(name, a, b, f)
 
     setattr(Tensor, f"bitwise_{full_name or name}", combine)
     return combine
@@ -294,14 +308,14 @@ def logical_xor(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def logical_not(x: Tensor) -> Tensor:
-    return made([0 if v else 1 for v in x._numbers()], x.shape, bool_)
+    return tensor_of([0 if v else 1 for v in x._numbers()], x.shape, bool_)
 
 
 @method
 def bitwise_not(x: Tensor) -> Tensor:
     if x.dtype.kind == FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return logical_not(x) if x.dtype is bool_ else made([~v for v in x._numbers()], x.shape, x.dtype)
+    return logical_not(x) if x.dtype is bool_ else tensor_of([~v for v in x._numbers()], x.shape, x.dtype)
 
 
 def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
@@ -310,27 +324,27 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
     dt = result_type(a, b)
     ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
     shape = common_shape(cond.shape, ta.shape, tb.shape)
-    c = stretched(cond, shape)._numbers()
+    c = broadcast_view(cond, shape)._numbers()
     if cond.dtype is not bool_:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {TYPE_NAMES[cond.dtype]}"
         )
-    out = made(
+    out = tensor_of(
         [
             x if k else y
             for k, x, y in zip(
-                c, numbers_as(stretched(ta, shape), dt), numbers_as(stretched(tb, shape), dt), strict=False
+                c, numbers_as(broadcast_view(ta, shape), dt), numbers_as(broadcast_view(tb, shape), dt), strict=False
             )
         ],
         shape,
         dt,
     )
-    return recorded(
+    return record_step(
         out,
         [ta, tb],
         lambda g: [
-            summed_to(where(cond, g, 0.0), ta.shape).to(ta.dtype),
-            summed_to(where(cond, 0.0, g), tb.shape).to(tb.dtype),
+            sum_to_shape(where(cond, g, 0.0), ta.shape).to(ta.dtype),
+            sum_to_shape(where(cond, 0.0, g), tb.shape).to(tb.dtype),
         ],
     )
 
@@ -370,28 +384,30 @@ clip = clamp
 def nan_to_num(x: Tensor, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
     top = finfo(x.dtype).max if x.dtype.kind == FLOATING else 0
     hi, lo = top if posinf is None else posinf, -top if neginf is None else neginf
-    out = made([nan if v != v else hi if v == inf else lo if v == -inf else v for v in x._numbers()], x.shape, x.dtype)
-    return recorded(out, [x], lambda g: [g * isfinite(x.detach())])
+    out = tensor_of(
+        [nan if v != v else hi if v == inf else lo if v == -inf else v for v in x._numbers()], x.shape, x.dtype
+    )
+    return record_step(out, [x], lambda g: [g * isfinite(x.detach())])
 
 
 @method
 def isnan(x: Tensor) -> Tensor:
-    return made([v != v for v in x._numbers()], x.shape, bool_)
+    return tensor_of([v != v for v in x._numbers()], x.shape, bool_)
 
 
 @method
 def isinf(x: Tensor) -> Tensor:
-    return made([v in (inf, -inf) for v in x._numbers()], x.shape, bool_)
+    return tensor_of([v in (inf, -inf) for v in x._numbers()], x.shape, bool_)
 
 
 @method
 def isneginf(x: Tensor) -> Tensor:
-    return made([v == -inf for v in x._numbers()], x.shape, bool_)
+    return tensor_of([v == -inf for v in x._numbers()], x.shape, bool_)
 
 
 @method
 def isfinite(x: Tensor) -> Tensor:
-    return made([v == v and v not in (inf, -inf) for v in x._numbers()], x.shape, bool_)
+    return tensor_of([v == v and v not in (inf, -inf) for v in x._numbers()], x.shape, bool_)
 
 
 def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Iterator[bool]:
@@ -406,7 +422,9 @@ def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) ->
 @method
 def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
     shape = common_shape(a.shape, b.shape)
-    return made(list(nearness(stretched(a, shape), stretched(b, shape), rtol, atol, equal_nan)), shape, bool_)
+    return tensor_of(
+        list(nearness(broadcast_view(a, shape), broadcast_view(b, shape), rtol, atol, equal_nan)), shape, bool_
+    )
 
 
 @method
@@ -416,7 +434,7 @@ def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_n
     if a.shape == b.shape and a._numbers() == b._numbers():  # quick, and often so
         return True
     shape = common_shape(a.shape, b.shape)
-    return builtins.all(nearness(stretched(a, shape), stretched(b, shape), rtol, atol, equal_nan))
+    return builtins.all(nearness(broadcast_view(a, shape), broadcast_view(b, shape), rtol, atol, equal_nan))
 
 
 @method
@@ -444,7 +462,7 @@ def square(x: Tensor) -> Tensor:
 def round(x: Tensor, decimals: int = 0) -> Tensor:
     if decimals:
         return (x * 10**decimals).round() / 10**decimals
-    return x.clone() if x.dtype.kind < FLOATING else of_one("round", x, round_of, lambda g, x, y: g * 0, x.dtype)
+    return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g, x, y: g * 0, x.dtype)
 
 
 @method
@@ -454,26 +472,26 @@ def neg(x: Tensor) -> Tensor:
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
             "`~` or `logical_not()` operator instead."
         )
-    return of_one("neg", x, operator.neg, lambda g, x, y: -g, x.dtype)
+    return unary_op("neg", x, operator.neg, lambda g, x, y: -g, x.dtype)
 
 
 # ── functions of one number, and their forms in place ─────────────────────────────────────────────
-def function(name: str, f: Number, vjp: Any, keeps_whole: bool) -> Callable[[Tensor], Tensor]:
+def add_function(name: str, f: Number, vjp: Any, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
     """A function of one tensor, as a method too, and as one that writes into its tensor."""
 
     def apply(x: Tensor) -> Tensor:
-        if keeps_whole and x.dtype.kind < FLOATING and name in ("floor", "ceil", "trunc"):
+        if keeps_dtype and x.dtype.kind < FLOATING and name in ("floor", "ceil", "trunc"):
             return x.clone()
-        return of_one(name, x, f, vjp, x.dtype if keeps_whole else floating_type(x))
+        return unary_op(name, x, f, vjp, x.dtype if keeps_dtype else floating_dtype(x))
 
     setattr(Tensor, name, apply)
-    setattr(Tensor, f"{name}_", lambda x: x._write(apply(as_it_was(x))))
+    setattr(Tensor, f"{name}_", lambda x: x._write(apply(snapshot(x))))
     return apply
 
 
 FUNCTIONS = {
-    name: function(name, f, vjp, table is SAME_KIND)
-    for table in (TO_FLOATING, SAME_KIND)
+    name: add_function(name, f, vjp, table is SAME_DTYPE)
+    for table in (TO_FLOATING, SAME_DTYPE)
     for name, (f, vjp) in table.items()
 }
 Tensor.absolute, Tensor.arccos, Tensor.negative = Tensor.abs, Tensor.acos, neg  # type: ignore[attr-defined]
@@ -513,7 +531,7 @@ OPERATORS = {
     "gt": gt,
     "ge": ge,
 }
-WRITTEN = {"add", "sub", "mul", "truediv", "pow", "and", "or", "xor"}
+WITH_IN_PLACE_FORM = {"add", "sub", "mul", "truediv", "pow", "and", "or", "xor"}
 
 
 def operand(x: Any) -> Any:
@@ -541,8 +559,8 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     setattr(Tensor, f"__{name}__", left)
     if f not in (eq, ne, lt, le, gt, ge):
         setattr(Tensor, f"__r{name}__", right)
-    if name in WRITTEN:
-        setattr(Tensor, f"__i{name}__", lambda x, other: x._write(left(as_it_was(x), other)))
+    if name in WITH_IN_PLACE_FORM:
+        setattr(Tensor, f"__i{name}__", lambda x, other: x._write(left(snapshot(x), other)))
 
 
 for _name, _f in OPERATORS.items():
@@ -551,7 +569,7 @@ IN_PLACE: tuple[Callable[..., Tensor], ...] = (
     *(add, sub, mul, div, pow, clamp, remainder, floor_divide, logical_not, nan_to_num),
 )
 for _write in IN_PLACE:
-    setattr(Tensor, f"{_write.__name__}_", lambda x, *a, f=_write, **k: x._write(f(as_it_was(x), *a, **k)))
+    setattr(Tensor, f"{_write.__name__}_", lambda x, *a, f=_write, **k: x._write(f(snapshot(x), *a, **k)))
 UNARY: dict[str, Callable[..., Tensor]] = {
     "neg": neg,
     "pos": lambda x: x,

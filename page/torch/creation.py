@@ -7,12 +7,12 @@ from typing import Any
 
 from .dtypes import State, bool_, float32, float64, int64
 from .dtypes import dtype as Kind
-from .numbers import converted, is_number, packed
+from .numbers import convert_numbers, is_number, to_array
 from .shapes import product, sizes_of
-from .tensors import Tensor, made, method
+from .tensors import Tensor, method, tensor_of
 
 
-def spread_out(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
+def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
     """Gather the numbers of nested lists, and their shape.
 
     Raises:
@@ -27,7 +27,7 @@ def spread_out(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
         elif shape[depth] != len(data):
             raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
         for x in data:
-            spread_out(x, shape, depth + 1, out)
+            flatten_nested(x, shape, depth + 1, out)
     elif is_number(data):
         if depth < len(shape):
             raise TypeError("not a sequence")
@@ -44,12 +44,12 @@ def tensor(data: Any, dtype: Kind | None = None, device: Any = None, requires_gr
         return data.detach().clone().to(dtype or data.dtype).requires_grad_(requires_grad)
     shape: list[int] = []
     out: list[Any] = []
-    spread_out(data, shape, 0, out)
+    flatten_nested(data, shape, 0, out)
     source = float32 if any(isinstance(v, float) for v in out) else int64
     if dtype is None:
         every_bool = bool(out) and all(isinstance(v, bool) for v in out)
-        dtype = State.default if source is float32 or not out else bool_ if every_bool else int64
-    t = made(converted(out, source, dtype), shape, dtype)
+        dtype = State.default_dtype if source is float32 or not out else bool_ if every_bool else int64
+    t = tensor_of(convert_numbers(out, source, dtype), shape, dtype)
     return t.requires_grad_() if requires_grad else t
 
 
@@ -64,13 +64,14 @@ scalar_tensor = as_tensor
 def full(size: Any, value: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     if isinstance(value, Tensor):
         value = value.item()
-    dtype = dtype or (bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else State.default)
+    dtype = dtype or (bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else State.default_dtype)
     shape = sizes_of([size]) if isinstance(size, (tuple, list)) else sizes_of((size,))
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
-    t = made(
-        packed(converted([value], float32 if isinstance(value, float) else int64, dtype), dtype) * product(shape),
+    t = tensor_of(
+        to_array(convert_numbers([value], float32 if isinstance(value, float) else int64, dtype), dtype)
+        * product(shape),
         shape,
         dtype,
     )
@@ -78,11 +79,11 @@ def full(size: Any, value: Any, dtype: Kind | None = None, device: Any = None, r
 
 
 def zeros(*size: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return full(sizes_of(size), 0, dtype or State.default, requires_grad=requires_grad)
+    return full(sizes_of(size), 0, dtype or State.default_dtype, requires_grad=requires_grad)
 
 
 def ones(*size: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return full(sizes_of(size), 1, dtype or State.default, requires_grad=requires_grad)
+    return full(sizes_of(size), 1, dtype or State.default_dtype, requires_grad=requires_grad)
 
 
 empty = zeros
@@ -105,7 +106,7 @@ empty_like = zeros_like
 
 def eye(n: Any, m: Any = None, dtype: Kind | None = None, device: Any = None) -> Tensor:
     m = n if m is None else m
-    return made([1 if i == j else 0 for i in range(n) for j in range(m)], (n, m), dtype or State.default)
+    return tensor_of([1 if i == j else 0 for i in range(n) for j in range(m)], (n, m), dtype or State.default_dtype)
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Kind | None = None, device: Any = None) -> Tensor:
@@ -113,23 +114,25 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Kind | None = None
         start, end = 0, start
     start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     whole = all(isinstance(v, int) for v in (start, end, step))
-    dtype = dtype or (int64 if whole else State.default)
+    dtype = dtype or (int64 if whole else State.default_dtype)
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = max(0, math.ceil((end - start) / step))
-    return made(converted([start + i * step for i in range(n)], int64 if whole else float32, dtype), (n,), dtype)
+    return tensor_of(
+        convert_numbers([start + i * step for i in range(n)], int64 if whole else float32, dtype), (n,), dtype
+    )
 
 
 def linspace(start: Any, end: Any, steps: Any, dtype: Kind | None = None) -> Tensor:
     step = (end - start) / (steps - 1) if steps > 1 else 0
     half = steps / 2  # from both ends, as torch does
     numbers = [start + i * step if i < half else end - (steps - 1 - i) * step for i in range(steps)]
-    return made(numbers, (steps,), dtype or State.default)
+    return tensor_of(numbers, (steps,), dtype or State.default_dtype)
 
 
 def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, dtype: Kind | None = None) -> Tensor:
-    return made(
-        [base**v for v in linspace(start, end, steps, dtype=float64)._numbers()], (steps,), dtype or State.default
+    return tensor_of(
+        [base**v for v in linspace(start, end, steps, dtype=float64)._numbers()], (steps,), dtype or State.default_dtype
     )
 
 
@@ -147,7 +150,7 @@ def hamming_window(
 ) -> Tensor:
     turn = 2 * math.pi / (n if periodic else n - 1) if n > 1 else 0.0
     first = [1.0] if n == 1 else [alpha - beta * math.cos(turn * i) for i in range(n)]
-    return made(first, (n,), dtype or State.default)
+    return tensor_of(first, (n,), dtype or State.default_dtype)
 
 
 @method

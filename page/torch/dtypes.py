@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-BOOL, WHOLE, FLOATING = 0, 1, 2
+BOOL, INTEGER, FLOATING = 0, 1, 2
 
 
 class dtype:
@@ -22,11 +22,11 @@ class dtype:
 
 
 bool_ = dtype("bool", "B", BOOL, 1)
-uint8 = dtype("uint8", "B", WHOLE, 1)
-int8 = dtype("int8", "b", WHOLE, 1)
-int16 = dtype("int16", "h", WHOLE, 2)
-int32 = dtype("int32", "i", WHOLE, 4)
-int64 = dtype("int64", "q", WHOLE, 8)
+uint8 = dtype("uint8", "B", INTEGER, 1)
+int8 = dtype("int8", "b", INTEGER, 1)
+int16 = dtype("int16", "h", INTEGER, 2)
+int32 = dtype("int32", "i", INTEGER, 4)
+int64 = dtype("int64", "q", INTEGER, 8)
 float16 = dtype("float16", "f", FLOATING, 2)  # kept as float32, rounded whenever it is written
 bfloat16 = dtype("bfloat16", "f", FLOATING, 2)
 float32 = dtype("float32", "f", FLOATING, 4)
@@ -59,7 +59,7 @@ C_NAMES = {
 }
 
 
-def wider(a: dtype, b: dtype) -> dtype:
+def promoted_dtype(a: dtype, b: dtype) -> dtype:
     """The kind that holds both, as torch promotes them."""
     if a is b:
         return a
@@ -83,7 +83,7 @@ class finfo:
     SMALLEST = {float16: 2.0**-14, bfloat16: 2.0**-126, float32: 2.0**-126, float64: 2.0**-1022}
 
     def __init__(self, kind: dtype | None = None) -> None:
-        kind = kind or State.default
+        kind = kind or State.default_dtype
         self.max, self.eps = self.LARGEST[kind], 2.0 ** -self.DIGITS[kind]
         self.min, self.tiny = -self.max, self.SMALLEST[kind]
         self.smallest_normal, self.bits, self.dtype = self.tiny, 8 * kind.itemsize, kind.name
@@ -123,6 +123,6 @@ CPU = device("cpu")
 class State:
     """What holds for the whole process: the kind of a float, whether gradients are recorded, who is told of tensors."""
 
-    default = float32
-    grad = True
-    told: ClassVar[list[Any]] = []  # each a `TorchDispatchMode`
+    default_dtype = float32
+    grad_enabled = True
+    dispatch_modes: ClassVar[list[Any]] = []  # each a `TorchDispatchMode`

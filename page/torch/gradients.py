@@ -27,9 +27,9 @@ def node_of(t: Any) -> Any:
     return t._leaf
 
 
-def recorded(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any:
+def record_step(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any:
     """Note that `out` was made of `parents`; `back` leads a gradient of `out` to one for each."""
-    if State.grad:
+    if State.grad_enabled:
         for p in parents:
             if p.requires_grad:
                 out._node, out.requires_grad = Node([node_of(p) for p in parents], back), True
@@ -37,7 +37,7 @@ def recorded(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any:
     return out
 
 
-def ordered(nodes: list[Any]) -> list[Any]:
+def topological_order(nodes: list[Any]) -> list[Any]:
     """Every node that these come from, before what was made of it."""
     order: list[Any] = []
     seen: set[int] = set()
@@ -59,12 +59,12 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool) -> dic
     """Lead gradients back; the gradient of each node by its id, and in the leaves' `grad` where asked for."""
     nodes = [node_of(o) for o in outs]
     got: dict[int, Any] = {}
-    was = State.grad
+    was = State.grad_enabled
     for n, g in zip(nodes, grads, strict=False):
         got[id(n)] = g if id(n) not in got else got[id(n)] + g
-    State.grad = False
+    State.grad_enabled = False
     try:
-        for n in reversed(ordered(nodes)):
+        for n in reversed(topological_order(nodes)):
             g = got.get(id(n))
             if g is None:
                 continue
@@ -76,5 +76,5 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool) -> dic
                 if d is not None and p is not None:
                     got[id(p)] = d if id(p) not in got else got[id(p)] + d
     finally:
-        State.grad = was
+        State.grad_enabled = was
     return got

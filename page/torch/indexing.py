@@ -8,22 +8,22 @@ from typing import Any
 
 from .creation import tensor
 from .dtypes import FLOATING, State, bool_, int64
-from .gradients import recorded
-from .numbers import is_number, packed
+from .gradients import record_step
+from .numbers import is_number, to_array
 from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major
 from .tensors import (
     Tensor,
-    as_it_was,
+    broadcast_view,
     check_leaf,
-    made,
     method,
     numbers_as,
     places_in,
     record_write,
-    scattered,
-    stretched,
+    scatter_gradient,
+    snapshot,
+    tensor_of,
     type_name,
-    viewed,
+    view_of,
 )
 
 
@@ -64,7 +64,7 @@ class Selection:
 
     def take_truth(self, key: bool) -> None:
         """A single truth value: a new axis, of one place or none."""
-        self.picks.append((len(self.shape), made([0] if key else [], (1 if key else 0,), int64)))
+        self.picks.append((len(self.shape), tensor_of([0] if key else [], (1 if key else 0,), int64)))
         self.keep_axis(1, 0)
 
     def take_places(self, key: Tensor) -> None:
@@ -103,7 +103,7 @@ class Selection:
             )
 
     def view(self) -> Tensor:
-        return viewed(self.tensor, self.shape, self.strides, self.offset)
+        return view_of(self.tensor, self.shape, self.strides, self.offset)
 
     def places(self) -> tuple[list[int], list[int]]:
         """The shape that the picks give, and the place of each of its numbers in the storage."""
@@ -123,7 +123,7 @@ class Selection:
         inner = [0] * product(over)
         for axis, pick in self.picks:
             size, stride = self.shape[axis], self.strides[axis]
-            for j, v in enumerate(stretched(pick, over)._numbers()):
+            for j, v in enumerate(broadcast_view(pick, over)._numbers()):
                 # Where nothing is picked, torch looks at no index, unless the axis itself is empty.
                 if not size or (not -size <= v < size and left and right):
                     raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
@@ -132,7 +132,7 @@ class Selection:
         return shape, [p + q + r for p in left for q in inner for r in right]
 
 
-def axes_taken(key: Any) -> int:
+def axes_indexed(key: Any) -> int:
     """How many axes of the tensor a key is about."""
     if key is None or key is Ellipsis or isinstance(key, bool):
         return 0
@@ -158,7 +158,7 @@ def selection(t: Tensor, key: Any) -> Selection:
         TypeError: a key is none.
     """
     keys = [as_key(k) for k in (key if isinstance(key, tuple) else (key,))]
-    rest = t.ndim - sum(map(axes_taken, keys))
+    rest = t.ndim - sum(map(axes_indexed, keys))
     if rest < 0:
         raise IndexError(f"too many indices for tensor of dimension {t.ndim}")
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
@@ -181,17 +181,17 @@ def __getitem__(x: Tensor, key: Any) -> Tensor:
         return select(x, 0, key)
     found = selection(x, key)
     if not found.picks:
-        return viewed(x, found.shape, found.strides, found.offset, lambda t: selection(t, key).view())
+        return view_of(x, found.shape, found.strides, found.offset, lambda t: selection(t, key).view())
     shape, places = found.places()
     storage = x._data
-    out = made([storage[p] for p in places], shape, x.dtype)
+    out = tensor_of([storage[p] for p in places], shape, x.dtype)
     if x.requires_grad:
         flat = chosen_places(places_in(x.shape), key)[1]
-        recorded(out, [x], lambda g: [scattered(x.shape, flat, g)])
+        record_step(out, [x], lambda g: [scatter_gradient(x.shape, flat, g)])
     return out
 
 
-def fitted(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
+def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
     """A value that is written, broadcast to where it goes.
 
     Raises:
@@ -202,8 +202,8 @@ def fitted(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
         sizes = sizes[1:]
     wrong = [j for j in range(1, len(sizes) + 1) if j > len(shape) or sizes[-j] not in (1, shape[-j])]
     if not wrong:
-        return stretched(
-            viewed(value.reshape(sizes), sizes, row_major(sizes), 0) if sizes != list(value.shape) else value, shape
+        return broadcast_view(
+            view_of(value.reshape(sizes), sizes, row_major(sizes), 0) if sizes != list(value.shape) else value, shape
         )
     if picked:
         raise RuntimeError(
@@ -227,9 +227,9 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     value = getattr(value, "_tensor", value)
     if not isinstance(value, Tensor):
         value = tensor(value, dtype=x.dtype if is_number(value) else None)
-    numbers = packed(numbers_as(fitted(value.detach(), shape, picked), x.dtype), x.dtype)
+    numbers = to_array(numbers_as(fit_value(value.detach(), shape, picked), x.dtype), x.dtype)
     storage = x._data
-    before = as_it_was(x) if State.grad and (x.requires_grad or value.requires_grad) else None
+    before = snapshot(x) if State.grad_enabled and (x.requires_grad or value.requires_grad) else None
     for place, number in zip(places, numbers, strict=True):
         storage[place] = number
     if before is not None:
@@ -245,7 +245,7 @@ def select(x: Tensor, d: Any, i: Any) -> Tensor:
     size, stride = shape.pop(d), strides.pop(d)
     if not -size <= i < size:
         raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
-    return viewed(x, shape, strides, x._offset + i % size * stride, lambda t: select(t, d, i))
+    return view_of(x, shape, strides, x._offset + i % size * stride, lambda t: select(t, d, i))
 
 
 @method
@@ -262,11 +262,11 @@ def unbind(x: Tensor, dim: Any = 0) -> tuple[Tensor, ...]:
     return tuple(x.select(d, i) for i in range(x.shape[d]))
 
 
-def gathered(x: Tensor, shape: Sequence[int], places: Any) -> Tensor:
+def gather_flat(x: Tensor, shape: Sequence[int], places: Any) -> Tensor:
     """Numbers of x at flat places (of a contiguous x)."""
     v = x._numbers()
-    out = made([v[p] for p in places], shape, x.dtype)
-    return recorded(out, [x], lambda g: [scattered(x.shape, places, g)])
+    out = tensor_of([v[p] for p in places], shape, x.dtype)
+    return record_step(out, [x], lambda g: [scatter_gradient(x.shape, places, g)])
 
 
 @method
@@ -281,7 +281,7 @@ def gather(x: Tensor, dim: Any, index: Tensor) -> Tensor:
     for i in at:
         if not 0 <= i < x.shape[d]:
             raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {x.shape[d]}")
-    return gathered(x, index.shape, [o + i * own for o, i in zip(offs, at, strict=False)])
+    return gather_flat(x, index.shape, [o + i * own for o, i in zip(offs, at, strict=False)])
 
 
 @method
@@ -311,8 +311,8 @@ def nonzero(x: Tensor, as_tuple: Any = False) -> Any:
         if v:
             rows.append([p // s % n for s, n in zip(st, x.shape, strict=False)])
     if as_tuple:
-        return tuple(made([r[d] for r in rows], (len(rows),), int64) for d in range(x.ndim))
-    return made([i for r in rows for i in r], (len(rows), x.ndim), int64)
+        return tuple(tensor_of([r[d] for r in rows], (len(rows),), int64) for d in range(x.ndim))
+    return tensor_of([i for r in rows for i in r], (len(rows), x.ndim), int64)
 
 
 @method

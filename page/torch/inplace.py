@@ -9,9 +9,9 @@ from .creation import arange, full
 from .dtypes import TYPE_NAMES, State
 from .gradients import node_of
 from .joining import tril, triu
-from .numbers import packed
+from .numbers import to_array
 from .shapes import ALL, axis_of, common_shape, offsets_of
-from .tensors import Tensor, as_it_was, as_tensor_of, check_leaf, method, numbers_as, places_in, record_write
+from .tensors import Tensor, as_tensor_of, check_leaf, method, numbers_as, places_in, record_write, snapshot
 
 
 @method
@@ -24,17 +24,17 @@ def _write(x: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"result type {TYPE_NAMES[value.dtype]} can't be cast to the desired output type {TYPE_NAMES[x.dtype]}"
         )
-    numbers = packed(numbers_as(value, x.dtype), x.dtype)
+    numbers = to_array(numbers_as(value, x.dtype), x.dtype)
     if x.is_contiguous():
         x._data[x._offset : x._offset + len(numbers)] = numbers
     else:
-        for o, v in zip(x._places(), numbers, strict=True):
+        for o, v in zip(x._offsets(), numbers, strict=True):
             x._data[o] = v
-    if State.grad and (value.requires_grad or x.requires_grad):
+    if State.grad_enabled and (value.requires_grad or x.requires_grad):
         value = value.to(x.dtype)
         if x._base is not None:
             root, fn = x._base
-            record_write(root, as_it_was(root), fn(places_in(root.shape))._places(), value, x.shape)
+            record_write(root, snapshot(root), fn(places_in(root.shape))._offsets(), value, x.shape)
         x._node, x.requires_grad = node_of(value), value.requires_grad
     return x
 
@@ -62,7 +62,7 @@ def zero_(x: Tensor) -> Tensor:
 
 @method
 def masked_fill_(x: Tensor, mask: Tensor, v: Any) -> Tensor:
-    return x._write(masked_fill(as_it_was(x), mask, v))
+    return x._write(masked_fill(snapshot(x), mask, v))
 
 
 @method
@@ -135,8 +135,8 @@ def masked_scatter_(x: Tensor, mask: Tensor, src: Any) -> Tensor:
 
 @method
 def addr_(x: Tensor, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    return x._write(as_it_was(x) * beta + a[:, None] * b * alpha)
+    return x._write(snapshot(x) * beta + a[:, None] * b * alpha)
 
 
 for _name, _f in (("tril", tril), ("triu", triu)):
-    setattr(Tensor, f"{_name}_", lambda x, *a, f=_f, **k: x._write(f(as_it_was(x), *a, **k)))
+    setattr(Tensor, f"{_name}_", lambda x, *a, f=_f, **k: x._write(f(snapshot(x), *a, **k)))

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .creation import arange, tensor, zeros
-from .dtypes import bfloat16, float16, wider
-from .gradients import recorded
-from .indexing import gathered
+from .dtypes import bfloat16, float16, promoted_dtype
+from .gradients import record_step
+from .indexing import gather_flat
 from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
-from .tensors import Tensor, made, method, numbers_as, places_in, viewed, with_numpys_names
+from .tensors import Tensor, accept_numpy_names, method, numbers_as, places_in, tensor_of, view_of
 
 
-@with_numpys_names
+@accept_numpy_names
 def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     ts = list(tensors)
     if not ts:
@@ -30,7 +30,7 @@ def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     d = axis_of(dim, real[0].ndim)
     dt = ts[0].dtype
     for t in ts:
-        dt = wider(dt, t.dtype)
+        dt = promoted_dtype(dt, t.dtype)
     for i, t in enumerate(real):
         if t.ndim != real[0].ndim:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {real[0].ndim} and {t.ndim}")
@@ -47,16 +47,16 @@ def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     for i in range(outer_n):
         for v, n in parts:
             vals.extend(v[i * n : (i + 1) * n])
-    out = made(vals, shape, dt)
+    out = tensor_of(vals, shape, dt)
 
     def back(g: Tensor) -> list[Tensor]:
         parts = split(g, [t.shape[d] for t in real], d)
         return [part.to(t.dtype) for t, part in zip(real, parts, strict=True)]
 
-    return recorded(out, real, back)
+    return record_step(out, real, back)
 
 
-@with_numpys_names
+@accept_numpy_names
 def stack(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     ts = list(tensors)
     if not ts:
@@ -121,13 +121,13 @@ def flip(x: Tensor, dims: Any, *more: Any) -> Tensor:
     dims = axes_of([dims, *list(more)] if isinstance(dims, int) else list(dims), x.ndim)
     g = places_in(x.shape)
     for d in dims:
-        g = viewed(
+        g = view_of(
             g,
             g.shape,
             [-s if i == d else s for i, s in enumerate(g._strides)],
             g._offset + (g.shape[d] - 1) * g._strides[d] if g.shape[d] else 0,
         )
-    return gathered(x, x.shape, offsets_of(g.shape, g._strides, g._offset))
+    return gather_flat(x, x.shape, offsets_of(g.shape, g._strides, g._offset))
 
 
 @method
@@ -207,7 +207,7 @@ def block_diag(*ts: Any) -> Tensor:
     matrices = [t if t.ndim == 2 else t.reshape(1, -1) for t in ts]
     dt = matrices[0].dtype
     for t in matrices:
-        dt = wider(dt, t.dtype)
+        dt = promoted_dtype(dt, t.dtype)
     out, i, j = zeros(sum([t.shape[0] for t in matrices]), sum([t.shape[1] for t in matrices]), dtype=dt), 0, 0
     for t in matrices:
         out[i : i + t.shape[0], j : j + t.shape[1]] = t
@@ -221,8 +221,8 @@ def triangle(x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     r, c = x.shape[-2:]
     mask = [keep(i, j) for i in range(r) for j in range(c)] * (x.numel() // (r * c) if r * c else 0)
-    out = made([v if k else 0 for v, k in zip(x._numbers(), mask, strict=False)], x.shape, x.dtype)
-    return recorded(out, [x], lambda g: [triangle(g, keep)])
+    out = tensor_of([v if k else 0 for v, k in zip(x._numbers(), mask, strict=False)], x.shape, x.dtype)
+    return record_step(out, [x], lambda g: [triangle(g, keep)])
 
 
 @method

@@ -12,6 +12,6 @@ JS: Any = None
 NAMES: frozenset[str] = frozenset()  # of the loops that there are
 
 
-def place(numbers: array[Any]) -> int:
+def address_of(numbers: array[Any]) -> int:
     """Where an array's numbers lie in memory. The array has to live, and keep its length, while a loop runs."""
     return numbers.buffer_info()[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 from .creation import eye, tensor
 from .dtypes import float64
-from .missing import missing_from
+from .missing import missing_getattr
 from .reductions import norm as norm_of
 from .tensors import Tensor
 
@@ -84,4 +84,4 @@ def matrix_exp(a: Tensor) -> Tensor:
     return out.to(a.dtype)
 
 
-__getattr__ = missing_from("torch.linalg")
+__getattr__ = missing_getattr("torch.linalg")

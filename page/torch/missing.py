@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 
-def missing_from(module: str) -> Callable[[str], NoReturn]:
+def missing_getattr(module: str) -> Callable[[str], NoReturn]:
     """A module's `__getattr__`: it says what is missing, and where there is all of it."""
 
     def say(name: str) -> NoReturn:

@@ -13,29 +13,29 @@ from .tensors import Tensor, method
 
 class set_grad_enabled:
     def __init__(self, on: Any) -> None:
-        self.was, State.grad = State.grad, on
+        self.was, State.grad_enabled = State.grad_enabled, on
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *a: Any) -> Any:
-        State.grad = self.was
+        State.grad_enabled = self.was
 
 
 class Mode:
     """A context, a decorator, or both."""
 
-    to = False
+    enables = False
 
     def __init__(self, f: Any = None) -> None:
         self.f = f
 
     def __enter__(self) -> Any:
-        self.was, State.grad = State.grad, self.to
+        self.was, State.grad_enabled = State.grad_enabled, self.enables
         return self
 
     def __exit__(self, *a: Any) -> Any:
-        State.grad = self.was
+        State.grad_enabled = self.was
 
     def __call__(self, *a: Any, **k: Any) -> Any:
         if self.f is None:
@@ -57,25 +57,25 @@ class no_grad(Mode):
 
 
 class enable_grad(Mode):
-    to = True
+    enables = True
 
 
 class inference_mode(Mode):
     def __init__(self, mode: Any = True) -> None:
         self.f = None if isinstance(mode, bool) else mode
-        self.to = not mode if isinstance(mode, bool) else False
+        self.enables = not mode if isinstance(mode, bool) else False
 
 
 def is_grad_enabled() -> bool:
-    return State.grad
+    return State.grad_enabled
 
 
 def get_default_dtype() -> dtype:
-    return State.default
+    return State.default_dtype
 
 
 def set_default_dtype(d: dtype) -> None:
-    State.default = d
+    State.default_dtype = d
 
 
 def get_default_device() -> device:

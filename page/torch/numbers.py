@@ -13,7 +13,7 @@ from typing import Any
 from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
 
 BIG = 48  # numbers from which a loop is worth handing to the page's kernels
-RAISED = "ZeroDivisionError"  # all that torch says of it
+DIVISION_BY_ZERO = "ZeroDivisionError"  # all that torch says of it
 
 
 def to_half(v: float) -> float:
@@ -33,7 +33,7 @@ def to_bfloat16(v: float) -> float:
     return struct.unpack("f", struct.pack("I", n))[0]
 
 
-def packed(values: Any, dt: dtype) -> Any:
+def to_array(values: Any, dt: dtype) -> Any:
     """An array of these numbers, as this kind holds them."""
     if dt is float16:
         values = [to_half(v) for v in values]
@@ -44,17 +44,19 @@ def packed(values: Any, dt: dtype) -> Any:
     except (TypeError, OverflowError):
         if dt.kind == FLOATING:
             return array(dt.code, [float(v) for v in values])
-        return array(dt.code, [wrapped(int(v) if v == v and v not in (inf, -inf) else -(2**63), dt) for v in values])
+        return array(
+            dt.code, [wrap_around(int(v) if v == v and v not in (inf, -inf) else -(2**63), dt) for v in values]
+        )
 
 
-def wrapped(v: int, dt: dtype) -> int:
+def wrap_around(v: int, dt: dtype) -> int:
     """A whole number as it is once its upper bits are lost."""
     bits = dt.itemsize * 8
     v &= (1 << bits) - 1
     return v - (1 << bits) if dt is not uint8 and v >> (bits - 1) else v
 
 
-def converted(values: Any, src: dtype, dst: dtype) -> Any:
+def convert_numbers(values: Any, src: dtype, dst: dtype) -> Any:
     """Numbers of one kind as another kind takes them."""
     if dst is bool_:
         return [1 if v else 0 for v in values]
@@ -89,7 +91,7 @@ def quotient(a: Any, b: Any) -> Any:
         return nan if a == 0 or a != a else math.copysign(inf, a) * math.copysign(1, b)
 
 
-def or_nan(f: Callable[[float], float]) -> Callable[[float], float]:
+def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]:
     """The function, with nan where it is undefined."""
 
     def g(x: Any) -> Any:
@@ -101,9 +103,9 @@ def or_nan(f: Callable[[float], float]) -> Callable[[float], float]:
     return g
 
 
-sin_of, cos_of = or_nan(math.sin), or_nan(math.cos)
+sin_of, cos_of = nan_where_undefined(math.sin), nan_where_undefined(math.cos)
 # Python's own functions, which raise where these have a value.
-RAISING: dict[Any, Callable[..., Any]] = {
+BUILT_IN: dict[Any, Callable[..., Any]] = {
     exp_of: math.exp,
     log_of: math.log,
     sqrt_of: math.sqrt,
@@ -113,17 +115,17 @@ RAISING: dict[Any, Callable[..., Any]] = {
 }
 
 
-def mapped(f: Any, *numbers: Any) -> list[Any]:
+def map_numbers(f: Any, *numbers: Any) -> list[Any]:
     """A function of each number, or of two: by Python's own, which is faster, unless it raises."""
-    if f in RAISING:
+    if f in BUILT_IN:
         try:
-            return list(map(RAISING[f], *numbers))
+            return list(map(BUILT_IN[f], *numbers))
         except (ArithmeticError, ValueError):
             pass
     return list(map(f, *numbers))
 
 
-def squared(a: Any, two: Any) -> Any:
+def square_of(a: Any, two: Any) -> Any:
     return a * a
 
 
@@ -153,7 +155,7 @@ def keeping_infinities(f: Callable[[float], float]) -> Callable[[float], float]:
 def floor_quotient(a: Any, b: Any) -> Any:
     if b == 0:
         if isinstance(a, int):
-            raise RuntimeError(RAISED)
+            raise RuntimeError(DIVISION_BY_ZERO)
         return quotient(a, b)
     return a // b
 
@@ -161,7 +163,7 @@ def floor_quotient(a: Any, b: Any) -> Any:
 def modulo(a: Any, b: Any) -> Any:
     if b == 0:
         if isinstance(a, int):
-            raise RuntimeError(RAISED)
+            raise RuntimeError(DIVISION_BY_ZERO)
         return nan
     return a % b
 

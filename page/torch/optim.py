@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .creation import zeros_like
-from .missing import missing_from
+from .missing import missing_getattr
 from .modes import no_grad
 from .tensors import Tensor
 
@@ -44,7 +44,7 @@ class SGD(Optimizer):
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, weight_decay: float = 0, **more: Any
     ) -> None:
-        only_these(more)
+        reject_unsupported(more)
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ class Adam(Optimizer):
         weight_decay: float = 0,
         **more: Any,
     ) -> None:
-        only_these(more)
+        reject_unsupported(more)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class AdamW(Adam):
         super().__init__(params, lr, weight_decay=weight_decay, **more)
 
 
-def only_these(more: dict[str, Any]) -> None:
+def reject_unsupported(more: dict[str, Any]) -> None:
     """Refuse settings that are none here, where they are switched on."""
     wanted = [name for name, value in more.items() if value]
     if wanted:
@@ -101,4 +101,4 @@ def only_these(more: dict[str, Any]) -> None:
         )
 
 
-__getattr__ = missing_from("torch.optim")
+__getattr__ = missing_getattr("torch.optim")

@@ -71,7 +71,7 @@ class Formatter:
         return text.rjust(self.width)
 
 
-def ends(n: int, summarized: bool) -> tuple[range, range]:
+def shown_ranges(n: int, summarized: bool) -> tuple[range, range]:
     """The places that are shown of n: all, or the first and the last few."""
     edge = PRINT_OPTS.edgeitems
     return (range(edge), range(n - edge, n)) if summarized and n > 2 * edge else (range(n), range(0))
@@ -80,7 +80,7 @@ def ends(n: int, summarized: bool) -> tuple[range, range]:
 def row_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter) -> str:
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (formatter.width + 2))
     numbers = t.tolist()
-    first, last = ([formatter.format(numbers[i]) for i in part] for part in ends(len(numbers), summarized))
+    first, last = ([formatter.format(numbers[i]) for i in part] for part in shown_ranges(len(numbers), summarized))
     shown = [*first, *([" ..."] if last else []), *last]
     lines = [", ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
@@ -92,7 +92,8 @@ def numbers_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter)
     if t.ndim == 1:
         return row_text(t, indent, summarized, formatter)
     first, last = (
-        [numbers_text(t[i], indent + 1, summarized, formatter) for i in part] for part in ends(t.shape[0], summarized)
+        [numbers_text(t[i], indent + 1, summarized, formatter) for i in part]
+        for part in shown_ranges(t.shape[0], summarized)
     )
     shown = [*first, *(["..."] if last else []), *last]
     return "[" + ("," + "\n" * (t.ndim - 1) + " " * (indent + 1)).join(shown) + "]"
@@ -101,7 +102,7 @@ def numbers_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter)
 def shown_numbers(t: Tensor) -> list[Any]:
     if t.ndim == 0:
         return [t.item()]
-    return [v for part in ends(t.shape[0], True) for i in part for v in shown_numbers(t[i])]
+    return [v for part in shown_ranges(t.shape[0], True) for i in part for v in shown_numbers(t[i])]
 
 
 def text_of(t: Tensor) -> str:
@@ -113,9 +114,9 @@ def text_of(t: Tensor) -> str:
     if t.numel() == 0:
         text = "[]"
         suffixes += [f"size={tuple(t.shape)}"] if t.ndim != 1 else []
-        suffixes += [f"dtype={t.dtype}"] if t.dtype is not State.default else []
+        suffixes += [f"dtype={t.dtype}"] if t.dtype is not State.default_dtype else []
     else:
-        suffixes += [f"dtype={t.dtype}"] if t.dtype not in (State.default, int64, bool_) else []
+        suffixes += [f"dtype={t.dtype}"] if t.dtype not in (State.default_dtype, int64, bool_) else []
         summarized = t.numel() > PRINT_OPTS.threshold
         numbers = shown_numbers(t) if summarized else t.reshape(-1).tolist()
         text = numbers_text(t, len("tensor("), summarized, Formatter(numbers, t.dtype))

@@ -8,13 +8,13 @@ from operator import mul
 from typing import Any
 
 from . import kernels
-from .arithmetic import has_kernel, room
+from .arithmetic import empty_output, use_kernel
 from .dtypes import C_NAMES, TYPE_NAMES, bool_
-from .gradients import recorded
-from .kernels import place
+from .gradients import record_step
+from .kernels import address_of
 from .numbers import BIG
 from .shapes import axis_of, common_shape, product
-from .tensors import Tensor, made, method, stretched, summed_to, viewed
+from .tensors import Tensor, broadcast_view, method, sum_to_shape, tensor_of, view_of
 from .views import diagonal
 
 
@@ -88,7 +88,9 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
         return plain_product(a, b)
     A, B = (a.unsqueeze(0) if a.ndim == 1 else a), (b.unsqueeze(1) if b.ndim == 1 else b)
     out = product_of_matrices(A, B)
-    recorded(out, [A, B], lambda g: gradients_of_product(g, A.detach(), B.detach(), A.requires_grad, B.requires_grad))
+    record_step(
+        out, [A, B], lambda g: gradients_of_product(g, A.detach(), B.detach(), A.requires_grad, B.requires_grad)
+    )
     out = out.squeeze(-2) if a.ndim == 1 else out
     return out.squeeze(-1) if b.ndim == 1 else out
 
@@ -100,15 +102,15 @@ def plain_product(a: Tensor, b: Tensor) -> Tensor:
         and len(a.shape) + len(b.shape) <= 3
         and max(a.numel(), b.numel()) <= BIG
     ):
-        return made(product_with_vector(a, b), (*a.shape[:-1], *b.shape[1:]), a.dtype)
+        return tensor_of(product_with_vector(a, b), (*a.shape[:-1], *b.shape[1:]), a.dtype)
     row, column = len(a.shape) == 1, len(b.shape) == 1
-    A = viewed(a, (1, *a.shape), (len(a), *a._strides), a._offset) if row else a
-    B = viewed(b, (*b.shape, 1), (*b._strides, 1), b._offset) if column else b
+    A = view_of(a, (1, *a.shape), (len(a), *a._strides), a._offset) if row else a
+    B = view_of(b, (*b.shape, 1), (*b._strides, 1), b._offset) if column else b
     out = product_of_matrices(A, B)
     if not row and not column:
         return out
     *lead, m, n = out.shape
-    return made(out._data, [*lead, *([] if row else [m]), *([] if column else [n])], out.dtype)
+    return tensor_of(out._data, [*lead, *([] if row else [m]), *([] if column else [n])], out.dtype)
 
 
 def product_with_vector(a: Tensor, b: Tensor) -> list[float]:
@@ -126,30 +128,30 @@ def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
     lead = lead_of_a if lead_of_a == lead_of_b or not lead_of_b else list(common_shape(lead_of_a, lead_of_b))
     count, rows = product(lead), m
     one = not lead_of_b  # one matrix for all: one tall product
-    left = A if lead_of_a == lead else stretched(A, (*lead, m, k))
-    right = B if one or lead_of_b == lead else stretched(B, (*lead, k, n))
+    left = A if lead_of_a == lead else broadcast_view(A, (*lead, m, k))
+    right = B if one or lead_of_b == lead else broadcast_view(B, (*lead, k, n))
     if one:
         count, rows = 1, count * m
-    if has_kernel("matmul", count * rows * k * n, dt):
-        out = room(dt, (*lead, m, n))
+    if use_kernel("matmul", count * rows * k * n, dt):
+        out = empty_output(dt, (*lead, m, n))
         a, b = left._buffer(), right._buffer()
-        kernels.JS.matmul(dt.code, place(a), place(b), place(out._data), count, rows, k, n)
+        kernels.JS.matmul(dt.code, address_of(a), address_of(b), address_of(out._data), count, rows, k, n)
         return out
     x, y = left._numbers(), right._numbers()
     numbers: list[float] = []
     for c in range(count):
         numbers += product_of_rows(x[c * rows * k : (c + 1) * rows * k], y[c * k * n : (c + 1) * k * n], rows, k, n)
-    return made(numbers, (*lead, m, n), dt)
+    return tensor_of(numbers, (*lead, m, n), dt)
 
 
 def gradients_of_product(g: Tensor, A: Tensor, B: Tensor, for_a: bool, for_b: bool) -> list[Tensor | None]:
     k, n = B.shape[-2:]
-    to_a = summed_to(product_of_matrices(g, B.mT), A.shape) if for_a else None
+    to_a = sum_to_shape(product_of_matrices(g, B.mT), A.shape) if for_a else None
     if not for_b:
         return [to_a, None]
     if B.ndim == 2:
         return [to_a, product_of_matrices(A.reshape(-1, k).mT, g.reshape(-1, n))]
-    return [to_a, summed_to(product_of_matrices(A.mT, g), B.shape)]
+    return [to_a, sum_to_shape(product_of_matrices(A.mT, g), B.shape)]
 
 
 @method
@@ -193,7 +195,7 @@ def outer(a: Tensor, b: Tensor) -> Tensor:
     return a[:, None] * b[None, :]
 
 
-def letters_of(terms: list[str], ops: Sequence[Tensor]) -> tuple[list[str], str]:
+def expand_ellipses(terms: list[str], ops: Sequence[Tensor]) -> tuple[list[str], str]:
     """The terms with a letter for each axis, and those that stand for "..."."""
     spare = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, ops, strict=True)]
     for i, (term, x, n) in enumerate(zip(terms, ops, spare, strict=True)):
@@ -231,7 +233,7 @@ def einsum(equation: str, *ops: Any) -> Tensor:
         raise RuntimeError(
             f"einsum(): {'more' if len(ops) > len(terms) else 'fewer'} operands were provided than specified in the equation"
         )
-    full, dots = letters_of(terms, ops)
+    full, dots = expand_ellipses(terms, ops)
     every = "".join(full)
     right = (
         right.replace("...", dots)
@@ -239,14 +241,14 @@ def einsum(equation: str, *ops: Any) -> Tensor:
         else dots + "".join(sorted(c for c in set(every) if every.count(c) == 1 and c not in dots))
     )
     sizes = sizes_by_letter(full, ops, right)
-    out, labels = diagonals(ops[0], full[0])
-    out, labels = kept_labels(out, labels, right + "".join(full[1:]))
+    out, labels = take_diagonals(ops[0], full[0])
+    out, labels = sum_unneeded(out, labels, right + "".join(full[1:]))
     for i, (term, x) in enumerate(zip(full[1:], ops[1:], strict=True), 2):
-        out, labels = contracted(out, labels, *diagonals(x, term), right + "".join(full[i:]), sizes)
+        out, labels = contract(out, labels, *take_diagonals(x, term), right + "".join(full[i:]), sizes)
     return out.permute([labels.index(c) for c in right]) if labels else out
 
 
-def diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
+def take_diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
     """A letter that stands twice takes the diagonal."""
     for c in sorted(set(term)):
         while term.count(c) > 1:
@@ -256,26 +258,26 @@ def diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
     return x, term
 
 
-def kept_labels(x: Tensor, term: str, needed: str) -> tuple[Tensor, str]:
+def sum_unneeded(x: Tensor, term: str, needed: str) -> tuple[Tensor, str]:
     """Summed over the letters that nothing else needs."""
     drop = [i for i, c in enumerate(term) if c not in needed]
     return (x.sum(drop) if drop else x), "".join(c for c in term if c in needed)
 
 
-def contracted(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
+def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
     """The product of two, as one product of matrices: batch, rows, and what is summed."""
-    x, tx = kept_labels(x, tx, needed + ty)
-    y, ty = kept_labels(y, ty, needed + tx)
+    x, tx = sum_unneeded(x, tx, needed + ty)
+    y, ty = sum_unneeded(y, ty, needed + tx)
     batch = [c for c in tx if c in ty and c in needed]
     summed = [c for c in tx if c in ty and c not in needed]
     only_x, only_y = [c for c in tx if c not in ty], [c for c in ty if c not in tx]
 
-    def laid(z: Tensor, term: str, *groups: list[str]) -> Tensor:
+    def as_matrices(z: Tensor, term: str, *groups: list[str]) -> Tensor:
         order = [c for group in (batch, *groups) for c in group]
         z = z.permute([term.index(c) for c in order]).expand([sizes[c] for c in order])
         return z.reshape([*(sizes[c] for c in batch), *(product(sizes[c] for c in group) for group in groups)])
 
-    out = matmul(laid(x, tx, only_x, summed), laid(y, ty, summed, only_y))
+    out = matmul(as_matrices(x, tx, only_x, summed), as_matrices(y, ty, summed, only_y))
     labels = "".join(batch + only_x + only_y)
     return out.reshape([sizes[c] for c in labels]), labels
 

@@ -16,17 +16,17 @@ from itertools import accumulate
 from typing import Any
 
 from . import kernels
-from .arithmetic import has_kernel
+from .arithmetic import use_kernel
 from .dtypes import CPU, FLOATING, State, device, dtype, float64, int64, uint8
 from .dtypes import dtype as Kind
-from .kernels import place
-from .numbers import packed, quotient
+from .kernels import address_of
+from .numbers import quotient, to_array
 from .shapes import product, sizes_of
-from .tensors import Tensor, made, method
+from .tensors import Tensor, method, tensor_of
 
 WORDS = 624
-PART = 1 << 18  # numbers that are drawn at once
-LAYOUT = struct.Struct(
+CHUNK = 1 << 18  # numbers that are drawn at once
+STATE_LAYOUT = struct.Struct(
     "<q625I?d"
 )  # a state: the seed, the generator's words and place, and a normal number drawn ahead
 
@@ -43,7 +43,7 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        self._seed, self._ahead = int(seed), None
+        self._seed, self._spare_normal = int(seed), None
         word = self._seed & 0xFFFFFFFF
         words = [word]
         for i in range(1, WORDS):
@@ -52,7 +52,7 @@ class Generator:
         self._twister.setstate((3, (*words, WORDS), None))
         return self
 
-    _ahead: float | None
+    _spare_normal: float | None
 
     def words(self, n: int) -> Any:
         """The next n words of 32 bits."""
@@ -69,20 +69,20 @@ class Generator:
 
     def uniform(self, n: int, kind: dtype) -> Any:
         """n numbers from 0 to 1, of 24 bits, or of 53 in float64."""
-        if has_kernel("uniform", n, kind):
-            return self.many_uniform(n, kind)
+        if use_kernel("uniform", n, kind):
+            return self.uniform_by_kernel(n, kind)
         if kind is not float64:
             return [(w & 0xFFFFFF) / 16777216 for w in self.words(n)]
         both = self.words(2 * n)
         return [((h & 0x1FFFFF) << 32 | low) / 9007199254740992 for h, low in zip(both[::2], both[1::2], strict=True)]
 
-    def many_uniform(self, n: int, kind: dtype) -> Any:
+    def uniform_by_kernel(self, n: int, kind: dtype) -> Any:
         """The same, by the page's kernel, in parts: the words of all would take as much memory again."""
         numbers = array(kind.code, bytes(n * kind.itemsize))
-        for start in range(0, n, PART):
-            words = self.words(min(PART, n - start) * (2 if kind is float64 else 1))
-            at = place(numbers) + start * numbers.itemsize
-            kernels.JS.uniform(kind.code, place(words), at, min(PART, n - start))
+        for start in range(0, n, CHUNK):
+            words = self.words(min(CHUNK, n - start) * (2 if kind is float64 else 1))
+            at = address_of(numbers) + start * numbers.itemsize
+            kernels.JS.uniform(kind.code, address_of(words), at, min(CHUNK, n - start))
         return numbers
 
     def normal(self, n: int, kind: dtype) -> Any:
@@ -90,20 +90,20 @@ class Generator:
         if n < 16:
             return [self.one_normal() for _ in range(n)]
         drawn = self.uniform(n, kind)
-        numbers = drawn if isinstance(drawn, array) else packed(drawn, kind)
-        pair_up(numbers, 0, n - n % 16, kind)
+        numbers = drawn if isinstance(drawn, array) else to_array(drawn, kind)
+        box_muller(numbers, 0, n - n % 16, kind)
         if n % 16:
-            numbers[n - 16 :] = packed(self.uniform(16, kind), kind)
-            pair_up(numbers, n - 16, n, kind)
+            numbers[n - 16 :] = to_array(self.uniform(16, kind), kind)
+            box_muller(numbers, n - 16, n, kind)
         return numbers
 
     def one_normal(self) -> float:
-        if self._ahead is not None:
-            drawn, self._ahead = self._ahead, None
+        if self._spare_normal is not None:
+            drawn, self._spare_normal = self._spare_normal, None
             return drawn
         turn, u = 2 * math.pi * self.double(), self.double()
         radius = math.sqrt(-2 * math.log1p(-u))
-        self._ahead = radius * math.sin(turn)
+        self._spare_normal = radius * math.sin(turn)
         return radius * math.cos(turn)
 
     def exponential(self, n: int) -> list[float]:
@@ -118,12 +118,12 @@ class Generator:
 
     def get_state(self) -> Tensor:
         words = self._twister.getstate()[1]
-        state = LAYOUT.pack(self._seed, *words, self._ahead is not None, self._ahead or 0.0)
-        return made(array("B", state), (len(state),), uint8)
+        state = STATE_LAYOUT.pack(self._seed, *words, self._spare_normal is not None, self._spare_normal or 0.0)
+        return tensor_of(array("B", state), (len(state),), uint8)
 
     def set_state(self, state: Tensor) -> Generator:
-        seed, *words, has_ahead, ahead = LAYOUT.unpack(bytes(state._numbers()))
-        self._seed, self._ahead = seed, ahead if has_ahead else None
+        seed, *words, has_ahead, ahead = STATE_LAYOUT.unpack(bytes(state._numbers()))
+        self._seed, self._spare_normal = seed, ahead if has_ahead else None
         self._twister.setstate((3, tuple(words), None))
         return self
 
@@ -131,10 +131,10 @@ class Generator:
         return Generator().set_state(self.get_state())
 
 
-def pair_up(numbers: Any, start: int, stop: int, kind: dtype) -> None:
+def box_muller(numbers: Any, start: int, stop: int, kind: dtype) -> None:
     """Uniform numbers to normal ones, in place: in each block of 16, the eight first with the eight last."""
-    if has_kernel("normal", 2 * (stop - start), kind):  # (twice the usual work of a number)
-        kernels.JS.normal(kind.code, place(numbers), start, stop)
+    if use_kernel("normal", 2 * (stop - start), kind):  # (twice the usual work of a number)
+        kernels.JS.normal(kind.code, address_of(numbers), start, stop)
         return
     for block in range(start, stop, 16):
         for j in range(block, block + 8):
@@ -172,8 +172,8 @@ def randn(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    shape, dt = sizes_of(size), dtype or State.default
-    t = made((generator or default_generator).normal(product(shape), dt), shape, dt)
+    shape, dt = sizes_of(size), dtype or State.default_dtype
+    t = tensor_of((generator or default_generator).normal(product(shape), dt), shape, dt)
     return t.requires_grad_() if requires_grad else t
 
 
@@ -184,8 +184,8 @@ def rand(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    shape, dt = sizes_of(size), dtype or State.default
-    t = made((generator or default_generator).uniform(product(shape), dt), shape, dt)
+    shape, dt = sizes_of(size), dtype or State.default_dtype
+    t = tensor_of((generator or default_generator).uniform(product(shape), dt), shape, dt)
     return t.requires_grad_() if requires_grad else t
 
 
@@ -203,7 +203,7 @@ def randint(
         raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
     g, shape, span = generator or default_generator, sizes_of([size]), high - low
     draw = g.long_word if span >= 2**28 else g.word
-    return made([low + draw() % span for _ in range(product(shape))], shape, dtype or int64)
+    return tensor_of([low + draw() % span for _ in range(product(shape))], shape, dtype or int64)
 
 
 def randperm(n: Any, generator: Generator | None = None, dtype: Kind | None = None) -> Tensor:
@@ -211,7 +211,7 @@ def randperm(n: Any, generator: Generator | None = None, dtype: Kind | None = No
     for i in range(n - 1):
         z = g.word() % (n - i)
         r[i], r[z + i] = r[z + i], r[i]
-    return made(r, (n,), int64)
+    return tensor_of(r, (n,), int64)
 
 
 def randn_like(x: Tensor, dtype: Kind | None = None) -> Tensor:
@@ -234,7 +234,7 @@ def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     g = generator or default_generator
     numbers = p._numbers()
     drawn = g.uniform(len(numbers), p.dtype)
-    return made([1 if u < v else 0 for u, v in zip(drawn, numbers, strict=True)], p.shape, p.dtype)
+    return tensor_of([1 if u < v else 0 for u, v in zip(drawn, numbers, strict=True)], p.shape, p.dtype)
 
 
 @method
@@ -256,12 +256,12 @@ def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generato
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    draw = drawn_again if replacement else drawn_once
+    draw = draw_with_replacement if replacement else draw_without_replacement
     places = draw(generator or default_generator, rows, num_samples, p.dtype)
-    return made(places, (*p.shape[:-1], num_samples), int64)
+    return tensor_of(places, (*p.shape[:-1], num_samples), int64)
 
 
-def drawn_again(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
+def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
     """With replacement: where a uniform number falls among the sums so far."""
     places = []
     for row in rows:
@@ -272,13 +272,13 @@ def drawn_again(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[
     return places
 
 
-def drawn_once(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
+def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
     """Without: the largest probabilities, each divided by an exponential number."""
     n = len(rows[0])
-    waits = packed(g.exponential(n * len(rows)), kind)
+    waits = to_array(g.exponential(n * len(rows)), kind)
     places: list[int] = []
     for i, row in enumerate(rows):
-        score = packed([quotient(v, waits[i * n + j]) for j, v in enumerate(row)], kind)
+        score = to_array([quotient(v, waits[i * n + j]) for j, v in enumerate(row)], kind)
         places += [score.index(max(score))] if count == 1 else sorted(range(n), key=lambda j: -score[j])[:count]
     return places
 
@@ -291,11 +291,11 @@ def normal_(x: Tensor, mean: Any = 0, std: Any = 1, generator: Generator | None 
 @method
 def uniform_(x: Tensor, a: Any = 0, b: Any = 1, generator: Generator | None = None) -> Tensor:
     drawn = rand(*x.shape, generator=generator, dtype=x.dtype)
-    ends = made([a, b], (2,), x.dtype)
+    ends = tensor_of([a, b], (2,), x.dtype)
     width = ends[1] - ends[0]
     return x._write(drawn.double() * width.item() + ends[0].item())  # (torch rounds once, after product and sum)
 
 
 @method
 def exponential_(x: Tensor, lambd: float = 1, generator: Generator | None = None) -> Tensor:
-    return x._write(made((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)
+    return x._write(tensor_of((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)

@@ -7,18 +7,18 @@ from math import inf, nan
 from typing import Any
 
 from . import kernels
-from .arithmetic import has_kernel, maximum, minimum, nan_to_num, room, where
+from .arithmetic import empty_output, maximum, minimum, nan_to_num, use_kernel, where
 from .creation import zeros_like
 from .dtypes import FLOATING, TYPE_NAMES, bool_, dtype, int64
 from .dtypes import dtype as Kind
-from .gradients import recorded
+from .gradients import record_step
 from .indexing import gather
 from .joining import cat
-from .kernels import place
-from .numbers import exp_of, mapped, quotient
+from .kernels import address_of
+from .numbers import exp_of, map_numbers, quotient
 from .shapes import axes_of, axis_of, product
-from .tensors import Tensor, made, method
-from .views import diagonal, permuted
+from .tensors import Tensor, method, tensor_of
+from .views import diagonal, permuted_view
 
 
 def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
@@ -28,30 +28,30 @@ def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
         return x, n, shape
     keep = [i for i in range(x.ndim) if i not in dims]
     order = keep + sorted(dims)
-    y = x if order == list(range(x.ndim)) else permuted(x, order)
+    y = x if order == list(range(x.ndim)) else permuted_view(x, order)
     return y, product([x.shape[i] for i in sorted(dims)]), [x.shape[i] for i in keep]
 
 
-def kept_shape(x: Tensor, dims: list[int]) -> list[int]:
+def keepdim_shape(x: Tensor, dims: list[int]) -> list[int]:
     return [1 if i in dims else n for i, n in enumerate(x.shape)]
 
 
-def reduced(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vjp: Any = None) -> Tensor:
+def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vjp: Any = None) -> Tensor:
     """A function of each row. `vjp` gives the gradient of x from that of the result and from the result."""
     dims = axes_of(dim, x.ndim)
     y, n, shape = rows_of(x, dims)
     m = product(shape)
-    kept = kept_shape(x, dims)
+    kept = keepdim_shape(x, dims)
     given = kept if keepdim else shape
-    if dt is x.dtype and has_kernel(name, m * n, dt):
-        out = room(dt, given)
+    if dt is x.dtype and use_kernel(name, m * n, dt):
+        out = empty_output(dt, given)
         numbers = y._buffer()
-        kernels.JS.reduce(dt.code, name, place(numbers), place(out._data), m, n)
+        kernels.JS.reduce(dt.code, name, address_of(numbers), address_of(out._data), m, n)
     else:
         v = y._numbers()
-        out = made([f(v[i * n : (i + 1) * n]) for i in range(m)], given, dt)
+        out = tensor_of([f(v[i * n : (i + 1) * n]) for i in range(m)], given, dt)
     if vjp and x.requires_grad:
-        recorded(out, [x], lambda g: [vjp(g.reshape(kept), out.detach().reshape(kept)).to(x.dtype)])
+        record_step(out, [x], lambda g: [vjp(g.reshape(kept), out.detach().reshape(kept)).to(x.dtype)])
     return out
 
 
@@ -59,7 +59,7 @@ def reduced(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vj
 def sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
     x = x.to(dtype) if dtype is not None else x
     dt = x.dtype if x.dtype.kind == FLOATING else int64
-    return reduced("sum", x, dim, keepdim, builtins.sum, dt, lambda g, y: g.expand(x.shape))
+    return reduce_rows("sum", x, dim, keepdim, builtins.sum, dt, lambda g, y: g.expand(x.shape))
 
 
 @method
@@ -86,7 +86,7 @@ def var(
             mu = builtins.sum(v) / len(v) if len(v) else nan
             return quotient(builtins.sum([(u - mu) ** 2 for u in v]), float(builtins.max(0, n - c)))
 
-        return reduced("var", x, dim, keepdim, f, x.dtype)
+        return reduce_rows("var", x, dim, keepdim, f, x.dtype)
     gap = x - mean(x, dim, True)
     return sum(gap * gap, dim, keepdim) / (n - c)
 
@@ -105,10 +105,10 @@ def var_mean(x: Tensor, dim: Any = None, **kw: Any) -> Any:
 @method
 def prod(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
     dt = x.dtype if x.dtype.kind == FLOATING else int64
-    return reduced("prod", x, dim, keepdim, product, dt, lambda g, y: g * y / x)
+    return reduce_rows("prod", x, dim, keepdim, product, dt, lambda g, y: g * y / x)
 
 
-def top_of(v: Any) -> Any:
+def max_of_row(v: Any) -> Any:
     """The largest of a row; nan where it has one."""
     total = builtins.sum(v)
     if total == total:
@@ -122,7 +122,7 @@ def top_of(v: Any) -> Any:
     return best
 
 
-def low_of(v: Any) -> Any:
+def min_of_row(v: Any) -> Any:
     """The smallest of a row; nan where it has one."""
     total = builtins.sum(v)
     if total == total:
@@ -136,7 +136,7 @@ def low_of(v: Any) -> Any:
     return best
 
 
-def check_some(x: Tensor, dim: Any, name: str) -> None:
+def check_not_empty(x: Tensor, dim: Any, name: str) -> None:
     """Refuse an extreme of no numbers."""
     if all_zero := [d for d in axes_of(dim, x.ndim) if x.ndim and x.shape[d] == 0]:
         if dim is None:
@@ -147,23 +147,23 @@ def check_some(x: Tensor, dim: Any, name: str) -> None:
 
 
 def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
-    check_some(x, dim, name)
+    check_not_empty(x, dim, name)
 
     def vjp(g: Tensor, y: Tensor) -> Tensor:
         at = x.detach() == y
         return g * at / at.sum(axes_of(dim, x.ndim), keepdim=True)
 
-    return reduced("amax" if f is top_of else "amin", x, dim, keepdim, f, x.dtype, vjp)
+    return reduce_rows("amax" if f is max_of_row else "amin", x, dim, keepdim, f, x.dtype, vjp)
 
 
 @method
 def amax(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return extreme(x, dim, keepdim, top_of, "amax")
+    return extreme(x, dim, keepdim, max_of_row, "amax")
 
 
 @method
 def amin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return extreme(x, dim, keepdim, low_of, "amin")
+    return extreme(x, dim, keepdim, min_of_row, "amin")
 
 
 class NamedResults(tuple[Tensor, ...]):
@@ -191,27 +191,27 @@ def named_results(kind: str, *values: Tensor) -> NamedResults:
     return got
 
 
-def place_of(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
-    check_some(x, dim, "argmax" if f is top_of else "argmin")
+def index_of_extreme(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
+    check_not_empty(x, dim, "argmax" if f is max_of_row else "argmin")
 
     def at(v: Any) -> int:
         best = f(v)
         return next(i for i, u in enumerate(v) if u == best or u != u)
 
-    return reduced("arg", x, dim, keepdim, at, int64)
+    return reduce_rows("arg", x, dim, keepdim, at, int64)
 
 
 @method
 def argmax(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return place_of(x, dim, keepdim, top_of)
+    return index_of_extreme(x, dim, keepdim, max_of_row)
 
 
 @method
 def argmin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return place_of(x, dim, keepdim, low_of)
+    return index_of_extreme(x, dim, keepdim, min_of_row)
 
 
-def extreme_with_place(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Any:
+def extreme_with_index(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Any:
     if isinstance(dim, Tensor):
         return pair(x, dim)
     if dim is None:
@@ -225,31 +225,33 @@ def extreme_with_place(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pai
 
 @method
 def max(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    return extreme_with_place(x, dim, keepdim, top_of, argmax, maximum, "max")
+    return extreme_with_index(x, dim, keepdim, max_of_row, argmax, maximum, "max")
 
 
 @method
 def min(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    return extreme_with_place(x, dim, keepdim, low_of, argmin, minimum, "min")
+    return extreme_with_index(x, dim, keepdim, min_of_row, argmin, minimum, "min")
 
 
 @method
 def median(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     if dim is None:
-        return reduced("median", x, None, False, lambda v: sorted(v)[(len(v) - 1) // 2], x.dtype)
-    at = reduced("median", x, dim, True, lambda v: sorted(range(len(v)), key=v.__getitem__)[(len(v) - 1) // 2], int64)
+        return reduce_rows("median", x, None, False, lambda v: sorted(v)[(len(v) - 1) // 2], x.dtype)
+    at = reduce_rows(
+        "median", x, dim, True, lambda v: sorted(range(len(v)), key=v.__getitem__)[(len(v) - 1) // 2], int64
+    )
     values = gather(x, dim, at)
     return named_results("median", *((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))
 
 
 @method
 def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return reduced("all", x, dim, keepdim, lambda v: 1 if builtins.all(v) else 0, bool_)
+    return reduce_rows("all", x, dim, keepdim, lambda v: 1 if builtins.all(v) else 0, bool_)
 
 
 @method
 def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return reduced("any", x, dim, keepdim, lambda v: 1 if builtins.any(v) else 0, bool_)
+    return reduce_rows("any", x, dim, keepdim, lambda v: 1 if builtins.any(v) else 0, bool_)
 
 
 @method
@@ -296,7 +298,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0) -> Tensor:
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
-def axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
+def move_axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
     """The axis moved to the end, and a way back."""
     d = axis_of(dim, x.ndim)
     if d == x.ndim - 1:
@@ -307,8 +309,8 @@ def axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
 
 
 def softmax_of_row(v: Any) -> list[float]:
-    top = top_of(v)
-    p = mapped(exp_of, [u - top for u in v])
+    top = max_of_row(v)
+    p = map_numbers(exp_of, [u - top for u in v])
     s = builtins.sum(p)
     return [u / s for u in p]
 
@@ -323,19 +325,19 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
         )
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
-    y, back = axis_last(x, dim)
+    y, back = move_axis_last(x, dim)
     n = y.shape[-1] if y.ndim else 1
     m = y.numel() // n if n else 0
-    if has_kernel("softmax", 2 * m * n, x.dtype):  # (a row takes Python twice as long as a kernel's usual work)
-        out = room(x.dtype, y.shape)
+    if use_kernel("softmax", 2 * m * n, x.dtype):  # (a row takes Python twice as long as a kernel's usual work)
+        out = empty_output(x.dtype, y.shape)
         numbers = y._buffer()
-        kernels.JS.softmax(x.dtype.code, place(numbers), place(out._data), m, n)
+        kernels.JS.softmax(x.dtype.code, address_of(numbers), address_of(out._data), m, n)
     else:
         v, vals = y._numbers(), []
         for i in range(m):
             vals += softmax_of_row(v[i * n : (i + 1) * n])
-        out = made(vals, y.shape, x.dtype)
-    recorded(out, [y], lambda g: [out.detach() * (g - (g * out.detach()).sum(-1, True))])
+        out = tensor_of(vals, y.shape, x.dtype)
+    record_step(out, [y], lambda g: [out.detach() * (g - (g * out.detach()).sum(-1, True))])
     return out if y is x else out.permute(back)
 
 
@@ -347,28 +349,28 @@ def log_softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor
 
 @method
 def cumsum(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
-    y, back = axis_last(x, dim)
+    y, back = move_axis_last(x, dim)
     n, v, vals = (y.shape[-1] if y.ndim else 1), y._numbers(), []
     for i in range(y.numel() // n if n else 0):
         s = 0
         for u in v[i * n : (i + 1) * n]:
             s += u
             vals.append(s)
-    out = made(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64)
-    recorded(out, [y], lambda g: [g.flip(-1).cumsum(-1).flip(-1)])
+    out = tensor_of(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64)
+    record_step(out, [y], lambda g: [g.flip(-1).cumsum(-1).flip(-1)])
     return out.permute(back)
 
 
 @method
 def cumprod(x: Tensor, dim: Any) -> Tensor:
-    y, back = axis_last(x, dim)
+    y, back = move_axis_last(x, dim)
     n, v, vals = y.shape[-1], y._numbers(), []
     for i in range(y.numel() // n if n else 0):
         s = 1
         for u in v[i * n : (i + 1) * n]:
             s *= u
             vals.append(s)
-    return made(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64).permute(back)
+    return tensor_of(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64).permute(back)
 
 
 @method

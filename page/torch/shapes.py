@@ -118,7 +118,7 @@ def sizes_of(args: Any) -> list[int]:
     return out
 
 
-def inferred(shape: list[int], n: int) -> list[int]:
+def infer_size(shape: list[int], n: int) -> list[int]:
     """A shape with its -1 worked out."""
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")

@@ -9,7 +9,7 @@ from .arithmetic import where, xlogy
 from .creation import as_tensor, zeros_like
 from .dtypes import FLOATING, float32
 from .shapes import common_shape
-from .tensors import Tensor, made, result_type
+from .tensors import Tensor, result_type, tensor_of
 
 __all__ = ["entr", "expit", "gammaincc", "xlogy"]
 
@@ -60,4 +60,4 @@ def gammaincc(a: Any, x: Any) -> Tensor:
     shape, kind = common_shape(a.shape, x.shape), result_type(a, x)
     kind = kind if kind.kind == FLOATING else float32
     pairs = zip(a.expand(shape)._numbers(), x.expand(shape)._numbers(), strict=True)
-    return made([upper_gamma(u, v) for u, v in pairs], shape, kind)
+    return tensor_of([upper_gamma(u, v) for u, v in pairs], shape, kind)

@@ -12,17 +12,30 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import kernels
-from .dtypes import CPU, FLOATING, TYPE_NAMES, State, bfloat16, bool_, dtype, float16, float32, int64, strided, wider
-from .gradients import Node, node_of, recorded
-from .kernels import place
-from .numbers import BIG, converted, packed
+from .dtypes import (
+    CPU,
+    FLOATING,
+    TYPE_NAMES,
+    State,
+    bfloat16,
+    bool_,
+    dtype,
+    float16,
+    float32,
+    int64,
+    promoted_dtype,
+    strided,
+)
+from .gradients import Node, node_of, record_step
+from .kernels import address_of
+from .numbers import BIG, convert_numbers, to_array
 from .shapes import Size, axis_of, offsets_of, product, row_major, strides_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 KEYWORDS = {"type_"}
 
 
-def with_numpys_names(function: F) -> F:
+def accept_numpy_names(function: F) -> F:
     """Take `axis` for `dim` and `keepdims` for `keepdim`, as torch does."""
     code = function.__code__
     takes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -39,7 +52,7 @@ def with_numpys_names(function: F) -> F:
 
 def method(function: F) -> F:
     """Make a function a method of `Tensor` too."""
-    function = with_numpys_names(function)
+    function = accept_numpy_names(function)
     setattr(Tensor, function.__name__.rstrip("_") if function.__name__ in KEYWORDS else function.__name__, function)
     return function
 
@@ -115,7 +128,7 @@ class Tensor:
             p *= n
         return True
 
-    def _places(self) -> Any:
+    def _offsets(self) -> Any:
         return offsets_of(self.shape, self._strides, self._offset)
 
     def _numbers(self) -> Any:
@@ -140,13 +153,13 @@ class Tensor:
         if kernels.NAMES and n > BIG and self.dtype.code in "fd":
             out = array(self.dtype.code, bytes(n * self._data.itemsize))
             axes = str([list(self.shape), list(self._strides)])
-            kernels.JS.copy(self.dtype.code, self._place(), place(out), n, axes)
+            kernels.JS.copy(self.dtype.code, self._address(), address_of(out), n, axes)
             return out
         return array(self.dtype.code, self._numbers())
 
-    def _place(self) -> int:
+    def _address(self) -> int:
         """Where its first number lies in memory."""
-        return place(self._data) + self._offset * self._data.itemsize
+        return address_of(self._data) + self._offset * self._data.itemsize
 
     def tolist(self) -> Any:
         v = list(self._numbers())
@@ -312,18 +325,18 @@ class Storage:
     size = nbytes
 
 
-def blank(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
+def tensor_from_parts(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
     """A tensor of these parts, without a history."""
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t._strides, t.dtype = data, offset, strides, kind
     t.shape = shape if type(shape) is Size else Size(shape)
-    if State.told:
-        for mode in State.told:
-            mode.__torch_dispatch__(Formed(t), (), ())
+    if State.dispatch_modes:
+        for mode in State.dispatch_modes:
+            mode.__torch_dispatch__(FinishedOperation(t), (), ())
     return t
 
 
-class Formed:
+class FinishedOperation:
     """The operation that gave a tensor, as one who is told of it calls it."""
 
     def __init__(self, t: Tensor) -> None:
@@ -336,46 +349,46 @@ class Formed:
         return "formed"
 
 
-def made(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
+def tensor_of(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
     """A contiguous tensor of these values."""
     if type(values) is not array or dt is float16 or dt is bfloat16:
-        values = packed(values, dt)
+        values = to_array(values, dt)
     if type(shape) is not Size:
         shape = Size(shape)
-    return blank(dt, values, 0, shape, strides_of(shape))
+    return tensor_from_parts(dt, values, 0, shape, strides_of(shape))
 
 
-def viewed(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = None) -> Tensor:
+def view_of(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = None) -> Tensor:
     """The same storage in another shape.
 
     Of a view that shares gradients and writes with its base, `how` says how to see it, given the base.
     """
-    v = blank(t.dtype, t._data, offset, shape, tuple(strides))
-    return v if how is None else shared(v, t, how)
+    v = tensor_from_parts(t.dtype, t._data, offset, shape, tuple(strides))
+    return v if how is None else link_to_base(v, t, how)
 
 
-def shared(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
+def link_to_base(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
     """Note that v is how t is seen: a view that shares its gradients and writes."""
     v._base = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
-    if t.requires_grad and State.grad and t.dtype.kind == FLOATING:
-        recorded(v, [t], lambda g: [scattered(t.shape, how(places_in(t.shape))._places(), g)])
+    if t.requires_grad and State.grad_enabled and t.dtype.kind == FLOATING:
+        record_step(v, [t], lambda g: [scatter_gradient(t.shape, how(places_in(t.shape))._offsets(), g)])
     return v
 
 
 def places_in(shape: Sequence[int]) -> Tensor:
     """A tensor without numbers, whose offsets are the flat places in a contiguous tensor of this shape."""
-    return blank(int64, None, 0, shape, row_major(shape))
+    return tensor_from_parts(int64, None, 0, shape, row_major(shape))
 
 
-def scattered(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
+def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
     """Zeros, with the numbers of g added at these places."""
     out = [0.0] * product(shape)
     for p, v in zip(places, g._numbers(), strict=False):
         out[p] += v
-    return made(out, shape, g.dtype)
+    return tensor_of(out, shape, g.dtype)
 
 
-def summed_to(g: Tensor, shape: Sequence[int]) -> Tensor:
+def sum_to_shape(g: Tensor, shape: Sequence[int]) -> Tensor:
     """A gradient of what was broadcast, summed over the axes that were."""
     if tuple(g.shape) == tuple(shape):
         return g
@@ -397,12 +410,12 @@ def result_type(*xs: Any) -> dtype:
     for x in xs:
         if isinstance(x, Tensor):
             if x.ndim:
-                dims = x.dtype if dims is None else wider(dims, x.dtype)
+                dims = x.dtype if dims is None else promoted_dtype(dims, x.dtype)
             else:
-                zeros = x.dtype if zeros is None else wider(zeros, x.dtype)
+                zeros = x.dtype if zeros is None else promoted_dtype(zeros, x.dtype)
         else:
-            d = bool_ if isinstance(x, bool) else int64 if isinstance(x, int) else State.default
-            nums = d if nums is None else wider(nums, d)
+            d = bool_ if isinstance(x, bool) else int64 if isinstance(x, int) else State.default_dtype
+            nums = d if nums is None else promoted_dtype(nums, d)
     found = [d for d in (dims, zeros, nums) if d is not None]
     return max(found, key=lambda d: d.kind)
 
@@ -410,17 +423,17 @@ def result_type(*xs: Any) -> dtype:
 def numbers_as(t: Any, dt: dtype) -> Any:
     """Its numbers in order, as a sequence, as this dtype holds them."""
     v = t._numbers()
-    return v if t.dtype is dt else converted(v, t.dtype, dt)
+    return v if t.dtype is dt else convert_numbers(v, t.dtype, dt)
 
 
 def as_tensor_of(x: Any, dt: dtype) -> Tensor:
-    return x if isinstance(x, Tensor) else made([x], (), dt)
+    return x if isinstance(x, Tensor) else tensor_of([x], (), dt)
 
 
-def stretched(t: Tensor, shape: Sequence[int]) -> Tensor:
+def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcast, without a history."""
     st = [0] * (len(shape) - t.ndim) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
-    return viewed(t, shape, st, t._offset)
+    return view_of(t, shape, st, t._offset)
 
 
 def type_name(t: Any) -> str:
@@ -428,13 +441,13 @@ def type_name(t: Any) -> str:
 
 
 def check_leaf(t: Any) -> None:
-    if t.requires_grad and t._node is None and State.grad:
+    if t.requires_grad and t._node is None and State.grad_enabled:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def as_it_was(t: Any) -> Tensor:
+def snapshot(t: Any) -> Tensor:
     """The same tensor as it is now, with its history, for what will be written over it."""
-    o = made(t._buffer()[:], t.shape, t.dtype)
+    o = tensor_of(t._buffer()[:], t.shape, t.dtype)
     o._node, o.requires_grad = node_of(t), t.requires_grad
     return o
 
@@ -444,12 +457,12 @@ def record_write(t: Tensor, before: Tensor, places: list[int], value: Tensor, sh
 
     def back(g: Tensor) -> list[Any]:
         flat = list(g._numbers())
-        written = made([flat[p] for p in places], shape, g.dtype)
+        written = tensor_of([flat[p] for p in places], shape, g.dtype)
         gone = set(places)
-        kept = made([0.0 if i in gone else v for i, v in enumerate(flat)], t.shape, g.dtype)
-        return [kept, summed_to(written, value.shape).to(value.dtype) if value.dtype.kind == FLOATING else None]
+        kept = tensor_of([0.0 if i in gone else v for i, v in enumerate(flat)], t.shape, g.dtype)
+        return [kept, sum_to_shape(written, value.shape).to(value.dtype) if value.dtype.kind == FLOATING else None]
 
     t._node, t.requires_grad = Node([node_of(before), node_of(value)], back), True
     if t._base is not None and t._base[0] is not t:
         root, fn = t._base
-        record_write(root, as_it_was(root), fn(places_in(root.shape))._places(), t, t.shape)
+        record_write(root, snapshot(root), fn(places_in(root.shape))._offsets(), t, t.shape)

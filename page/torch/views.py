@@ -7,14 +7,14 @@ from typing import Any
 
 from .dtypes import FLOATING, bfloat16, bool_, float16, float32, float64, int16, int32, int64
 from .dtypes import dtype as Kind
-from .gradients import recorded
-from .numbers import converted
-from .shapes import Size, axes_of, axis_of, common_shape, inferred, product, row_major, sizes_of
-from .tensors import Tensor, attribute, made, method, shared, stretched, type_name, viewed
+from .gradients import record_step
+from .numbers import convert_numbers
+from .shapes import Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
+from .tensors import Tensor, attribute, broadcast_view, link_to_base, method, tensor_of, type_name, view_of
 
 
-def permuted(x: Tensor, order: Any) -> Tensor:
-    return viewed(x, [x.shape[i] for i in order], [x._strides[i] for i in order], x._offset)
+def permuted_view(x: Tensor, order: Any) -> Tensor:
+    return view_of(x, [x.shape[i] for i in order], [x._strides[i] for i in order], x._offset)
 
 
 def view_strides(t: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None:
@@ -55,7 +55,7 @@ def permute(x: Tensor, *axes: Any) -> Tensor:
     order = [axis_of(d, x.ndim) for d in order]
     if len(set(order)) < len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return x._as_view(lambda t: permuted(t, order))
+    return x._as_view(lambda t: permuted_view(t, order))
 
 
 @method
@@ -65,7 +65,7 @@ def transpose(x: Tensor, a: Any, b: Any) -> Tensor:
     a, b = axis_of(a, x.ndim), axis_of(b, x.ndim)
     order = list(range(x.ndim))
     order[a], order[b] = b, a
-    return x._as_view(lambda t: permuted(t, order))
+    return x._as_view(lambda t: permuted_view(t, order))
 
 
 @method
@@ -91,13 +91,13 @@ def mT(x: Tensor) -> Tensor:
 def view(x: Tensor, *sizes: Any) -> Tensor:
     if len(sizes) == 1 and isinstance(sizes[0], Kind):
         return x.to(sizes[0])
-    shape = inferred(sizes_of(sizes), x.numel())
+    shape = infer_size(sizes_of(sizes), x.numel())
     st = view_strides(x, shape)
     if st is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return x._as_view(lambda t: viewed(t, shape, view_strides(t, shape), t._offset))
+    return x._as_view(lambda t: view_of(t, shape, view_strides(t, shape), t._offset))
 
 
 @method
@@ -107,9 +107,9 @@ def view_as(x: Tensor, other: Any) -> Tensor:
 
 @method
 def reshape(x: Tensor, *sizes: Any) -> Tensor:
-    shape = inferred(sizes_of(sizes), x.numel())
+    shape = infer_size(sizes_of(sizes), x.numel())
     if view_strides(x, shape) is not None:
-        return x._as_view(lambda t: viewed(t, shape, view_strides(t, shape), t._offset))
+        return x._as_view(lambda t: view_of(t, shape, view_strides(t, shape), t._offset))
     return x.contiguous().view(shape)
 
 
@@ -153,7 +153,7 @@ def unsqueeze(x: Tensor, d: Any) -> Tensor:
 
     def how(t: Tensor) -> Tensor:
         stride = t.shape[d] * t._strides[d] if d < t.ndim else 1
-        return viewed(t, (*t.shape[:d], 1, *t.shape[d:]), (*t._strides[:d], stride, *t._strides[d:]), t._offset)
+        return view_of(t, (*t.shape[:d], 1, *t.shape[d:]), (*t._strides[:d], stride, *t._strides[d:]), t._offset)
 
     return x._as_view(how)
 
@@ -162,7 +162,7 @@ def unsqueeze(x: Tensor, d: Any) -> Tensor:
 def squeeze(x: Tensor, d: Any = None) -> Tensor:
     drop = [i for i in axes_of(d, x.ndim) if x.ndim and x.shape[i] == 1]
     keep = [i for i in range(x.ndim) if i not in drop]
-    return x._as_view(lambda t: viewed(t, [t.shape[i] for i in keep], [t._strides[i] for i in keep], t._offset))
+    return x._as_view(lambda t: view_of(t, [t.shape[i] for i in keep], [t._strides[i] for i in keep], t._offset))
 
 
 @method
@@ -183,7 +183,7 @@ def expand(x: Tensor, *sizes: Any) -> Tensor:
                 f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension {i}.  Target sizes: {shape}.  Tensor sizes: {list(x.shape)}"
             )
         full_shape.append(n)
-    return x._as_view(lambda t: stretched(t, full_shape))
+    return x._as_view(lambda t: broadcast_view(t, full_shape))
 
 
 @method
@@ -198,7 +198,7 @@ def unfold(x: Tensor, d: Any, size: Any, step: Any) -> Tensor:
     if n < 1:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {x.shape[d]} but size is {size}")
     return x._as_view(
-        lambda t: viewed(
+        lambda t: view_of(
             t,
             [*list(t.shape[:d]), n, *list(t.shape[d + 1 :]), size],
             [*list(t._strides[:d]), t._strides[d] * step, *list(t._strides[d + 1 :]), t._strides[d]],
@@ -210,18 +210,18 @@ def unfold(x: Tensor, d: Any, size: Any, step: Any) -> Tensor:
 @method
 def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
     o = x._offset if storage_offset is None else storage_offset
-    return x._as_view(lambda t: viewed(t, size, stride, o))
+    return x._as_view(lambda t: view_of(t, size, stride, o))
 
 
 @method
 def _as_view(x: Tensor, how: Callable[[Tensor], Tensor]) -> Tensor:
     """The view that `how` makes, of the base too."""
-    return shared(how(x), x, how)
+    return link_to_base(how(x), x, how)
 
 
 @method
 def detach(x: Tensor) -> Tensor:
-    return viewed(x, x.shape, x._strides, x._offset)
+    return view_of(x, x.shape, x._strides, x._offset)
 
 
 @attribute
@@ -229,7 +229,7 @@ def data(x: Tensor) -> Tensor:
     return x.detach()
 
 
-def become(x: Tensor, other: Tensor) -> None:
+def set_data(x: Tensor, other: Tensor) -> None:
     """What `x.data = other` does: take its place, and keep one's own gradient."""
     x._data, x._offset, x.shape, x._strides, x.dtype = (
         other._data,
@@ -240,7 +240,7 @@ def become(x: Tensor, other: Tensor) -> None:
     )
 
 
-Tensor.data = data.setter(become)  # type: ignore[attr-defined]
+Tensor.data = data.setter(set_data)  # type: ignore[attr-defined]
 
 
 @method
@@ -251,11 +251,11 @@ def diagonal(x: Tensor, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Tensor
 
     def how(t: Any) -> Any:
         o = t._offset + (offset * t._strides[b] if offset > 0 else -offset * t._strides[a])
-        return viewed(
+        return view_of(
             t, [t.shape[i] for i in keep] + [n], [t._strides[i] for i in keep] + [t._strides[a] + t._strides[b]], o
         )
 
-    return shared(how(x), x, how)
+    return link_to_base(how(x), x, how)
 
 
 @method
@@ -302,8 +302,8 @@ def contiguous(x: Tensor) -> Tensor:
 
 @method
 def clone(x: Tensor) -> Tensor:
-    out = made(x._buffer()[:], x.shape, x.dtype)
-    return recorded(out, [x], lambda g: [g])
+    out = tensor_of(x._buffer()[:], x.shape, x.dtype)
+    return record_step(out, [x], lambda g: [g])
 
 
 @method
@@ -317,8 +317,8 @@ def to(x: Tensor, *args: Any, dtype: Kind | None = None, device: Any = None, cop
     if dt is None or dt is x.dtype:
         return x.clone() if copy else x
     src = x.dtype
-    out = made(converted(x._numbers(), src, dt), x.shape, dt)
-    return recorded(out, [x], lambda g: [g.to(src)]) if src.kind == dt.kind == FLOATING else out
+    out = tensor_of(convert_numbers(x._numbers(), src, dt), x.shape, dt)
+    return record_step(out, [x], lambda g: [g.to(src)]) if src.kind == dt.kind == FLOATING else out
 
 
 @method

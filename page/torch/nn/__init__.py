@@ -1,6 +1,6 @@
 """Layers: what modules are made of."""
 
-from ..missing import missing_from as _missing_from
+from ..missing import missing_getattr as _missing_getattr
 from . import functional, init, utils
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
 from .layers import (
@@ -41,4 +41,4 @@ __all__ = [
     "utils",
 ]
 
-__getattr__ = _missing_from("torch.nn")
+__getattr__ = _missing_getattr("torch.nn")

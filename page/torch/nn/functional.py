@@ -9,7 +9,7 @@ from .. import reductions
 from ..arithmetic import where, xlogy
 from ..creation import arange, full, full_like, ones
 from ..dtypes import bool_, int64
-from ..missing import missing_from
+from ..missing import missing_getattr
 from ..randomness import bernoulli
 from ..shapes import ALL
 from ..tensors import Tensor
@@ -165,4 +165,4 @@ def scaled_dot_product_attention(
     return weights @ v
 
 
-__getattr__ = missing_from("torch.nn.functional")
+__getattr__ = missing_getattr("torch.nn.functional")

@@ -11,11 +11,11 @@ class TorchDispatchMode:
     """While it is entered, `__torch_dispatch__` is called once for each tensor, with an operation that gives it."""
 
     def __enter__(self) -> Any:
-        State.told.append(self)
+        State.dispatch_modes.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        State.told.remove(self)
+        State.dispatch_modes.remove(self)
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return operation(*args, **(kwargs or {}))
