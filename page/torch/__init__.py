@@ -1,11 +1,11 @@
 """A subset of PyTorch in plain Python, for the page: tensors with strides, broadcasting, indexing and gradients.
 
-Programs that run here run on PyTorch, and give the same numbers, shapes, kinds, errors, text and random streams; a test
-holds that against the real one. What is missing says so: `torch.fft`, `Tensor.svd`. Storage is Python's `array`, loops are
-Python's, and the page hands large ones to JavaScript (`kernels`).
+A program that runs here also runs on PyTorch, with the same numbers, shapes, dtypes, errors, text and random numbers; a
+test compares the two. A missing name such as `torch.fft` or `Tensor.svd` raises an error that says so. The storage of a
+tensor is an `array.array`. Loops run in Python; on the page, large loops run in JavaScript (`kernels`).
 """
 
-# ruff: noqa: F401 (names of torch, some of which Python has too)
+# ruff: noqa: F401 (this file re-exports torch's public names)
 from __future__ import annotations
 
 from math import e, inf, nan, pi
@@ -263,7 +263,7 @@ for _name, _function in [*globals().items()]:
 
 
 class cuda:
-    """No graphics card is in reach of a page."""
+    """A stand-in for `torch.cuda`: a web page has no access to a CUDA device."""
 
     @staticmethod
     def is_available() -> Any:
@@ -272,7 +272,7 @@ class cuda:
 
 class _C:
     class DisableTorchFunctionSubclass:
-        """Nothing to switch off."""
+        """A context manager that does nothing: tensors here have no `__torch_function__`."""
 
         def __enter__(self) -> None:
             return None

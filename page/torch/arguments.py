@@ -1,6 +1,6 @@
-"""What `torch.sqrt(4)` raises: it names the argument that has to be a tensor, in torch's words.
+"""Checks that arguments are tensors. The error of `torch.sqrt(4)` names the argument, with torch's message.
 
-Of a function with several signatures torch lists them all; here it says what it says of one.
+For a function with several signatures, torch's message lists them all. Here the message is that of a single signature.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from .tensors import Tensor
 
 NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
-SECOND = {"bmm": "mat2", "dot": "tensor", "lerp": "end", "mm": "mat2", "mv": "vec", "outer": "vec2"}
-# These take numbers too: as operators they stand between a tensor and a number.
+SECOND = {"bmm": "mat2", "dot": "tensor", "lerp": "end", "mm": "mat2", "mv": "vec", "outer": "vec2"}  # torch's, for "b"
+# These functions also accept a number for a tensor, because they implement operators.
 OPERATORS = (
     *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "pow"),
     *("eq", "ne", "not_equal", "lt", "less", "le", "less_equal", "gt", "greater", "ge", "greater_equal"),
@@ -21,7 +21,7 @@ OPERATORS = (
 
 
 def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of this name, which refuses what is no tensor where its annotations say `Tensor`."""
+    """Return the function with a check: a positional argument that must be a tensor, and is not, raises a TypeError."""
     named = {**NAMES, "b": SECOND.get(name, "other")}
     parameters = [(given, kind) for given, kind in function.__annotations__.items() if given != "return"]
     wanted: list[tuple[int, str, Any]] = [

@@ -1,4 +1,4 @@
-"""Arithmetic number by number: functions of one tensor, of two, comparisons, and choices between two."""
+"""Elementwise operations: functions of one tensor and of two, comparisons, `where`, and Python's operators."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from .tensors import (
 )
 
 Number = Callable[..., float]
-# A name: the function of a number, and its gradient from that of the result g, the input x and the result y.
+# For each name: the function of a number, and the gradient of its input x, from the gradient g of its result y.
 TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "exp": (exp_of, lambda g, x, y: g * y),
     "log": (log_of, lambda g, x, y: g / x),
@@ -76,7 +76,7 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "lgamma": (math.lgamma, None),
     "reciprocal": (lambda x: quotient(1.0, x), lambda g, x, y: -g * y * y),
 }
-SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
+SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # applied to integers, these return integers
     "abs": (abs, lambda g, x, y: g * x.sign()),
     "sign": (lambda x: (x > 0) - (x < 0), lambda g, x, y: g * 0),
     "relu": (lambda x: 0 if x < 0 else x, lambda g, x, y: g * (x > 0)),
@@ -87,18 +87,18 @@ SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # these keep whole numbers whole
 
 
 def empty_output(dt: dtype, shape: Any) -> Tensor:
-    """A tensor for a kernel to write into."""
+    """Return a tensor of zeros, into which a kernel writes its result."""
     n = math.prod(shape)
     return tensor_of(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
 
 
 def use_kernel(name: str, n: int, dt: dtype) -> bool:
-    """Whether the page has a loop of this name, and it is worth calling."""
+    """Check whether a kernel exists for this operation and dtype, and a loop over `n` numbers is worth its call."""
     return n > BIG and (dt is float32 or dt is float64) and name in kernels.NAMES
 
 
 def unary_op(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
-    """A function of each number, in this kind."""
+    """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients."""
     if dt is x.dtype and use_kernel(name, x.numel(), dt):
         out = empty_output(dt, x.shape)
         numbers = x._buffer()
@@ -111,12 +111,15 @@ def unary_op(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
 
 
 def floating_dtype(x: Tensor) -> dtype:
-    """The kind of a function that is no whole number."""
+    """Return the tensor's dtype if it is floating-point, else the default dtype."""
     return x.dtype if x.dtype.kind == FLOATING else State.default_dtype
 
 
 def binary_op(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | None = None) -> Any:
-    """A function of the numbers of two, broadcast; in `kind`, or in the kind that both promote to."""
+    """Apply a function to pairs of numbers of two operands, with broadcasting; record it for gradients.
+
+    Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote.
+    """
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
     if not first and not second:
         a, first = tensor(a), True
@@ -149,7 +152,7 @@ def binary_op(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype
 
 
 def binary_op_on_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
-    """A function of two tensors, worked out in `dt`, given in `kind`."""
+    """Apply a function to pairs of numbers of two tensors. Compute in the dtype `dt`, and return the dtype `kind`."""
     shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
     if dt is kind and use_kernel(name, math.prod(shape), dt):
         x, y = broadcast_view(a.detach().to(dt), shape), broadcast_view(b.detach().to(dt), shape)
@@ -163,7 +166,7 @@ def binary_op_on_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, 
 
 
 def binary_op_with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) -> Tensor:
-    """A function of a tensor and a number."""
+    """Apply a function to each number of a tensor and one number, which is the operand `a` or `b`."""
     t, flip = (a, False) if isinstance(a, Tensor) else (b, True)
     s = a if flip else b
     if dt.kind == FLOATING:
@@ -259,6 +262,8 @@ def minimum(a: Tensor, b: Tensor) -> Tensor:
 
 
 def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
+    """Return a function that compares two operands elementwise, and add it to `Tensor` as a method."""
+
     def compare(a: Tensor, b: Any) -> Any:
         return binary_op(name, a, b, f, kind=bool_)
 
@@ -272,6 +277,8 @@ gt, ge = comparison("gt", operator.gt), comparison("ge", operator.ge)
 
 
 def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
+    """Return a bitwise function of two operands, and add it to `Tensor` as a method."""
+
     def combine(a: Any, b: Any) -> Any:
         for x in (a, b):
             if isinstance(x, float) or (isinstance(x, Tensor) and x.dtype.kind == FLOATING):
@@ -411,7 +418,7 @@ def isfinite(x: Tensor) -> Tensor:
 
 
 def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Iterator[bool]:
-    """Whether each number of the one is near that of the other, which has the same shape."""
+    """Yield for each pair of numbers of two tensors of the same shape whether the numbers are close."""
     size = builtins.abs
     return (
         v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
@@ -431,7 +438,7 @@ def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_na
 def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
-    if a.shape == b.shape and a._numbers() == b._numbers():  # quick, and often so
+    if a.shape == b.shape and a._numbers() == b._numbers():  # a shortcut for the frequent case of equal numbers
         return True
     shape = common_shape(a.shape, b.shape)
     return builtins.all(nearness(broadcast_view(a, shape), broadcast_view(b, shape), rtol, atol, equal_nan))
@@ -475,9 +482,9 @@ def neg(x: Tensor) -> Tensor:
     return unary_op("neg", x, operator.neg, lambda g, x, y: -g, x.dtype)
 
 
-# ── functions of one number, and their forms in place ─────────────────────────────────────────────
+# ── functions of one number, and their in-place versions ──────────────────────────────────────────
 def add_function(name: str, f: Number, vjp: Any, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
-    """A function of one tensor, as a method too, and as one that writes into its tensor."""
+    """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`)."""
 
     def apply(x: Tensor) -> Tensor:
         if keeps_dtype and x.dtype.kind < FLOATING and name in ("floor", "ceil", "trunc"):
@@ -535,12 +542,12 @@ WITH_IN_PLACE_FORM = {"add", "sub", "mul", "truediv", "pow", "and", "or", "xor"}
 
 
 def operand(x: Any) -> Any:
-    """A tensor or a number; of an array of the page's numpy, its tensor."""
+    """Return a tensor or number unchanged, and the tensor of an array of the page's numpy."""
     return x if isinstance(x, (Tensor, int, float)) else getattr(x, "_tensor", x)
 
 
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
-    """Give tensors this operator, from both sides, and in place."""
+    """Add an operator to `Tensor`, with the tensor on the left, on the right, and for some operators in place."""
 
     def left(x: Tensor, other: Any) -> Any:
         other = operand(other)

@@ -1,4 +1,4 @@
-"""Gradients on request."""
+"""Gradients with respect to chosen inputs, and Jacobians."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of outputs with respect to inputs.
+    """Return the gradients of outputs with respect to inputs.
 
     Raises:
-        RuntimeError: an output has no gradient, is no single number, or an input took no part.
+        RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, or an input
+            was not used.
+        NotImplementedError: `create_graph` is set.
     """
     outs, ins = as_list(outputs), as_list(inputs)
     starts = as_list(grad_outputs) if grad_outputs is not None else [None] * len(outs)

@@ -1,4 +1,4 @@
-"""Making tensors: from numbers, filled with one, or counted off."""
+"""Creation of tensors: from numbers, filled with one value, or as a range."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from .tensors import Tensor, method, tensor_of
 
 
 def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
-    """Gather the numbers of nested lists, and their shape.
+    """Append the numbers of nested lists to `out`, and the lengths of the lists to `shape`.
 
     Raises:
-        ValueError: they are not as long as one another.
+        ValueError: lists of the same depth differ in length.
+        TypeError: numbers stand at different depths, or an element is a text.
+        RuntimeError: an element is neither a number nor a text.
     """
     data = getattr(data, "_tensor", data)
     if isinstance(data, Tensor):
@@ -39,7 +41,7 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
 
 
 def tensor(data: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    data = getattr(data, "_tensor", data)  # of an array of the page's numpy
+    data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
     if isinstance(data, Tensor):
         return data.detach().clone().to(dtype or data.dtype).requires_grad_(requires_grad)
     shape: list[int] = []
@@ -125,7 +127,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Kind | None = None
 
 def linspace(start: Any, end: Any, steps: Any, dtype: Kind | None = None) -> Tensor:
     step = (end - start) / (steps - 1) if steps > 1 else 0
-    half = steps / 2  # from both ends, as torch does
+    half = steps / 2  # torch computes each half from its own end, which rounds differently
     numbers = [start + i * step if i < half else end - (steps - 1 - i) * step for i in range(steps)]
     return tensor_of(numbers, (steps,), dtype or State.default_dtype)
 

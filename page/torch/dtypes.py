@@ -1,4 +1,4 @@
-"""Kinds of numbers, the device, and what is set for the whole process."""
+"""The dtypes and their limits, the device, and settings of the whole process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BOOL, INTEGER, FLOATING = 0, 1, 2
 
 
 class dtype:
-    """A kind of number: its name, `array`'s code for it, what it holds, and its bytes."""
+    """A dtype: its name, its type code in `array`, its category (BOOL, INTEGER or FLOATING), and its size in bytes."""
 
     def __init__(self, name: str, code: str, kind: int, itemsize: int) -> None:
         self.name, self.code, self.kind, self.itemsize = name, code, kind, itemsize
@@ -27,16 +27,16 @@ int8 = dtype("int8", "b", INTEGER, 1)
 int16 = dtype("int16", "h", INTEGER, 2)
 int32 = dtype("int32", "i", INTEGER, 4)
 int64 = dtype("int64", "q", INTEGER, 8)
-float16 = dtype("float16", "f", FLOATING, 2)  # kept as float32, rounded whenever it is written
+float16 = dtype("float16", "f", FLOATING, 2)  # stored as float32, and rounded whenever a number is written
 bfloat16 = dtype("bfloat16", "f", FLOATING, 2)
 float32 = dtype("float32", "f", FLOATING, 4)
 float64 = dtype("float64", "d", FLOATING, 8)
 strided = "torch.strided"
 
-RANK = {
+RANK = {  # order of type promotion
     kind: n for n, kind in enumerate((bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64))
 }
-TYPE_NAMES = {
+TYPE_NAMES = {  # names of the scalar types, as in `torch.FloatTensor`
     bool_: "Bool",
     uint8: "Byte",
     int8: "Char",
@@ -48,7 +48,7 @@ TYPE_NAMES = {
     float32: "Float",
     float64: "Double",
 }
-C_NAMES = {
+C_NAMES = {  # names of the C++ types, in torch's error messages
     bool_: "bool",
     int32: "int",
     int64: "long long",
@@ -60,7 +60,7 @@ C_NAMES = {
 
 
 def promoted_dtype(a: dtype, b: dtype) -> dtype:
-    """The kind that holds both, as torch promotes them."""
+    """Return the dtype to which torch promotes both."""
     if a is b:
         return a
     if {a, b} == {float16, bfloat16}:
@@ -71,7 +71,7 @@ def promoted_dtype(a: dtype, b: dtype) -> dtype:
 
 
 class finfo:
-    """The limits of a floating kind."""
+    """The limits of a floating-point dtype."""
 
     LARGEST = {
         float16: 65504.0,
@@ -79,7 +79,7 @@ class finfo:
         float32: 3.4028234663852886e38,
         float64: 1.7976931348623157e308,
     }
-    DIGITS = {float16: 10, bfloat16: 7, float32: 23, float64: 52}
+    DIGITS = {float16: 10, bfloat16: 7, float32: 23, float64: 52}  # stored bits of the significand
     SMALLEST = {float16: 2.0**-14, bfloat16: 2.0**-126, float32: 2.0**-126, float64: 2.0**-1022}
 
     def __init__(self, kind: dtype | None = None) -> None:
@@ -90,7 +90,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of a whole kind."""
+    """The limits of an integer dtype."""
 
     def __init__(self, kind: dtype) -> None:
         self.bits = 8 * kind.itemsize
@@ -99,7 +99,7 @@ class iinfo:
 
 
 class device:
-    """Where a tensor is: always here."""
+    """The device of a tensor. Here every tensor is on the CPU."""
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
         self.type, self.index = str(type).partition(":")[0], index
@@ -121,8 +121,8 @@ CPU = device("cpu")
 
 
 class State:
-    """What holds for the whole process: the kind of a float, whether gradients are recorded, who is told of tensors."""
+    """Settings of the whole process."""
 
-    default_dtype = float32
+    default_dtype = float32  # of a tensor that is created from Python floats
     grad_enabled = True
-    dispatch_modes: ClassVar[list[Any]] = []  # each a `TorchDispatchMode`
+    dispatch_modes: ClassVar[list[Any]] = []  # active instances of `TorchDispatchMode`

@@ -1,4 +1,4 @@
-"""Gradients: each result knows what it was made of, and how a gradient goes back to that."""
+"""Gradients: the graph of operations, and backpropagation through it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from .dtypes import State
 
 
 class Node:
-    """One step of the graph: where its gradient goes on to, and how."""
+    """One operation of the graph: the nodes of its inputs, and the function `back` from its gradient to theirs.
+
+    A node with a `leaf` stands for this tensor, in whose `grad` gradients accumulate.
+    """
 
     def __init__(self, parents: Any, back: Any, leaf: Any = None) -> None:
         self.parents, self.back, self.leaf = parents, back, leaf
@@ -19,7 +22,7 @@ class Node:
 
 
 def node_of(t: Any) -> Any:
-    """Where a tensor's gradient goes: to what made it, or, for a leaf, to itself."""
+    """Return the node that receives a tensor's gradient: its operation's, or a leaf's own; None without gradient."""
     if t._node is not None or not t.requires_grad:
         return t._node
     if t._leaf is None:
@@ -28,7 +31,10 @@ def node_of(t: Any) -> Any:
 
 
 def record_step(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any:
-    """Note that `out` was made of `parents`; `back` leads a gradient of `out` to one for each."""
+    """Record that `out` was computed from `parents`, if gradients are on, and return `out`.
+
+    `back` maps the gradient of `out` to a list with the gradient of each parent.
+    """
     if State.grad_enabled:
         for p in parents:
             if p.requires_grad:
@@ -38,7 +44,7 @@ def record_step(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any
 
 
 def topological_order(nodes: list[Any]) -> list[Any]:
-    """Every node that these come from, before what was made of it."""
+    """Return these nodes and all their ancestors, each one after its parents."""
     order: list[Any] = []
     seen: set[int] = set()
     ahead = [(n, False) for n in nodes]
@@ -56,7 +62,10 @@ def topological_order(nodes: list[Any]) -> list[Any]:
 
 
 def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool) -> dict[int, Any]:
-    """Lead gradients back; the gradient of each node by its id, and in the leaves' `grad` where asked for."""
+    """Backpropagate `grads` from `outs`, and return the gradient of each node by the node's `id`.
+
+    With `keep_in_leaves`, also accumulate the gradients in the leaves' `grad`.
+    """
     nodes = [node_of(o) for o in outs]
     got: dict[int, Any] = {}
     was = State.grad_enabled

@@ -1,4 +1,4 @@
-"""Indexing: what `x[…]` chooses and where it writes; gathering along an axis; places where something holds."""
+"""Indexing: reading and writing `x[…]`, gathering along an axis, and the positions of nonzero numbers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from .tensors import (
 
 @dataclass
 class Selection:
-    """What an index of a tensor chooses, found key by key.
+    """The part of a tensor that an index selects, computed key by key.
 
-    Slices and single numbers give the shape, strides and offset of a view. Tensors of indices are noted in `picks`, each
-    with the axis of that view which it picks from.
+    Slices and single integers determine the shape, strides and offset of a view. `picks` holds each tensor of indices,
+    with the axis of this view to which it applies.
     """
 
     tensor: Tensor
@@ -63,7 +63,7 @@ class Selection:
         self.axis += 1
 
     def take_truth(self, key: bool) -> None:
-        """A single truth value: a new axis, of one place or none."""
+        """Apply a single bool: it adds an axis of size 1 for True, and of size 0 for False."""
         self.picks.append((len(self.shape), tensor_of([0] if key else [], (1 if key else 0,), int64)))
         self.keep_axis(1, 0)
 
@@ -106,7 +106,7 @@ class Selection:
         return view_of(self.tensor, self.shape, self.strides, self.offset)
 
     def places(self) -> tuple[list[int], list[int]]:
-        """The shape that the picks give, and the place of each of its numbers in the storage."""
+        """Return the shape of the selected part, and the position of each of its numbers in the storage."""
         try:
             over = common_shape(*[p.shape for _, p in self.picks])
         except RuntimeError:
@@ -124,7 +124,7 @@ class Selection:
         for axis, pick in self.picks:
             size, stride = self.shape[axis], self.strides[axis]
             for j, v in enumerate(broadcast_view(pick, over)._numbers()):
-                # Where nothing is picked, torch looks at no index, unless the axis itself is empty.
+                # If the result is empty, torch does not check the indices, unless the indexed axis is empty.
                 if not size or (not -size <= v < size and left and right):
                     raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
                 inner[j] += v % size * stride
@@ -133,14 +133,14 @@ class Selection:
 
 
 def axes_indexed(key: Any) -> int:
-    """How many axes of the tensor a key is about."""
+    """Return the number of axes of the tensor that a key indexes."""
     if key is None or key is Ellipsis or isinstance(key, bool):
         return 0
     return key.ndim if isinstance(key, Tensor) and key.dtype is bool_ else 1
 
 
 def as_key(key: Any) -> Any:
-    """A list, or a tuple within the key, as a tensor; an empty one is of whole numbers."""
+    """Convert a list, tuple, range or array within an index to a tensor; an empty one to a tensor of integers."""
     if isinstance(key, (slice, int, Tensor)):
         return key
     if isinstance(key, str):
@@ -151,11 +151,13 @@ def as_key(key: Any) -> Any:
 
 
 def selection(t: Tensor, key: Any) -> Selection:
-    """What `t[key]` chooses.
+    """Return the selection of `t[key]`.
 
     Raises:
-        IndexError: an index is out of bounds, a mask has another shape, or there are too many.
-        TypeError: a key is none.
+        IndexError: an index is out of bounds, a mask has another shape, there are too many indices, or a key has a
+            wrong type.
+        TypeError: a key is a text.
+        ValueError: the step of a slice is not positive.
     """
     keys = [as_key(k) for k in (key if isinstance(key, tuple) else (key,))]
     rest = t.ndim - sum(map(axes_indexed, keys))
@@ -170,7 +172,7 @@ def selection(t: Tensor, key: Any) -> Selection:
 
 
 def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
-    """The shape of `t[key]`, and the place of each of its numbers in the storage."""
+    """Return the shape of `t[key]`, and the position of each of its numbers in the storage."""
     found = selection(t, key)
     return found.places() if found.picks else (found.shape, offsets_of(found.shape, found.strides, found.offset))
 
@@ -192,10 +194,12 @@ def __getitem__(x: Tensor, key: Any) -> Tensor:
 
 
 def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
-    """A value that is written, broadcast to where it goes.
+    """Return a value for `x[key] = value`, broadcast to the shape of `x[key]`.
+
+    `picked` says whether the key contains a tensor of indices; torch's error message depends on it.
 
     Raises:
-        RuntimeError: it does not fit there.
+        RuntimeError: the value cannot be broadcast to this shape.
     """
     sizes = list(value.shape)
     while len(sizes) > len(shape) and sizes[0] == 1:
@@ -263,7 +267,7 @@ def unbind(x: Tensor, dim: Any = 0) -> tuple[Tensor, ...]:
 
 
 def gather_flat(x: Tensor, shape: Sequence[int], places: Any) -> Tensor:
-    """Numbers of x at flat places (of a contiguous x)."""
+    """Return the numbers of `x` at flat positions, counted as if `x` were contiguous."""
     v = x._numbers()
     out = tensor_of([v[p] for p in places], shape, x.dtype)
     return record_step(out, [x], lambda g: [scatter_gradient(x.shape, places, g)])

@@ -1,4 +1,4 @@
-"""Writing into a tensor, and what that means for gradients."""
+"""In-place operations, and how they are recorded for gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tensors import Tensor, as_tensor_of, check_leaf, method, numbers_as, place
 
 @method
 def _write(x: Tensor, value: Any) -> Tensor:
-    """Become this value, in place."""
+    """Write this value into the tensor's storage, record the write for gradients, and return the tensor."""
     check_leaf(x)
     if tuple(value.shape) != tuple(x.shape):
         raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(value.shape)}")

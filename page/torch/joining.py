@@ -1,4 +1,4 @@
-"""Tensors put together, taken apart, turned and repeated; diagonals and triangles."""
+"""Concatenation and splitting, flips, rolls and repetition, diagonals and triangles."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def block_diag(*ts: Any) -> Tensor:
 
 
 def triangle(x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
-    """Zero where a row and column are not to be kept."""
+    """Return a copy of `x` that is zero at every row and column for which `keep(row, column)` is false."""
     if x.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     r, c = x.shape[-2:]

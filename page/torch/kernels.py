@@ -1,6 +1,6 @@
-"""Where large loops go: JavaScript on typed arrays, which the page's worker sets here (`page/runtime/kernels.js`).
+"""JavaScript kernels for large loops, on typed arrays. The page's worker sets them (`page/runtime/kernels.js`).
 
-Without it, as under any other Python, every loop runs in Python.
+Without kernels, as in any other Python, every loop runs in Python.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-JS: Any = None
-NAMES: frozenset[str] = frozenset()  # of the loops that there are
+JS: Any = None  # the JavaScript object whose methods are the kernels
+NAMES: frozenset[str] = frozenset()  # operations that have a kernel
 
 
 def address_of(numbers: array[Any]) -> int:
-    """Where an array's numbers lie in memory. The array has to live, and keep its length, while a loop runs."""
+    """Return the memory address of an array's numbers. Keep the array alive, at this length, while a kernel runs."""
     return numbers.buffer_info()[0]

@@ -1,4 +1,4 @@
-"""Systems of equations, norms and powers of matrices."""
+"""Linear algebra: systems of equations, norms, and powers of matrices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ vector_norm = norm
 
 
 def solve(a: Tensor, b: Tensor) -> Tensor:
-    """By elimination, with the largest pivot."""
+    """Solve a x = b by Gauss-Jordan elimination with partial pivoting."""
     n, vec = a.shape[-1], b.ndim == 1
     A = [list(r) for r in a.tolist()]
     B = [[v] if vec else list(v) for v in b.tolist()]
@@ -65,14 +65,14 @@ def matrix_power(a: Tensor, n: int) -> Tensor:
 
 
 def lstsq(a: Tensor, b: Tensor) -> Any:
-    """Least squares, by the normal equations in float64: what has `.solution`."""
+    """Solve a least-squares problem by the normal equations, in float64. The result has the attribute `solution`."""
     left = a.double()
     found = solve(left.mT @ left, left.mT @ b.double())
     return type("lstsq", (), {"solution": found.to(a.dtype)})
 
 
 def matrix_exp(a: Tensor) -> Tensor:
-    """By its series, of a matrix halved until it is small, and then squared."""
+    """Compute the matrix exponential by its series, with scaling and squaring."""
     out = term = eye(a.shape[-1], dtype=float64)
     k = max(0, int(norm_of(a.double()).item()).bit_length() + 4)
     b = a.double() / 2**k

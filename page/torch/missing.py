@@ -1,4 +1,4 @@
-"""What is said of a name that torch may have, and the page's torch has not."""
+"""The error for a name that the page's torch does not have, although PyTorch may have it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NoReturn
 
 
 def missing_getattr(module: str) -> Callable[[str], NoReturn]:
-    """A module's `__getattr__`: it says what is missing, and where there is all of it."""
+    """Return a module's `__getattr__`, which raises an AttributeError that names the missing attribute."""
 
-    def say(name: str) -> NoReturn:
+    def raise_missing(name: str) -> NoReturn:
         raise AttributeError(
             f"`{module}.{name}` is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab"
         )
 
-    return say
+    return raise_missing

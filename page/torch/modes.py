@@ -1,4 +1,4 @@
-"""What is switched on and off: recording of gradients, the default kind of a float; and where gradients start."""
+"""Settings (recording of gradients, the default dtype), and `backward`, where gradients start."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class set_grad_enabled:
 
 
 class Mode:
-    """A context, a decorator, or both."""
+    """A context manager and decorator that switches the recording of gradients."""
 
-    enables = False
+    enables = False  # whether gradients are recorded inside
 
     def __init__(self, f: Any = None) -> None:
         self.f = f
@@ -53,7 +53,7 @@ class Mode:
 
 
 class no_grad(Mode):
-    """Record nothing."""
+    """Record no gradients inside."""
 
 
 class enable_grad(Mode):

@@ -1,4 +1,4 @@
-"""Single numbers: how they are stored, and arithmetic that follows IEEE 754 where Python raises."""
+"""Single numbers: storage as a dtype, and arithmetic that follows IEEE 754 where Python raises an error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
 
-BIG = 48  # numbers from which a loop is worth handing to the page's kernels
-DIVISION_BY_ZERO = "ZeroDivisionError"  # all that torch says of it
+BIG = 48  # numbers; a loop over more than these runs in a JavaScript kernel
+DIVISION_BY_ZERO = "ZeroDivisionError"  # torch's whole message for an integer division by zero
 
 
 def to_half(v: float) -> float:
-    """The nearest float16."""
+    """Round to the nearest float16."""
     try:
         return struct.unpack("e", struct.pack("e", v))[0]
     except OverflowError:
@@ -25,7 +25,7 @@ def to_half(v: float) -> float:
 
 
 def to_bfloat16(v: float) -> float:
-    """The nearest bfloat16: the first half of a float32, rounded to even."""
+    """Round to the nearest bfloat16: the upper 16 bits of a float32, ties to even."""
     if v != v or v in (inf, -inf):
         return v
     n = struct.unpack("I", struct.pack("f", v))[0]
@@ -34,7 +34,7 @@ def to_bfloat16(v: float) -> float:
 
 
 def to_array(values: Any, dt: dtype) -> Any:
-    """An array of these numbers, as this kind holds them."""
+    """Return an `array` of these numbers, converted to this dtype."""
     if dt is float16:
         values = [to_half(v) for v in values]
     elif dt is bfloat16:
@@ -50,14 +50,14 @@ def to_array(values: Any, dt: dtype) -> Any:
 
 
 def wrap_around(v: int, dt: dtype) -> int:
-    """A whole number as it is once its upper bits are lost."""
+    """Return an integer wrapped to the range of this dtype: only its lowest bits remain."""
     bits = dt.itemsize * 8
     v &= (1 << bits) - 1
     return v - (1 << bits) if dt is not uint8 and v >> (bits - 1) else v
 
 
 def convert_numbers(values: Any, src: dtype, dst: dtype) -> Any:
-    """Numbers of one kind as another kind takes them."""
+    """Return numbers of the dtype `src` converted to the dtype `dst`."""
     if dst is bool_:
         return [1 if v else 0 for v in values]
     if src.kind == FLOATING and dst.kind < FLOATING:
@@ -92,7 +92,7 @@ def quotient(a: Any, b: Any) -> Any:
 
 
 def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]:
-    """The function, with nan where it is undefined."""
+    """Return a function that equals `f`, and is nan where `f` raises an error."""
 
     def g(x: Any) -> Any:
         try:
@@ -104,7 +104,7 @@ def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]
 
 
 sin_of, cos_of = nan_where_undefined(math.sin), nan_where_undefined(math.cos)
-# Python's own functions, which raise where these have a value.
+# Python's built-in function for each of ours. It is faster, but raises an error where IEEE 754 defines a value.
 BUILT_IN: dict[Any, Callable[..., Any]] = {
     exp_of: math.exp,
     log_of: math.log,
@@ -116,7 +116,10 @@ BUILT_IN: dict[Any, Callable[..., Any]] = {
 
 
 def map_numbers(f: Any, *numbers: Any) -> list[Any]:
-    """A function of each number, or of two: by Python's own, which is faster, unless it raises."""
+    """Apply a function to each number, or to each pair of two sequences, and return the results.
+
+    Python's faster built-in function is tried first; if it raises an error, `f` itself is applied.
+    """
     if f in BUILT_IN:
         try:
             return list(map(BUILT_IN[f], *numbers))
@@ -148,7 +151,7 @@ def round_of(x: float) -> Any:
 
 
 def keeping_infinities(f: Callable[[float], float]) -> Callable[[float], float]:
-    """The function, with nan and infinity as they are."""
+    """Return a function that equals `f`, and leaves nan and infinities unchanged."""
     return lambda x: x if x != x or x in (inf, -inf) else float(f(x))
 
 

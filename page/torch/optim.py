@@ -1,4 +1,4 @@
-"""Optimizers: plain gradient steps, and Adam (Kingma and Ba, 2015) with its decoupled decay (Loshchilov and Hutter, 2019)."""
+"""Optimizers: SGD, Adam (Kingma and Ba, 2015), and AdamW with decoupled decay (Loshchilov and Hutter, 2019)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tensors import Tensor
 
 
 class Optimizer:
-    """Groups of parameters, each with its settings, and what is remembered of each parameter."""
+    """The base class of optimizers: groups of parameters with settings, and a state for each parameter."""
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         given = list(params)
@@ -39,7 +39,7 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """p ← p − lr·g, with momentum and decay where asked for."""
+    """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay."""
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, weight_decay: float = 0, **more: Any
@@ -55,9 +55,9 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps scaled by running means of the gradient and of its square."""
+    """Adam: steps scaled by running means of the gradient and of its square."""
 
-    decoupled = False
+    decoupled = False  # whether weight decay acts on the parameters directly
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose decay takes no part in the means."""
+    """Adam with decoupled weight decay, which does not enter the running means."""
 
     decoupled = True
 
@@ -93,7 +93,7 @@ class AdamW(Adam):
 
 
 def reject_unsupported(more: dict[str, Any]) -> None:
-    """Refuse settings that are none here, where they are switched on."""
+    """Raise a NotImplementedError for a truthy setting that the page's optimizers do not support."""
     wanted = [name for name, value in more.items() if value]
     if wanted:
         raise NotImplementedError(

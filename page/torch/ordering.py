@@ -1,4 +1,4 @@
-"""Order: sorting, the largest few, what occurs and how often."""
+"""Sorting, the k largest numbers, unique numbers and their counts, and binary search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors as text, by torch's own rules (`torch/_tensor_str.py`, BSD-3-Clause), for the kinds that there are here."""
+"""Tensors as text, by the rules of `torch/_tensor_str.py` (BSD-3-Clause), for the dtypes that exist here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tensors import Tensor
 
 
 class Options:
-    """What `torch.set_printoptions` sets."""
+    """The settings of `torch.set_printoptions`."""
 
     def __init__(self) -> None:
         self.precision, self.edgeitems, self.linewidth = 4, 3, 80
@@ -43,7 +43,7 @@ def set_printoptions(
 
 
 class Formatter:
-    """One width and one form for every number of a tensor."""
+    """The number format of a tensor: all its numbers are printed in the same format, padded to the same width."""
 
     def __init__(self, numbers: Sequence[float], kind: dtype) -> None:
         self.floating, self.spec, self.point, self.width = kind.kind == FLOATING, "", "", 1
@@ -72,7 +72,7 @@ class Formatter:
 
 
 def shown_ranges(n: int, summarized: bool) -> tuple[range, range]:
-    """The places that are shown of n: all, or the first and the last few."""
+    """Return the indices of n elements to show, as two ranges: all of them, or the first and the last few."""
     edge = PRINT_OPTS.edgeitems
     return (range(edge), range(n - edge, n)) if summarized and n > 2 * edge else (range(n), range(0))
 
@@ -106,7 +106,7 @@ def shown_numbers(t: Tensor) -> list[Any]:
 
 
 def text_of(t: Tensor) -> str:
-    """What `print` shows of a tensor."""
+    """Return a tensor as text, as in `repr(t)`."""
     kind = type(t).__name__
     head = "Parameter containing:\ntensor(" if kind == "Parameter" else "tensor("
     requires, node, t = t.requires_grad, t._node, t.detach()
@@ -128,7 +128,7 @@ def text_of(t: Tensor) -> str:
 
 
 def suffix_text(suffixes: list[str], before: str) -> str:
-    """What stands behind the numbers, on a line of its own where it would not fit."""
+    """Return the text after the numbers, such as the dtype; a part that would exceed the line goes on a new line."""
     out, last = "", len(before) - before.rfind("\n") + 1
     for suffix in suffixes:
         if last + len(suffix) + 2 > PRINT_OPTS.linewidth:

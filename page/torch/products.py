@@ -1,4 +1,4 @@
-"""Products of matrices and everything that is written with them."""
+"""Matrix products, and operations that use them, such as `einsum`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .views import diagonal
 
 
 def product_of_rows(A: Any, B: Any, m: int, k: int, n: int) -> list[float]:
-    """Rows of A by columns of B; sequences in, a list out."""
+    """Return the product of an m × k and a k × n matrix; A, B and the result are flat sequences in row order."""
     B = list(B)
     cols = [B[j::n] for j in range(n)] if n else []
     out: list[float] = []
@@ -33,11 +33,11 @@ def sum_of_products(x: Any, y: Any) -> float:
     return sum(map(mul, x, y))
 
 
-dot_of_rows = getattr(math, "sumprod", sum_of_products)  # Python 3.12 has it, and so has the page
+dot_of_rows = getattr(math, "sumprod", sum_of_products)  # `math.sumprod` is new in Python 3.12; the page has it
 
 
 def check_product(a: Any, b: Any) -> None:
-    """Refuse what torch refuses, in its words."""
+    """Raise torch's error if torch would not multiply these operands."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is b.dtype and a.dtype is not bool_:
         (*_, k), (*rest, n) = a.shape or (0,), b.shape or (1,)
         if a.shape and b.shape and k == (rest[-1] if rest else n):
@@ -82,7 +82,10 @@ def check_product(a: Any, b: Any) -> None:
 
 @method
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Products of the last two axes, the others broadcast; a vector is a row on the left and a column on the right."""
+    """Multiply matrices in the last two axes, and broadcast the others.
+
+    A vector is a row as the left operand, and a column as the right one.
+    """
     check_product(a, b)
     if not (a.requires_grad or b.requires_grad):
         return plain_product(a, b)
@@ -96,7 +99,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 def plain_product(a: Tensor, b: Tensor) -> Tensor:
-    """The same, where nothing is recorded."""
+    """Return `matmul(a, b)` of tensors without gradient; nothing is recorded."""
     if (
         (len(a.shape) == 1 or len(b.shape) == 1)
         and len(a.shape) + len(b.shape) <= 3
@@ -114,7 +117,7 @@ def plain_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def product_with_vector(a: Tensor, b: Tensor) -> list[float]:
-    """The numbers of a product of a vector with a vector or a small matrix, on either side."""
+    """Return the numbers of a product in which one operand is a vector and the other a vector or a small matrix."""
     x, y = a._numbers(), b._numbers()
     if len(b.shape) == 2:
         n = b.shape[1]
@@ -127,7 +130,7 @@ def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
     (*lead_of_a, m, k), (*lead_of_b, _, n), dt = A.shape, B.shape, A.dtype
     lead = lead_of_a if lead_of_a == lead_of_b or not lead_of_b else list(common_shape(lead_of_a, lead_of_b))
     count, rows = product(lead), m
-    one = not lead_of_b  # one matrix for all: one tall product
+    one = not lead_of_b  # B is a single matrix: the matrices of A are stacked into a tall one
     left = A if lead_of_a == lead else broadcast_view(A, (*lead, m, k))
     right = B if one or lead_of_b == lead else broadcast_view(B, (*lead, k, n))
     if one:
@@ -196,7 +199,7 @@ def outer(a: Tensor, b: Tensor) -> Tensor:
 
 
 def expand_ellipses(terms: list[str], ops: Sequence[Tensor]) -> tuple[list[str], str]:
-    """The terms with a letter for each axis, and those that stand for "..."."""
+    """Return einsum's terms with letters in place of each "...", and the letters that replace the longest one."""
     spare = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, ops, strict=True)]
     for i, (term, x, n) in enumerate(zip(terms, ops, spare, strict=True)):
         if n < 0 or (n and "..." not in term):
@@ -224,7 +227,7 @@ def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict
 
 
 def einsum(equation: str, *ops: Any) -> Tensor:
-    """Sums of products as the letters say: "...id,...jd->...ij"."""
+    """Return the sums of products that an equation such as "...id,...jd->...ij" describes."""
     if len(ops) == 1 and isinstance(ops[0], (list, tuple)):
         ops = tuple(ops[0])
     left, arrow, right = equation.replace(" ", "").partition("->")
@@ -249,7 +252,7 @@ def einsum(equation: str, *ops: Any) -> Tensor:
 
 
 def take_diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
-    """A letter that stands twice takes the diagonal."""
+    """Take the diagonal of `x` for each letter that occurs twice in its term; return the result and its term."""
     for c in sorted(set(term)):
         while term.count(c) > 1:
             p, q = term.index(c), term.rindex(c)
@@ -259,13 +262,16 @@ def take_diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
 
 
 def sum_unneeded(x: Tensor, term: str, needed: str) -> tuple[Tensor, str]:
-    """Summed over the letters that nothing else needs."""
+    """Sum `x` over the letters that are not in `needed`; return the result and its term."""
     drop = [i for i, c in enumerate(term) if c not in needed]
     return (x.sum(drop) if drop else x), "".join(c for c in term if c in needed)
 
 
 def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
-    """The product of two, as one product of matrices: batch, rows, and what is summed."""
+    """Multiply x and y with the terms tx and ty, and sum over the letters that are not in `needed`.
+
+    It is one batched matrix product: shared letters in `needed` become the batch, the other shared ones are summed.
+    """
     x, tx = sum_unneeded(x, tx, needed + ty)
     y, ty = sum_unneeded(y, ty, needed + tx)
     batch = [c for c in tx if c in ty and c in needed]

@@ -1,7 +1,7 @@
-"""Random numbers: torch's own generator for the CPU, number by number.
+"""Random numbers: the same numbers as torch's CPU generator for the same seed.
 
-torch draws from the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), which Python's `random` has too; only the
-seeding and what is made of its 32 bits differ.
+torch and Python's `random` both draw from the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998). They differ
+only in the seeding, and in how they convert its 32-bit words to numbers.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .numbers import quotient, to_array
 from .shapes import product, sizes_of
 from .tensors import Tensor, method, tensor_of
 
-WORDS = 624
-CHUNK = 1 << 18  # numbers that are drawn at once
+WORDS = 624  # in the state of the Mersenne Twister
+CHUNK = 1 << 18  # numbers drawn by one call of the kernel
 STATE_LAYOUT = struct.Struct(
     "<q625I?d"
-)  # a state: the seed, the generator's words and place, and a normal number drawn ahead
+)  # the seed, the Mersenne Twister's words and index, whether there is a spare normal number, and this number
 
 
 class Generator:
-    """A stream of random numbers that starts at a seed."""
+    """A generator of random numbers, determined by its seed."""
 
     def __init__(self, device: Any = "cpu") -> None:
         self._twister = random.Random()
@@ -55,7 +55,7 @@ class Generator:
     _spare_normal: float | None
 
     def words(self, n: int) -> Any:
-        """The next n words of 32 bits."""
+        """Draw n words of 32 bits."""
         return array("I", self._twister.getrandbits(32 * n).to_bytes(4 * n, "little")) if n else array("I")
 
     def word(self) -> int:
@@ -68,7 +68,7 @@ class Generator:
         return (self.long_word() & 0x1FFFFFFFFFFFFF) / 9007199254740992
 
     def uniform(self, n: int, kind: dtype) -> Any:
-        """n numbers from 0 to 1, of 24 bits, or of 53 in float64."""
+        """Draw n uniform numbers in [0, 1): with 53 random bits for float64, else with 24."""
         if use_kernel("uniform", n, kind):
             return self.uniform_by_kernel(n, kind)
         if kind is not float64:
@@ -77,7 +77,7 @@ class Generator:
         return [((h & 0x1FFFFF) << 32 | low) / 9007199254740992 for h, low in zip(both[::2], both[1::2], strict=True)]
 
     def uniform_by_kernel(self, n: int, kind: dtype) -> Any:
-        """The same, by the page's kernel, in parts: the words of all would take as much memory again."""
+        """Draw n uniform numbers with the page's kernel, in chunks, to save the memory of all words at once."""
         numbers = array(kind.code, bytes(n * kind.itemsize))
         for start in range(0, n, CHUNK):
             words = self.words(min(CHUNK, n - start) * (2 if kind is float64 else 1))
@@ -86,7 +86,7 @@ class Generator:
         return numbers
 
     def normal(self, n: int, kind: dtype) -> Any:
-        """n normal numbers: pairs by Box and Muller (1958), from 16 on in blocks."""
+        """Draw n normal numbers by Box and Muller (1958): for n < 16 one pair at a time, else in blocks of 16."""
         if n < 16:
             return [self.one_normal() for _ in range(n)]
         drawn = self.uniform(n, kind)
@@ -107,7 +107,7 @@ class Generator:
         return radius * math.cos(turn)
 
     def exponential(self, n: int) -> list[float]:
-        """n exponential numbers, each from a uniform one of 53 bits; on Intel's processors torch may use another way."""
+        """Draw n exponential numbers, each from a uniform one of 53 bits. torch's differ where it uses Intel's MKL."""
         return [-math.log1p(-u) for u in self.uniform(n, float64)]
 
     def initial_seed(self) -> int:
@@ -132,8 +132,8 @@ class Generator:
 
 
 def box_muller(numbers: Any, start: int, stop: int, kind: dtype) -> None:
-    """Uniform numbers to normal ones, in place: in each block of 16, the eight first with the eight last."""
-    if use_kernel("normal", 2 * (stop - start), kind):  # (twice the usual work of a number)
+    """Convert uniform numbers to normal ones in place. In each block of 16, number j is paired with number j + 8."""
+    if use_kernel("normal", 2 * (stop - start), kind):  # a normal number takes Python about twice the usual time
         kernels.JS.normal(kind.code, address_of(numbers), start, stop)
         return
     for block in range(start, stop, 16):
@@ -239,10 +239,11 @@ def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
 
 @method
 def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generator: Generator | None = None) -> Tensor:
-    """Places drawn with these probabilities.
+    """Draw indices with these probabilities, for each row.
 
     Raises:
-        RuntimeError: they are none, or fewer than are to be drawn without replacement.
+        RuntimeError: `p` does not have 1 or 2 axes or a floating-point dtype, a probability is negative, inf or nan, a
+            row sums to 0, or `num_samples` exceeds the length of a row without replacement.
     """
     if p.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -262,7 +263,7 @@ def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generato
 
 
 def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
-    """With replacement: where a uniform number falls among the sums so far."""
+    """Draw indices of each row with replacement: find a uniform number among the cumulative probabilities."""
     places = []
     for row in rows:
         total = sum(row)
@@ -273,7 +274,7 @@ def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype
 
 
 def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
-    """Without: the largest probabilities, each divided by an exponential number."""
+    """Draw indices of each row without replacement: the largest quotients of probability and exponential number."""
     n = len(rows[0])
     waits = to_array(g.exponential(n * len(rows)), kind)
     places: list[int] = []
@@ -293,7 +294,7 @@ def uniform_(x: Tensor, a: Any = 0, b: Any = 1, generator: Generator | None = No
     drawn = rand(*x.shape, generator=generator, dtype=x.dtype)
     ends = tensor_of([a, b], (2,), x.dtype)
     width = ends[1] - ends[0]
-    return x._write(drawn.double() * width.item() + ends[0].item())  # (torch rounds once, after product and sum)
+    return x._write(drawn.double() * width.item() + ends[0].item())  # in float64: torch rounds only after the sum
 
 
 @method

@@ -1,4 +1,4 @@
-"""Many numbers into few: sums, means, extremes, softmax, and sums so far."""
+"""Reductions (sums, means, extremes), norms, softmax, and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .views import diagonal, permuted_view
 
 
 def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
-    """The tensor with these axes last, how many numbers each row then has, and the other sizes."""
+    """Return a view of `x` with these axes last as rows, the length of a row, and the sizes of the other axes."""
     if dims == [len(x.shape) - 1]:
         *shape, n = x.shape
         return x, n, shape
@@ -37,7 +37,10 @@ def keepdim_shape(x: Tensor, dims: list[int]) -> list[int]:
 
 
 def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vjp: Any = None) -> Tensor:
-    """A function of each row. `vjp` gives the gradient of x from that of the result and from the result."""
+    """Reduce the axes `dim` with a function `f` of a row, or with the kernel `name`, to a result of the dtype `dt`.
+
+    `vjp` computes the gradient of `x` from the gradient of the result and from the result.
+    """
     dims = axes_of(dim, x.ndim)
     y, n, shape = rows_of(x, dims)
     m = product(shape)
@@ -109,7 +112,7 @@ def prod(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None =
 
 
 def max_of_row(v: Any) -> Any:
-    """The largest of a row; nan where it has one."""
+    """Return the largest number of a row, or nan if the row contains nan."""
     total = builtins.sum(v)
     if total == total:
         return builtins.max(v)
@@ -123,7 +126,7 @@ def max_of_row(v: Any) -> Any:
 
 
 def min_of_row(v: Any) -> Any:
-    """The smallest of a row; nan where it has one."""
+    """Return the smallest number of a row, or nan if the row contains nan."""
     total = builtins.sum(v)
     if total == total:
         return builtins.min(v)
@@ -137,7 +140,7 @@ def min_of_row(v: Any) -> Any:
 
 
 def check_not_empty(x: Tensor, dim: Any, name: str) -> None:
-    """Refuse an extreme of no numbers."""
+    """Raise torch's error if `dim` is an empty axis, which has no extreme."""
     if all_zero := [d for d in axes_of(dim, x.ndim) if x.ndim and x.shape[d] == 0]:
         if dim is None:
             raise RuntimeError(
@@ -167,7 +170,7 @@ def amin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 class NamedResults(tuple[Tensor, ...]):
-    """Values and their places."""
+    """The result of `max`, `sort` and similar functions: a named tuple of values and indices."""
 
     names = ("values", "indices")
     kind: str
@@ -212,6 +215,7 @@ def argmin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def extreme_with_index(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Any:
+    """Implement `max` and `min`: of two tensors, of all numbers, or of an axis with the indices."""
     if isinstance(dim, Tensor):
         return pair(x, dim)
     if dim is None:
@@ -299,7 +303,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0) -> Tensor:
 
 
 def move_axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
-    """The axis moved to the end, and a way back."""
+    """Return a view of `x` with this axis last, and the order of axes that permutes a result back."""
     d = axis_of(dim, x.ndim)
     if d == x.ndim - 1:
         return x, list(range(x.ndim))
@@ -328,7 +332,7 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
     y, back = move_axis_last(x, dim)
     n = y.shape[-1] if y.ndim else 1
     m = y.numel() // n if n else 0
-    if use_kernel("softmax", 2 * m * n, x.dtype):  # (a row takes Python twice as long as a kernel's usual work)
+    if use_kernel("softmax", 2 * m * n, x.dtype):  # softmax takes Python about twice the usual time per number
         out = empty_output(x.dtype, y.shape)
         numbers = y._buffer()
         kernels.JS.softmax(x.dtype.code, address_of(numbers), address_of(out._data), m, n)

@@ -1,4 +1,4 @@
-"""Sizes, strides and axes: where the numbers of a tensor stand in its storage."""
+"""Shapes, strides and axes: the positions of a tensor's numbers in its storage."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Size(tuple[int, ...]):
 
 
 def product(ns: Iterable[int]) -> int:
-    """How many numbers a shape holds."""
+    """Return the product of sizes: the number of elements of a shape."""
     return prod(ns)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor of this shape."""
     return strides_of(tuple(shape))
 
 
 @lru_cache(maxsize=1000)
 def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The same, remembered: a check makes thousands of tensors of few shapes."""
+    """Return the strides of a contiguous tensor; cached, since a check creates thousands of tensors of few shapes."""
     st, p = [0] * len(shape), 1
     for i in range(len(shape) - 1, -1, -1):
         st[i] = p
@@ -48,7 +48,7 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def offsets_of(shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> list[int]:
-    """The places in the storage of a tensor's numbers, in order."""
+    """Return the positions of a tensor's numbers in its storage, in order."""
     offs = [offset]
     for n, s in zip(shape, strides, strict=False):
         steps: Iterable[int] = range(0, n * s, s) if s and n else [0] * n
@@ -57,21 +57,21 @@ def offsets_of(shape: Sequence[int], strides: Sequence[int], offset: int = 0) ->
 
 
 def common_shape(*shapes: Sequence[int]) -> Size:
-    """The shape that all of these broadcast to.
+    """Return the shape to which all these shapes broadcast.
 
     Raises:
-        RuntimeError: two of them do not fit.
+        RuntimeError: two shapes cannot be broadcast together.
     """
     return broadcast(tuple(map(tuple, shapes)))
 
 
 @lru_cache(maxsize=1000)
 def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
-    """The same, remembered."""
+    """Return the shape to which all these shapes broadcast; cached."""
     n = max([len(s) for s in shapes])
     out = [1] * n
     for s in shapes:
-        for i in reversed(range(len(s))):  # the last axis first: an error names the one that torch names
+        for i in reversed(range(len(s))):  # from the last axis, so that an error names the same axis as torch's
             j = n - len(s) + i
             if s[i] != 1:
                 if out[j] not in (1, s[i]):
@@ -83,7 +83,7 @@ def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
 
 
 def axis_of(d: Any, n: int) -> int:
-    """An axis counted from the front, of n axes; a number without axes takes 0 and -1."""
+    """Return the axis `d` of `n` axes as a non-negative index. A 0-d tensor accepts 0 and -1."""
     if type(d) is not int and hasattr(d, "item"):
         d = d.item()
     if isinstance(d, str) or not isinstance(d, int):
@@ -95,7 +95,7 @@ def axis_of(d: Any, n: int) -> int:
 
 
 def axes_of(dim: Any, n: int) -> list[int]:
-    """The axes that `dim` names; all of them where it names none."""
+    """Return the axes in `dim` as non-negative indices; all `n` axes if `dim` is None or empty."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return list(range(n))
     dims = [axis_of(d, n) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
@@ -105,7 +105,7 @@ def axes_of(dim: Any, n: int) -> list[int]:
 
 
 def sizes_of(args: Any) -> list[int]:
-    """Sizes handed over one by one, or as one tuple or list."""
+    """Return the sizes in `args`, which holds single integers, or one tuple or list of them."""
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
     out = []
@@ -119,7 +119,7 @@ def sizes_of(args: Any) -> list[int]:
 
 
 def infer_size(shape: list[int], n: int) -> list[int]:
-    """A shape with its -1 worked out."""
+    """Return the shape of a tensor of `n` numbers, with -1 replaced by the missing size."""
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     known = product([s for s in shape if s != -1])

@@ -1,4 +1,4 @@
-"""Functions of statistics and information."""
+"""Special functions of statistics and information theory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def expit(x: Tensor) -> Tensor:
 
 
 def upper_gamma(a: float, x: float) -> float:
-    """The upper incomplete gamma function, regularized: a series below a + 1, a continued fraction above (Lentz, 1976)."""
+    """Compute the regularized upper incomplete gamma function.
+
+    By a series for x < a + 1, and by a continued fraction otherwise (Lentz, 1976).
+    """
     if x <= 0:
         return 1.0
     front = math.exp(-x + a * math.log(x) - math.lgamma(a))

@@ -1,6 +1,6 @@
-"""The tensor itself: a storage, a shape, strides and an offset; and how one is made or seen otherwise.
+"""The class `Tensor` (a storage, a shape, strides and an offset), and functions that create tensors and views.
 
-Operations stand in the other files, which add them to `Tensor` by `@method` and `@attribute`.
+The other files define the operations and add them to `Tensor` with `@method` and `@attribute`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .numbers import BIG, convert_numbers, to_array
 from .shapes import Size, axis_of, offsets_of, product, row_major, strides_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-KEYWORDS = {"type_"}
+KEYWORDS = {"type_"}  # functions whose trailing underscore only avoids the name of a builtin
 
 
 def accept_numpy_names(function: F) -> F:
-    """Take `axis` for `dim` and `keepdims` for `keepdim`, as torch does."""
+    """Return a function that also accepts `axis` for `dim` and `keepdims` for `keepdim`, as torch's functions do."""
     code = function.__code__
     takes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     ours = {numpys: name for numpys, name in {"axis": "dim", "keepdims": "keepdim"}.items() if name in takes}
@@ -51,27 +51,28 @@ def accept_numpy_names(function: F) -> F:
 
 
 def method(function: F) -> F:
-    """Make a function a method of `Tensor` too."""
+    """Add a function to `Tensor` as a method, and return it."""
     function = accept_numpy_names(function)
     setattr(Tensor, function.__name__.rstrip("_") if function.__name__ in KEYWORDS else function.__name__, function)
     return function
 
 
 def attribute(function: Callable[[Any], Any]) -> property:
-    """Make a function of a tensor an attribute of `Tensor`."""
+    """Add a function of a tensor to `Tensor` as a property, and return the property."""
     made_of = property(function)
     setattr(Tensor, function.__name__, made_of)
     return made_of
 
 
 class Tensor:
-    """Numbers with a shape.
+    """An array of numbers with a shape, as torch's `Tensor`.
 
     Attributes:
-        _data: the storage, which views share
-        _offset, _strides: where the first number is, and how far the next one along each axis
-        _node, _leaf: the step that made it, and the step that gathers its gradient
-        _base: the tensor that it is a view of, and how it is seen from there
+        _data: the storage, an `array.array`, which all views of a tensor share
+        _offset, _strides: the position of the first number in the storage, and the step along each axis
+        _node: the `Node` of the operation that computed this tensor, or None
+        _leaf: the `Node` that accumulates the gradient of a leaf, or None
+        _base: for a view, its base tensor and a function that computes the view from the base
     """
 
     _data: Any
@@ -84,7 +85,7 @@ class Tensor:
     _base: Any = None
     grad: Any = None
     requires_grad: bool = False
-    if TYPE_CHECKING:  # what `method` adds
+    if TYPE_CHECKING:  # `method` adds these
         __add__: Any
         __radd__: Any
         __sub__: Any
@@ -114,7 +115,7 @@ class Tensor:
     device = CPU
 
     def __init__(self, data: Any = ()) -> None:
-        from .creation import tensor  # which makes tensors, and so knows this file
+        from .creation import tensor  # here, because creation.py imports this file
 
         self.__dict__.update(tensor(data, dtype=float32).__dict__)
 
@@ -129,10 +130,11 @@ class Tensor:
         return True
 
     def _offsets(self) -> Any:
+        """Return the position of each number in the storage, in order."""
         return offsets_of(self.shape, self._strides, self._offset)
 
     def _numbers(self) -> Any:
-        """Its numbers in order, as a sequence."""
+        """Return the tensor's numbers in order, as a sequence."""
         if self.is_contiguous():
             start = self._offset
             return self._data[start : start + prod(self.shape)]
@@ -142,7 +144,7 @@ class Tensor:
         return [s[o] for o in offsets_of(self.shape, self._strides, self._offset)]
 
     def _buffer(self) -> Any:
-        """Give the numbers in order; the array may be the tensor's own memory, so nobody may write into it."""
+        """Return the numbers in order, as an `array`. It may be the tensor's own storage: do not write into it."""
         n = self.numel()
         if self.is_contiguous():
             return (
@@ -158,7 +160,7 @@ class Tensor:
         return array(self.dtype.code, self._numbers())
 
     def _address(self) -> int:
-        """Where its first number lies in memory."""
+        """Return the memory address of the tensor's first number."""
         return address_of(self._data) + self._offset * self._data.itemsize
 
     def tolist(self) -> Any:
@@ -297,7 +299,7 @@ class Tensor:
         return self
 
     def __repr__(self) -> str:
-        from .printing import text_of  # which slices tensors, and so knows this file
+        from .printing import text_of  # here, because printing.py imports this file
 
         return text_of(self)
 
@@ -311,7 +313,7 @@ class Tensor:
 
 
 class Storage:
-    """What `untyped_storage` gives: enough to see whether two tensors share theirs."""
+    """The result of `untyped_storage`: enough to check whether two tensors share a storage."""
 
     def __init__(self, t: Any) -> None:
         self._data = t._data
@@ -326,7 +328,7 @@ class Storage:
 
 
 def tensor_from_parts(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
-    """A tensor of these parts, without a history."""
+    """Return a tensor with this dtype, storage, offset, shape and strides, and without gradient history."""
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t._strides, t.dtype = data, offset, strides, kind
     t.shape = shape if type(shape) is Size else Size(shape)
@@ -337,7 +339,7 @@ def tensor_from_parts(kind: dtype, data: Any, offset: int, shape: Sequence[int],
 
 
 class FinishedOperation:
-    """The operation that gave a tensor, as one who is told of it calls it."""
+    """An operation as `__torch_dispatch__` receives it: calling it returns the tensor that it has created."""
 
     def __init__(self, t: Tensor) -> None:
         self.t = t
@@ -350,7 +352,7 @@ class FinishedOperation:
 
 
 def tensor_of(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
-    """A contiguous tensor of these values."""
+    """Return a new contiguous tensor of these values."""
     if type(values) is not array or dt is float16 or dt is bfloat16:
         values = to_array(values, dt)
     if type(shape) is not Size:
@@ -359,16 +361,16 @@ def tensor_of(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
 
 
 def view_of(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = None) -> Tensor:
-    """The same storage in another shape.
+    """Return a tensor with the storage of `t` and another shape, strides and offset.
 
-    Of a view that shares gradients and writes with its base, `how` says how to see it, given the base.
+    With `how`, a function that computes this view from `t`, the view also shares gradients and writes with `t`.
     """
     v = tensor_from_parts(t.dtype, t._data, offset, shape, tuple(strides))
     return v if how is None else link_to_base(v, t, how)
 
 
 def link_to_base(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
-    """Note that v is how t is seen: a view that shares its gradients and writes."""
+    """Record that `v` equals `how(t)`, so that the view `v` shares gradients and writes with `t`; return `v`."""
     v._base = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
     if t.requires_grad and State.grad_enabled and t.dtype.kind == FLOATING:
         record_step(v, [t], lambda g: [scatter_gradient(t.shape, how(places_in(t.shape))._offsets(), g)])
@@ -376,12 +378,15 @@ def link_to_base(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
 
 
 def places_in(shape: Sequence[int]) -> Tensor:
-    """A tensor without numbers, whose offsets are the flat places in a contiguous tensor of this shape."""
+    """Return a tensor without storage, whose offsets are the flat positions in a contiguous tensor of this shape.
+
+    Views and indices of this tensor show which positions they select.
+    """
     return tensor_from_parts(int64, None, 0, shape, row_major(shape))
 
 
 def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
-    """Zeros, with the numbers of g added at these places."""
+    """Return zeros of this shape, with the numbers of `g` added at these flat positions."""
     out = [0.0] * product(shape)
     for p, v in zip(places, g._numbers(), strict=False):
         out[p] += v
@@ -389,7 +394,7 @@ def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> 
 
 
 def sum_to_shape(g: Tensor, shape: Sequence[int]) -> Tensor:
-    """A gradient of what was broadcast, summed over the axes that were."""
+    """Return the gradient `g` summed over the axes that broadcasting added or stretched, in the original shape."""
     if tuple(g.shape) == tuple(shape):
         return g
     extra = g.ndim - len(shape)
@@ -400,7 +405,10 @@ def sum_to_shape(g: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def result_type(*xs: Any) -> dtype:
-    """The kind of a result: tensors with axes before those without, and those before numbers."""
+    """Return the dtype of a result, by torch's type promotion.
+
+    In a category (bool, integer, float), tensors with axes take precedence over 0-d tensors, and these over numbers.
+    """
     kinds = {x.dtype for x in xs if isinstance(x, Tensor)}
     if len(kinds) == 1 and (kind := kinds.pop()).kind == FLOATING:
         return kind
@@ -421,7 +429,7 @@ def result_type(*xs: Any) -> dtype:
 
 
 def numbers_as(t: Any, dt: dtype) -> Any:
-    """Its numbers in order, as a sequence, as this dtype holds them."""
+    """Return the tensor's numbers in order, as a sequence, converted to this dtype."""
     v = t._numbers()
     return v if t.dtype is dt else convert_numbers(v, t.dtype, dt)
 
@@ -431,7 +439,7 @@ def as_tensor_of(x: Any, dt: dtype) -> Tensor:
 
 
 def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
-    """Broadcast, without a history."""
+    """Return a view of `t` broadcast to this shape, without gradient history."""
     st = [0] * (len(shape) - t.ndim) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
     return view_of(t, shape, st, t._offset)
 
@@ -446,14 +454,14 @@ def check_leaf(t: Any) -> None:
 
 
 def snapshot(t: Any) -> Tensor:
-    """The same tensor as it is now, with its history, for what will be written over it."""
+    """Return a copy of the tensor with its current numbers and gradient history, for use after an in-place write."""
     o = tensor_of(t._buffer()[:], t.shape, t.dtype)
     o._node, o.requires_grad = node_of(t), t.requires_grad
     return o
 
 
 def record_write(t: Tensor, before: Tensor, places: list[int], value: Tensor, shape: Sequence[int]) -> None:
-    """Record that places of t became value; of a view, that its base changed there too."""
+    """Record for gradients that `value` was written to these flat positions of `t`, and also to the base of a view."""
 
     def back(g: Tensor) -> list[Any]:
         flat = list(g._numbers())

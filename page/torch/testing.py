@@ -8,7 +8,7 @@ from .arithmetic import allclose
 from .creation import as_tensor
 from .dtypes import bfloat16, float16, float32, float64
 
-TOLERANCES = {
+TOLERANCES = {  # relative, absolute
     float64: (1e-7, 1e-7),
     float32: (1.3e-6, 1e-5),
     float16: (1e-3, 1e-5),
@@ -25,10 +25,10 @@ def assert_close(
     equal_nan: bool = False,
     msg: Any = None,
 ) -> None:
-    """Nothing where both are close.
+    """Compare two tensors, or two sequences of tensors.
 
     Raises:
-        AssertionError: their shapes, kinds or numbers differ.
+        AssertionError: shapes or dtypes differ, or numbers are not close.
     """
     if isinstance(actual, (tuple, list)):
         for a, b in zip(actual, expected, strict=True):

@@ -1,4 +1,4 @@
-"""The same numbers seen otherwise: in another order or shape, broadcast, or as another kind."""
+"""Views (other shapes, orders of axes, broadcasting), copies, and conversions to another dtype."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from .tensors import Tensor, attribute, broadcast_view, link_to_base, method, te
 
 
 def permuted_view(x: Tensor, order: Any) -> Tensor:
+    """Return a view with the axes in this order, without gradient history."""
     return view_of(x, [x.shape[i] for i in order], [x._strides[i] for i in order], x._offset)
 
 
 def view_strides(t: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None:
-    """Strides that show a tensor in another shape without a copy, or None."""
+    """Return the strides of a view of `t` in another shape, or None if this shape needs a copy."""
     if t.is_contiguous() or t.numel() == 0:
         return row_major(shape)
     old = [(n, s) for n, s in zip(t.shape, t._strides, strict=False) if n != 1]
@@ -215,7 +216,7 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: Any = None) ->
 
 @method
 def _as_view(x: Tensor, how: Callable[[Tensor], Tensor]) -> Tensor:
-    """The view that `how` makes, of the base too."""
+    """Return the view `how(x)`, linked to the base of `x`."""
     return link_to_base(how(x), x, how)
 
 
@@ -230,7 +231,7 @@ def data(x: Tensor) -> Tensor:
 
 
 def set_data(x: Tensor, other: Tensor) -> None:
-    """What `x.data = other` does: take its place, and keep one's own gradient."""
+    """Implement `x.data = other`: take over the storage of `other`, and keep the gradient of `x`."""
     x._data, x._offset, x.shape, x._strides, x.dtype = (
         other._data,
         other._offset,
@@ -335,7 +336,7 @@ def type_as(x: Tensor, other: Any) -> Tensor:
 def numpy(x: Tensor) -> Any:
     if x.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    from numpy import ndarray  # the page's own
+    from numpy import ndarray  # the page's numpy
 
     return ndarray(x)
 

@@ -1,4 +1,4 @@
-"""Layers: what modules are made of."""
+"""Modules, layers and their functions, as `torch.nn`."""
 
 from ..missing import missing_getattr as _missing_getattr
 from . import functional, init, utils

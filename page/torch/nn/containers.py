@@ -1,4 +1,4 @@
-"""Modules that hold modules."""
+"""Containers: modules that hold a list or dictionary of modules or parameters."""
 
 from __future__ import annotations
 

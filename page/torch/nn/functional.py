@@ -1,4 +1,4 @@
-"""Layers as functions."""
+"""Layers, activations and losses as functions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def cross_entropy(x: Tensor, y: Any, reduction: Any = "mean", ignore_index: int 
 
 
 def nll_loss(logp: Tensor, y: Any, reduction: Any = "mean", ignore_index: int = -100) -> Tensor:
-    """The classes stand along axis 1; in one example alone, along its only axis."""
+    """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example."""
     shape, counted, flat = y.shape, y != ignore_index, logp.ndim == 1
     y = y * counted
     if logp.ndim > 2:

@@ -1,4 +1,4 @@
-"""What layers start with."""
+"""Initial values of parameters."""
 
 from __future__ import annotations
 

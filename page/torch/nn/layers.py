@@ -1,4 +1,4 @@
-"""Layers: linear, embedding, normalization, dropout, activations, attention."""
+"""Layers: linear, embedding, normalization, dropout, activations, loss, attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every layer is."""
+"""The base class of all layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .parameter import Parameter
 
 
 class Hook:
-    """What a module calls at each run, until it is removed."""
+    """A handle of a registered hook: the module calls the hook at each forward pass until `remove` is called."""
 
     def __init__(self, place: dict[Hook, Any], function: Any) -> None:
         self.place = place
@@ -23,7 +23,7 @@ class Hook:
 
 
 class Module:
-    """Layers within layers: what has parameters, buffers and modules of its own, and `forward`."""
+    """The base class of layers: an object with parameters, buffers, submodules and the method `forward`."""
 
     training = True
     _bufs: dict[str, Any]

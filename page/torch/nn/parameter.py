@@ -1,4 +1,4 @@
-"""Tensors that are learnt."""
+"""Trainable tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..tensors import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a module counts among what it learns. It shares the storage of what it is made of."""
+    """A trainable tensor of a module. It shares the storage of `data`."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         t: Parameter = object.__new__(cls)
@@ -25,7 +25,7 @@ class Parameter(Tensor):
         return t
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        """Nothing: all is done above."""
+        """Do nothing: `__new__` sets all attributes."""
 
 
 Buffer = Tensor

@@ -1,1 +1,1 @@
-"""Nothing by itself: what the course needs of `torch.utils` stands in the files beside this one."""
+"""The package `torch.utils`. It is empty: the files beside this one hold the parts that the course needs."""

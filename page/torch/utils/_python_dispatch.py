@@ -1,4 +1,4 @@
-"""Be told of every tensor that is formed: as much of torch's dispatch mode as counting their sizes needs."""
+"""The part of torch's `TorchDispatchMode` that the course needs: it reports every tensor that is created."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..dtypes import State
 
 
 class TorchDispatchMode:
-    """While it is entered, `__torch_dispatch__` is called once for each tensor, with an operation that gives it."""
+    """A context manager that calls `__torch_dispatch__` for each new tensor, with an operation that returns it."""
 
     def __enter__(self) -> Any:
         State.dispatch_modes.append(self)

@@ -1,4 +1,4 @@
-"""What helps beside layers."""
+"""Utilities for sequences, as `torch.nn.utils`."""
 
 from . import rnn
 

@@ -1,4 +1,4 @@
-"""Sequences of several lengths."""
+"""Padding of sequences of different lengths."""
 
 from __future__ import annotations
 
