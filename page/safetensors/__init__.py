@@ -1,1 +1,1 @@
-"""As much of safetensors as trained weights are read and written with, for the page's torch."""
+"""The part of safetensors that reads and writes the trained weights, for the page's torch."""
