@@ -1,4 +1,7 @@
-"""Modules that are not on the page: importing them is no error, since cells import all at once; using them is."""
+"""Placeholders for modules that are not on the page. Importing one raises no error, but calling its functions does.
+
+The first cell of a notebook imports every module, also those that only some cells use.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ ABSENT = (
 
 
 class AbsentError(RuntimeError):
-    """What was used is not on the page."""
+    """The error for a call of something that is not on the page."""
 
 
 class _Absent:
-    """Stands for a name of such a module."""
+    """A placeholder for a name in an absent module. Calling it raises an AbsentError."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -51,9 +54,9 @@ class _Finder(MetaPathFinder, Loader):
         return _Module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is in it."""
+        """Do nothing: the placeholder module is empty."""
 
 
 def install() -> None:
-    """Before all others: where the page is tried, some of these modules are installed."""
+    """Put the finder before all others, because some of these modules are installed where this code is tested."""
     sys.meta_path.insert(0, _Finder())

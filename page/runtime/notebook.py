@@ -1,6 +1,6 @@
-"""What the page asks of Python: run cells in one namespace, and check an answer or say what the last cell printed.
+"""Run cells for the page in one namespace, and return the verdict on an answer, or the output of the last cell.
 
-It runs in the page's worker, beside the page's torch and the course's own checking code.
+This module runs in the page's worker, with the page's torch and the course's checking code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 import absent
-from needed import needed
+from needed import needed_cells
 
 from qkv import checking
 from qkv.feedback import Card
@@ -28,52 +28,52 @@ from qkv.questions.engine.judging import SoFar, Verdict
 from qkv.questions.engine.question import Question
 
 absent.install()
-matching.PATIENCE = 5.0  # seconds of a processor that is slower here
-SILENCE = 1.0  # seconds after which the reader is told the verdict, though the wrong idea is still looked for
-MAX_PRINTED = 20_000
+matching.PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
+FIRST_VERDICT_AFTER = 1.0  # seconds; after these the page shows a verdict, while the search for a misconception goes on
+MAX_PRINTED = 20_000  # characters
 
 
-def answer(asked: str, tell: Callable[[str], object]) -> str:
-    """Run the cells, and check a question's answer or say what the last cell printed; JSON in, JSON out.
+def answer(asked: str, send_first: Callable[[str], object]) -> str:
+    """Run the cells of a request, and return the verdict on an answer or the output of the last cell, both as JSON.
 
-    `tell` is given a first verdict where the wrong idea is not named after SILENCE.
+    `send_first` receives a first verdict as JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
     """
     wanted = json.loads(asked)
     if "question" in wanted:
-        names, _, problems = run_all(wanted["cells"])
-        return json.dumps(checked(wanted["question"], wanted["name"], names, problems, tell))
-    return json.dumps(printed_by(wanted["cells"]))
+        names, _, problems = run_cells(wanted["cells"])
+        return json.dumps(check_answer(wanted["question"], wanted["name"], names, problems, send_first))
+    return json.dumps(output_of_last_cell(wanted["cells"]))
 
 
-def printed_by(cells: list[str]) -> dict[str, str]:
-    """What the last cell prints when it and the cells that it needs are run."""
-    _, printed, problems = run_all([cells[place] for place in needed(cells)])
-    cause = next(filter(None, problems), "") if problems[-1] else ""  # a name is missing where an earlier cell failed
-    return {"printed": shortened(printed), "problem": cause}
+def output_of_last_cell(cells: list[str]) -> dict[str, str]:
+    """Run the last cell and the cells that it needs, and return its output and an error if there is one."""
+    _, printed, problems = run_cells([cells[place] for place in needed_cells(cells)])
+    cause = next(filter(None, problems), "") if problems[-1] else ""  # the first error may be the cause of the last
+    return {"printed": truncated(printed), "problem": cause}
 
 
-def shortened(printed: str) -> str:
-    """What was printed, up to a length that can be read; its last line, as short as a phone is wide, says so."""
+def truncated(printed: str) -> str:
+    """Return the printed text, cut after MAX_PRINTED characters, with a note that fits on a phone's screen."""
     if len(printed) <= MAX_PRINTED:
         return printed
     kept = printed[:MAX_PRINTED].removesuffix("\n")
     return f"{kept}\n… Cut here, after {MAX_PRINTED:,} characters.\n"
 
 
-def run_all(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:
-    """Run cells in a namespace of their own; give it, what the last one printed, and what each one raised."""
+def run_cells(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:
+    """Run cells in a new namespace. Return the namespace, the last cell's output, and each cell's traceback or ""."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed, problems = io.StringIO(), []
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         for number, source in enumerate(cells):
             printed.seek(0)
             printed.truncate()
-            problems.append(ran(source, f"<cell {number + 1}>", names))
+            problems.append(run_cell(source, f"<cell {number + 1}>", names))
     return names, printed.getvalue(), problems
 
 
-def ran(source: str, file: str, names: dict[str, Any]) -> str:
-    """Run a cell; what it raised, as text, or nothing. An answer that is still to be written raises nothing here."""
+def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
+    """Run a cell, and return its traceback as text, or an empty text if it raised no error."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         tree = ast.parse(source, file)
@@ -82,7 +82,7 @@ def ran(source: str, file: str, names: dict[str, Any]) -> str:
             tree.body.pop()
         exec(compile(tree, file, "exec"), names)
         value = eval(compile(ast.Expression(last.value), file, "eval"), names) if isinstance(last, ast.Expr) else None
-        if value is not None:  # shown, as a notebook shows it
+        if value is not None:  # a notebook shows the value of a cell's last expression
             print(repr(value))
     except BaseException as error:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
@@ -90,8 +90,8 @@ def ran(source: str, file: str, names: dict[str, Any]) -> str:
     return ""
 
 
-def unchecked(name: str, problem: str) -> str:
-    """Why there is nothing of this name to check, in words."""
+def why_not_checked(name: str, problem: str) -> str:
+    """Return a message that says why there is no answer of this name to check."""
     if not problem:
         return f"Nothing in your cell is called `{name}`. Which name stands after `def` or `class`?"
     lines = [line.strip() for line in problem.strip().splitlines()]
@@ -100,36 +100,36 @@ def unchecked(name: str, problem: str) -> str:
     return f"Your cell raised an error before it could be checked: {lines[-1]}.{at}"
 
 
-def above(problems: list[str]) -> str:
-    """What a reader should know who was told that a name is missing: an answer above did not run."""
+def note_on_failed_answer(problems: list[str]) -> str:
+    """Return a note for a NameError: that an earlier answer did not run. Empty if all earlier cells ran."""
     problem = next(filter(None, problems), "")
     return f" An answer above this one did not run: {problem.strip().splitlines()[-1]}." if problem else ""
 
 
-def checked(
-    question_id: str, name: str, names: dict[str, Any], problems: list[str], tell: Callable[[str], object]
+def check_answer(
+    question_id: str, name: str, names: dict[str, Any], problems: list[str], send_first: Callable[[str], object]
 ) -> dict[str, Any]:
-    """The verdict on the answer of this name, as `check` gives it, with its card as HTML."""
-    since, told = time.perf_counter(), False
+    """Check the answer of this name as `check` does, and return the verdict with its card as HTML."""
+    since, sent = time.perf_counter(), False
     question, given, problem = find(question_id), names.get(name), problems[-1]
     if given is None and (problem or name not in names):
-        message = unchecked(name, problem)
+        message = why_not_checked(name, problem)
         card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
     def meanwhile(so_far: SoFar, printed: str) -> None:
-        nonlocal told
-        if not told and time.perf_counter() - since > SILENCE:
-            told = True
-            tell(json.dumps(reported(question, problems, so_far(), printed)))
+        nonlocal sent
+        if not sent and time.perf_counter() - since > FIRST_VERDICT_AFTER:
+            sent = True
+            send_first(json.dumps(report_for_page(question, problems, so_far(), printed)))
 
-    return reported(question, problems, *checking._verdict(question, given, meanwhile))
+    return report_for_page(question, problems, *checking._verdict(question, given, meanwhile))
 
 
-def reported(question: Question, problems: list[str], verdict: Verdict, printed: str) -> dict[str, Any]:
-    """A verdict as the page has it, with its card as HTML."""
+def report_for_page(question: Question, problems: list[str], verdict: Verdict, printed: str) -> dict[str, Any]:
+    """Return a verdict in the form that the page expects, with its card as HTML."""
     if "NameError" in verdict.message:
-        verdict = replace(verdict, message=verdict.message + above(problems[:-1]))
+        verdict = replace(verdict, message=verdict.message + note_on_failed_answer(problems[:-1]))
     report = checking._report(question, verdict)
     html = checking._card(question, report, verdict, printed).html()
     return {

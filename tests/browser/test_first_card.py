@@ -12,7 +12,7 @@ from .test_exercises import PATIENCE, SET, checked, python_page
 pytestmark = pytest.mark.browser
 
 # The first card is shown before any idea is tried; where wanted, there is always another pair of ideas to try.
-HASTE = "import notebook\nnotebook.SILENCE = -1\n"
+HASTE = "import notebook\nnotebook.FIRST_VERDICT_AFTER = -1\n"
 ENDLESS = """from itertools import combinations, cycle
 notebook.matching.PATIENCE, notebook.matching.combinations = 1000, lambda *given: cycle(combinations(*given))
 """

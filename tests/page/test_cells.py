@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from page import tried
-from page.runtime.needed import needed
+from page.runtime.needed import needed_cells
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "04_other_weights"
@@ -61,7 +61,7 @@ CHAPTERS = [
     ],
 )
 def test_a_cell_needs_what_makes_or_changes_its_names(cells: list[str], places: list[int]):
-    assert needed(cells) == places
+    assert needed_cells(cells) == places
 
 
 @pytest.mark.parametrize("path", CHAPTERS)
@@ -79,7 +79,7 @@ def test_the_list_names_cells_that_there_are():
 
 
 def test_what_is_not_on_the_page_is_imported_and_said_when_it_is_used():
-    program = "import notebook; print(notebook.printed_by(['import matplotlib.pyplot as plt\\nplt.plot([1])']))"
+    program = "import notebook; print(notebook.output_of_last_cell(['import matplotlib.pyplot as p\\np.plot([1])']))"
     path = os.pathsep.join(["page", "page/runtime", "src"])
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)

@@ -10,7 +10,7 @@ import pytest
 from page.in_node import Interpreter, interpreter
 
 LIMITS = """import notebook
-notebook.SILENCE, notebook.matching.PATIENCE = {silence}, {patience}
+notebook.FIRST_VERDICT_AFTER, notebook.matching.PATIENCE = {silence}, {patience}
 """
 ANSWER = """import torch
 def grouped_query_attention(q, k, v):
