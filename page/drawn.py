@@ -1,7 +1,7 @@
-"""What pages have so that code runs there, as HTML: editors, buttons, places for what is printed, cards and points.
+"""The HTML of the parts of a page that run code: editors, buttons, and elements for output, cards and points.
 
-It is written when the site is built, so that nothing moves when `page/runtime/page.js` takes it over. Without scripts
-and on paper it is hidden, and the page is the exercise as it is printed.
+It is part of the built page, so that nothing moves when `page/runtime/page.js` starts. Without scripts and in print it
+is hidden, and the page shows the plain exercise.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-SIGN = "qkv-cell-"  # the class of a cell that the page knows, before what it is
-KEPT = "qkv-answers"  # the entry of localStorage
-# Before the first paint: what was written here at an earlier visit stands in the place of the stub.
+SIGN = "qkv-cell-"  # prefix of the CSS class that names a cell's kind
+STORAGE_KEY = "qkv-answers"  # in localStorage
+# Before the first paint, this script puts the text of an earlier visit into the editor instead of the stub.
 RESTORE = f"""<script>
 function qkvRestore() {{
   const area = document.currentScript.previousElementSibling;
   try {{
-    const kept = JSON.parse(localStorage.getItem("{KEPT}")).answers[area.dataset.key];
+    const kept = JSON.parse(localStorage.getItem("{STORAGE_KEY}")).answers[area.dataset.key];
     if (typeof kept.source === "string") area.value = kept.source;
-  }} catch {{ /* nothing is kept, or storage is blocked: the stub stands */ }}
+  }} catch {{ /* no saved answer, or storage is blocked: the stub remains */ }}
   area.rows = Math.max(2, area.value.split("\\n").length);
 }}
 </script>"""
@@ -31,7 +31,7 @@ OFFER = (
 )
 
 
-LAST = '<span class="qkv-said qkv-last"></span>'
+LAST_VERDICT = '<span class="qkv-said qkv-last"></span>'
 PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
 PAD = """import torch
 from qkv.attention import attention
@@ -50,18 +50,18 @@ OFFER_TO_TRY = (
 
 
 class Cell(NamedTuple):
-    """A code cell of an exercise that the page knows: its place, what it is, its question, and its text."""
+    """A code cell of an exercise to which the page adds something, such as an editor."""
 
-    place: int
-    kind: str
+    place: int  # index in the notebook
+    kind: str  # "imports", "answer", "try", "check" or "progress"
     question: str
     source: str
     points: float
 
 
-# ── which cell is what ────────────────────────────────────────────────────────────────────────────
-def known(cells: list[dict[str, Any]]) -> Iterator[Cell]:
-    """The code cells that the page knows."""
+# ── kinds of cells ────────────────────────────────────────────────────────────────────────────────
+def page_cells(cells: list[dict[str, Any]]) -> Iterator[Cell]:
+    """Yield the code cells of an exercise to which the page adds something."""
     question = ""
     for place, cell in enumerate(cells):
         name = str(cell.get("id", ""))
@@ -74,7 +74,7 @@ def known(cells: list[dict[str, Any]]) -> Iterator[Cell]:
 
 
 def kind_of(name: str, cell: dict[str, Any]) -> str:
-    """The kind of a cell that the page changes, such as "answer"; an empty text for any other cell."""
+    """Return the kind of a cell to which the page adds something, such as "answer"; an empty text for other cells."""
     if cell["cell_type"] != "code":
         return ""
     if name in ("imports", "progress"):
@@ -84,19 +84,19 @@ def kind_of(name: str, cell: dict[str, Any]) -> str:
     return name.partition("-")[0] if name.startswith(("try-", "check-")) else ""
 
 
-# ── what is drawn after it ────────────────────────────────────────────────────────────────────────
-def drawn(cell: Cell) -> str:
-    """What stands on the page beside a cell's code, or in its place."""
+# ── HTML of each kind ─────────────────────────────────────────────────────────────────────────────
+def html_of(cell: Cell) -> str:
+    """Return the HTML that the page shows beside a cell's code, or instead of it."""
     return {"imports": offer, "answer": answer, "try": attempt, "check": check, "progress": points}[cell.kind](cell)
 
 
 def offer(_: Cell) -> str:
-    """What can be done on the page; where it cannot, `page.js` says so in this place."""
+    """Return a paragraph that says what the reader can do here. If Python cannot run, `page.js` replaces its text."""
     return f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER}</p>'
 
 
 def answer(cell: Cell) -> str:
-    """The editor of an answer; its text here is the stub."""
+    """Return the editor of an answer, which holds the stub."""
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE)
     name = f' data-name="{named[1]}"' if named else ""
     area = editor(cell.question, f"Your answer to question {cell.question}", cell.source, name)
@@ -104,13 +104,13 @@ def answer(cell: Cell) -> str:
 
 
 def attempt(cell: Cell) -> str:
-    """The editor of a cell to try an answer in, and what it prints."""
+    """Return the editor, buttons and output element of a cell in which the reader tries an answer."""
     area = editor(f"try {cell.question}", f"Code to try question {cell.question}", cell.source)
     return f'<div class="qkv-live">{area}{buttons("Run")}{PRINTED}</div>'
 
 
 def editor(key: str, label: str, source: str, more: str = "") -> str:
-    """A text that can be written; page.js makes a better editor of it when the reader comes to it."""
+    """Return a text area. When the reader focuses it, `page.js` replaces it by a code editor."""
     rows = max(2, source.count("\n") + 1)
     return (
         f'<textarea class="qkv-editor" rows="{rows}" data-key="{key}"{more} aria-label="{escape(label)}" '
@@ -120,14 +120,14 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
 
 
 def buttons(word: str, more: str = "") -> str:
-    """What runs a cell, what stops it, and where is said what Python does meanwhile."""
+    """Return the button that runs a cell, the Stop button, and an element for status messages."""
     run = f'<button type="button" class="qkv-run" data-do="{word.lower()}">{word}</button>'
     stop = '<button type="button" class="qkv-run" data-do="stop" disabled>Stop</button>'
     return f'<p class="qkv-do">{run} {stop} <span class="qkv-said" role="status"></span>{more}</p>'
 
 
 def runnable(name: str) -> str:
-    """What stands below a chapter's code: buttons to run and to edit it here, and the place of what it then prints."""
+    """Return the elements below a chapter's cell: buttons to run and edit it here, a status, and its output."""
     run = '<button type="button" class="qkv-run" data-do="runCell">Run</button>'
     edit = '<button type="button" class="qkv-run" data-do="edit">Edit</button>'
     stop = '<button type="button" class="qkv-run" data-do="stop" disabled hidden>Stop</button>'
@@ -140,25 +140,25 @@ def runnable(name: str) -> str:
 
 
 def not_here(why: str) -> str:
-    """What stands below a chapter's code that prints, and does not run on the page."""
+    """Return the note below a chapter's cell that prints, but cannot run on the page."""
     return f'<p class="qkv-live qkv-own qkv-said">In the notebook only: it {escape(why)}.</p>'
 
 
 def scratch() -> str:
-    """A cell to try anything in."""
+    """Return a cell for code of the reader's own, with its offer."""
     offer = f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER_TO_TRY}</p>'
     return f'{offer}<div class="qkv-live {SIGN}pad">{editor("pad", "Your code", PAD)}{buttons("Run")}{PRINTED}</div>'
 
 
 def check(cell: Cell) -> str:
-    """The button that checks an answer, and the place of its card."""
+    """Return the button that checks an answer, and the element for its card."""
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
     card = '<div class="qkv-verdict" aria-live="polite"></div>'
-    return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST)}{card}</div>'
+    return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST_VERDICT)}{card}</div>'
 
 
 def points(_: Cell) -> str:
-    """The HTML of the points so far, and of the buttons that download and clear the answers."""
+    """Return the element for the points so far, and the buttons that download and clear the answers."""
     words = {"download": "Download my notebook", "clear": "Clear my answers"}
     tools = " ".join(
         f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>' for do, word in words.items()

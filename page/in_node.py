@@ -1,4 +1,4 @@
-"""Python of the page in node, for whoever tries cells without a browser."""
+"""The page's Python in Node.js, to run cells without a browser."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import psutil
 
 from page import pack
 
-SECONDS = 15  # of the processor; the page stops after 60, and a phone is slower
-LARGE = 250e6  # bytes, as in python.js: then a fresh interpreter takes over
+SECONDS = 15  # of processor time for a request; the page allows 60 seconds, but a phone is slower
+LARGE = 250e6  # bytes of memory, as in python.js; above these a fresh interpreter replaces this one
 
 
 class Interpreter:
-    """The page's Python in node: it is asked as the page asks it, and ended when it has not answered in time."""
+    """The page's Python in a Node.js process. It answers the page's requests, and is killed if one takes too long."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,19 +42,19 @@ class Interpreter:
 
         threading.Thread(target=listen, args=(self.lines,), daemon=True).start()
         if not self.lines.get():
-            raise RuntimeError("Python does not start in node")
+            raise RuntimeError("The page's Python did not start in Node.js. Its error output says why.")
         return process
 
     def ask(self, cells: list[str], **check: str) -> dict[str, Any]:
-        """What the last of these cells prints once those that it needs have run; or that it takes too long.
+        """Run the last cell and the cells that it needs, and return what it prints, or a TimeoutError as its problem.
 
-        With a `question` and the `name` of an answer: the verdict on it.
+        With a `question` and the `name` of an answer, run all cells and return the verdict on this answer.
         """
         process = self.process or self.start()
         process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")
         process.stdin.flush()
-        end = used(process) + SECONDS
-        while used(process) < end:
+        end = processor_time(process) + SECONDS
+        while processor_time(process) < end:
             try:
                 found: dict[str, Any] = json.loads(self.lines.get(timeout=0.2))
             except queue.Empty:
@@ -72,14 +72,14 @@ class Interpreter:
             self.process = None
 
 
-def used(process: psutil.Popen) -> float:
-    """The seconds of a processor that Python has used: others of its threads make its code faster meanwhile."""
+def processor_time(process: psutil.Popen) -> float:
+    """Return the processor time of the main thread, in seconds. The other threads only optimize compiled code."""
     return next(sum((t.user_time, t.system_time)) for t in process.threads() if t.id == process.pid)
 
 
 @contextmanager
 def interpreter() -> Iterator[Interpreter]:
-    """The page's Python, packed as for a site."""
+    """Yield the page's Python, packed as for the site."""
     with tempfile.TemporaryDirectory() as folder:
         pack.pack(Path(folder))
         python = Interpreter(Path(folder))

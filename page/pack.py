@@ -1,9 +1,10 @@
-"""Pack what Python in the page is made of: `python -m page.pack FOLDER`.
+"""Pack the files that Python in the page loads: `python -m page.pack FOLDER`.
 
-Pyodide's core, the standard library without what no answer uses, the page's torch and the checking code, compiled where
-a start needs them, as files that `page/runtime/worker.js` loads from beside itself; and the notebooks. The page's own
-script, its style, its editor and its worker are bundled by `tools/bundle.mjs`. In `copy/`, each file is a script too: a
-page that was opened from a file may load no others.
+They are Pyodide's core, the standard library without unused modules, the page's torch, the checking code, and the
+notebooks. Modules that every start imports are compiled. `page/runtime/worker.js` loads the files from its own folder.
+`tools/bundle.mjs` bundles the page's script, style, editor and worker.
+
+The folder `copy/` holds each file again as a script, because a page opened from disk (`file:`) may load only scripts.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "page"
 PYODIDE = ROOT / "node_modules" / "pyodide"
-COMPILED = ROOT / "_build" / "python"  # what was compiled once, by what it was made of
-HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")
-# What the checks and answers never import: networks, archives, mail, documentation, tests, processes, other systems,
-# encodings of single alphabets, and what is frozen into the interpreter.
-LEFT_OUT = re.compile(
+COMPILED = ROOT / "_build" / "python"  # cache of compiled archives; each folder is named by a digest of its sources
+HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")  # the page shows the progress of these downloads
+# Modules that checks and answers never import: networks, archives, mail, documentation, tests, processes, other
+# systems, encodings of single alphabets, and modules that are frozen into the interpreter.
+UNUSED_MODULES = re.compile(
     r"(test|unittest|idlelib|tkinter|turtledemo|lib2to3|ensurepip|venv|email|xml|xmlrpc|wsgiref|http|dbm|sqlite3|curses|"
     r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl|concurrent/interpreters|ctypes|sysconfig|pyodide/http|"
     r"importlib/metadata)/|"
@@ -45,55 +46,55 @@ LEFT_OUT = re.compile(
 )
 ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
 COURSE = ("*.py", "*.css", "questions/**/*.py", "questions/**/*.toml")
-MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # fetched where a cell names them
-NOT_PRACTICE = {"figures.py", "release.py", "cli.py", "examples.py", "book.mplstyle"}
+MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # loaded only for a cell that uses a trained model
+NOT_ON_PAGE = {"figures.py", "release.py", "cli.py", "examples.py", "book.mplstyle"}
 
 
-def zipped(target: Path, files: dict[str, bytes]) -> None:
-    """An archive whose bytes depend on these files alone."""
+def write_zip(target: Path, files: dict[str, bytes]) -> None:
+    """Write a zip archive whose bytes depend only on these files."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in sorted(files.items()):
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
 
 
-def library() -> dict[str, bytes]:
-    """Python's standard library, without what nothing here imports."""
+def library_files() -> dict[str, bytes]:
+    """Return the files of Python's standard library, without UNUSED_MODULES."""
     with zipfile.ZipFile(PYODIDE / "python_stdlib.zip") as archive:
-        return {name: archive.read(name) for name in archive.namelist() if not LEFT_OUT.match(name)}
+        return {name: archive.read(name) for name in archive.namelist() if not UNUSED_MODULES.match(name)}
 
 
-def course() -> dict[str, bytes]:
-    """The page's torch and numpy, what answers the page, and the course's own checking code."""
-    files = packages("torch", "numpy") | {path.name: path for path in (PAGE / "runtime").glob("*.py")}
-    return {name: path.read_bytes() for name, path in (files | of_package(COURSE)).items()}
+def course_files() -> dict[str, bytes]:
+    """Return the files of course.zip: the page's torch and numpy, its runtime, and the course's checking code."""
+    files = package_files("torch", "numpy") | {path.name: path for path in (PAGE / "runtime").glob("*.py")}
+    return {name: path.read_bytes() for name, path in (files | qkv_files(COURSE)).items()}
 
 
-def models() -> dict[str, bytes]:
-    """The trained models, and what reads their weights."""
-    return {name: path.read_bytes() for name, path in (packages("safetensors") | of_package(MODELS)).items()}
+def model_files() -> dict[str, bytes]:
+    """Return the files of models.zip: the trained models, and the package that reads their weights."""
+    return {name: path.read_bytes() for name, path in (package_files("safetensors") | qkv_files(MODELS)).items()}
 
 
-def packages(*names: str) -> dict[str, Path]:
-    """The files of packages that the page has instead of others."""
+def package_files(*names: str) -> dict[str, Path]:
+    """Return the paths of the files of the page's own versions of packages, by their names in the archive."""
     return {path.relative_to(PAGE).as_posix(): path for name in names for path in (PAGE / name).rglob("*.py")}
 
 
-def of_package(patterns: tuple[str, ...]) -> dict[str, Path]:
-    """Files of the course's own package."""
+def qkv_files(patterns: tuple[str, ...]) -> dict[str, Path]:
+    """Return the paths of the files of the package `qkv` that match a pattern, by their names in the archive."""
     package = ROOT / "src" / "qkv"
-    own = {path for pattern in patterns for path in package.glob(pattern) if path.name not in NOT_PRACTICE}
+    own = {path for pattern in patterns for path in package.glob(pattern) if path.name not in NOT_ON_PAGE}
     return {f"qkv/{path.relative_to(package).as_posix()}": path for path in own}
 
 
 def pack(folder: Path) -> None:
-    """Write what Python needs into `python/` below a folder."""
+    """Write the files that Python in the page loads to the subfolder `python` of a folder."""
     target = folder / "python"
     target.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target / "notebooks", ignore_errors=True)
     shutil.copyfile(PYODIDE / "pyodide.asm.wasm", target / "pyodide.asm.wasm")
-    zipped(target / "python_stdlib.zip", library())
-    zipped(target / "course.zip", course())
-    zipped(target / "models.zip", models())
+    write_zip(target / "python_stdlib.zip", library_files())
+    write_zip(target / "course.zip", course_files())
+    write_zip(target / "models.zip", model_files())
     compile_archives(target)
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
@@ -109,22 +110,22 @@ def pack(folder: Path) -> None:
 
 
 def digest(files: list[Path]) -> str:
-    """A name for the contents of these files."""
+    """Return a short hash of the contents of these files."""
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def compile_archives(target: Path) -> None:
-    """Compile what each start imports of the archives that were packed here, or take what this gave before."""
+    """Compile the modules in the packed archives that every start imports, or copy the result from the cache."""
     archives = ("python_stdlib.zip", "course.zip")
     made = digest([target / name for name in HEAVY] + [PAGE / name for name in ("compile.mjs", "compiled.py")])
     known = COMPILED / made
     if not known.exists():
         subprocess.run(["node", PAGE / "compile.mjs", target], cwd=ROOT, check=True)
-        fresh = COMPILED / f"{made}.{os.getpid()}"  # whole, or not there for whoever packs meanwhile
+        fresh = COMPILED / f"{made}.{os.getpid()}"  # renamed when complete: another process never sees half a folder
         fresh.mkdir(parents=True)
         for name in archives:
             shutil.copyfile(target / name, fresh / name)
-        with suppress(OSError):  # somebody else was quicker, with the same
+        with suppress(OSError):  # another process may have written the same folder first
             fresh.rename(known)
         shutil.rmtree(fresh, ignore_errors=True)
     for name in archives:
@@ -132,7 +133,7 @@ def compile_archives(target: Path) -> None:
 
 
 def write_scripts(target: Path) -> None:
-    """Write each file as a script that hands it over."""
+    """Write each file as a script in `copy/`, which calls `qkvFile` with the file's name and content."""
     scripts = target / "copy"
     shutil.rmtree(scripts, ignore_errors=True)
     for file in [file for file in target.rglob("*") if file.is_file() and file.name != "editor.js"]:
@@ -147,5 +148,5 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m page.pack FOLDER")
     if not PYODIDE.exists():
-        sys.exit("Pyodide is missing. Get it with: npm install --no-save")
+        sys.exit("Pyodide is missing. Install it with: npm install --no-save")
     pack(Path(sys.argv[1]))

@@ -1,7 +1,8 @@
-"""Try the printing cells of chapters as their pages run them: `PYTHONPATH=src python -m page.tried [NN…]`.
+"""Find the chapter cells that print, but cannot run on their page: `PYTHONPATH=src python -m page.tried [NN…]`.
 
-It writes `not_on_page.toml`: the cells that do not run there, or print something else, and why. A page offers to run
-every other cell that prints. Tried in node, on the page's own Python, torch and kernels (`in_node.mjs`).
+It runs each cell that prints in Node.js, with the page's Python, torch and kernels (`in_node.mjs`). It writes to
+`not_on_page.toml` the cells that fail or print something else, with a reason. The page offers to run all other cells
+that print.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "page" / "not_on_page.toml"
-ABOUT = """# Cells of chapters that print, and cannot be run on their page: `python -m page.tried` writes this list.
-# The words stand on the page, after "In the notebook only: it …".
+ABOUT = """# Chapter cells that print, but cannot run on their page. `python -m page.tried` writes this file.
+# The page shows the reason after "In the notebook only: it …".
 """
 
 
@@ -27,13 +28,13 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
-def listed() -> dict[str, dict[str, str]]:
-    """By page and by cell: why it is not run there."""
+def read_list() -> dict[str, dict[str, str]]:
+    """Return the list of cells that do not run on their page: the reasons by page and by the cell's id."""
     return tomllib.loads(LIST.read_text(encoding="utf-8")) if LIST.exists() else {}
 
 
-def printing(notebook: Any) -> dict[str, str]:
-    """What each cell of an executed notebook prints, by its id; not those that show a picture or a widget."""
+def printed_by_cell(notebook: Any) -> dict[str, str]:
+    """Return the text that each cell of an executed notebook prints, by id, without cells with a picture or widget."""
     texts: dict[str, str] = {}
     for cell in notebook.cells:
         if cell.cell_type != "code" or "remove-cell" in cell.metadata.get("tags", []):
@@ -45,7 +46,7 @@ def printing(notebook: Any) -> dict[str, str]:
 
 
 def text_of(output: Any) -> str | None:
-    """An output as text; None for anything else."""
+    """Return a cell output as text, or None if it is not text."""
     if output.output_type == "stream":
         return str(output.text) if output.name == "stdout" else None
     if output.output_type == "execute_result" and set(output.data) == {"text/plain"}:
@@ -53,8 +54,8 @@ def text_of(output: Any) -> str | None:
     return None
 
 
-def on_page(path: Path, ids: list[str]) -> dict[str, dict[str, Any]]:
-    """What these cells print on their page."""
+def run_on_page(path: Path, ids: list[str]) -> dict[str, dict[str, Any]]:
+    """Run these cells as their page does, and return their results by id."""
     from page.in_node import interpreter
 
     notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -65,21 +66,21 @@ def on_page(path: Path, ids: list[str]) -> dict[str, dict[str, Any]]:
         return {name: python.ask(sources[: places[name] + 1]) for name in ids}
 
 
-def why_not(path: Path) -> dict[str, str]:
-    """Why printing cells of a chapter are not run on its page, by their ids."""
+def find_reasons(path: Path) -> dict[str, str]:
+    """Run the cells of a chapter that print, and return by id why some cannot run on its page."""
     from tools.site import run_notebook
 
     _, notebook, _, error = run_notebook(str(path))
     if error:
         raise RuntimeError(error)
-    wanted = printing(notebook)
-    found = on_page(path, list(wanted))
+    wanted = printed_by_cell(notebook)
+    found = run_on_page(path, list(wanted))
     reasons = {name: reason(text, found[name]["printed"], found[name]["problem"]) for name, text in wanted.items()}
     return {name: why for name, why in reasons.items() if why}
 
 
 def reason(wanted: str, printed: str, problem: str) -> str:
-    """In words, after "it"; nothing where the page prints the same."""
+    """Return why a cell cannot run on the page, as words that follow "it"; an empty text if the outputs are equal."""
     last = problem.strip().splitlines()[-1] if problem.strip() else ""
     if "is not on this page" in last:
         return f"uses {last.split(': ')[1].split(' is not')[0]}"
@@ -91,12 +92,12 @@ def reason(wanted: str, printed: str, problem: str) -> str:
 
 
 def main(numbers: list[str]) -> None:
-    """Write the list anew for these chapters, or for all."""
-    reasons = listed()
+    """Update the list for the chapters with these numbers, or for all chapters."""
+    reasons = read_list()
     for path in chapters():
         if not numbers or path.stem[:2] in numbers:
-            reasons[name_of(path)] = why_not(path)
-            print(f"{name_of(path)}: {len(reasons[name_of(path)])} printing cells do not run on the page", flush=True)
+            reasons[name_of(path)] = find_reasons(path)
+            print(f"{name_of(path)}: {len(reasons[name_of(path)])} cells that print cannot run on the page", flush=True)
     pages = {name_of(path) for path in chapters()}
     lines = [ABOUT]
     for page in sorted(pages & reasons.keys()):

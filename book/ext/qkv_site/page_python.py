@@ -38,10 +38,10 @@ def draw(app: Sphinx, document: nodes.document) -> None:
 
 
 def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
-    cell = next((cell for cell in drawn.known(cells) if cell.place == container["cell_index"]), None)
+    cell = next((cell for cell in drawn.page_cells(cells) if cell.place == container["cell_index"]), None)
     if cell:
         container["classes"].append(f"{drawn.SIGN}{cell.kind}")
-        container += nodes.raw("", drawn.drawn(cell), format="html")
+        container += nodes.raw("", drawn.html_of(cell), format="html")
 
 
 def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
@@ -50,7 +50,7 @@ def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: 
     if output is None or not is_text(output):
         return
     name = cells[container["cell_index"]]["id"]
-    why = tried.listed().get(page, {}).get(name)
+    why = tried.read_list().get(page, {}).get(name)
     container["classes"].append(f"{drawn.SIGN}chapter")
     at = container.index(output)
     container.insert(at, nodes.raw("", drawn.not_here(why) if why else drawn.runnable(name), format="html"))
