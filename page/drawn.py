@@ -74,7 +74,7 @@ def page_cells(cells: list[dict[str, Any]]) -> Iterator[Cell]:
 
 
 def kind_of(name: str, cell: dict[str, Any]) -> str:
-    """Return the kind of a cell to which the page adds something, such as "answer"; an empty text for other cells."""
+    """Return the kind of a cell to which the page adds something, such as "answer"; an empty string for other cells."""
     if cell["cell_type"] != "code":
         return ""
     if name in ("imports", "progress"):

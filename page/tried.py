@@ -80,7 +80,7 @@ def find_reasons(path: Path) -> dict[str, str]:
 
 
 def reason(wanted: str, printed: str, problem: str) -> str:
-    """Return why a cell cannot run on the page, as words that follow "it"; an empty text if the outputs are equal."""
+    """Return why a cell cannot run on the page, as words that follow "it"; an empty string if the outputs are equal."""
     last = problem.strip().splitlines()[-1] if problem.strip() else ""
     if "is not on this page" in last:
         return f"uses {last.split(': ')[1].split(' is not')[0]}"

@@ -227,7 +227,7 @@ def parameters(args: ast.arguments) -> set[str]:
 
 
 def root_of(node: ast.expr) -> str:
-    """Return the first name of an expression such as `a.b[c].d`; an empty text if it starts with a call."""
+    """Return the first name of an expression such as `a.b[c].d`; an empty string if it starts with a call."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

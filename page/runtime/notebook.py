@@ -73,7 +73,7 @@ def run_cells(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:
 
 
 def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
-    """Run a cell, and return its traceback as text, or an empty text if it raised no error."""
+    """Run a cell, and return its traceback as text, or an empty string if it raised no error."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         tree = ast.parse(source, file)

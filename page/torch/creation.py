@@ -17,8 +17,8 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
 
     Raises:
         ValueError: lists of the same depth differ in length.
-        TypeError: a number follows a list at the same depth, or an element is a text.
-        RuntimeError: an element is neither a number nor a text.
+        TypeError: a number follows a list at the same depth, or an element is a string.
+        RuntimeError: an element is neither a number nor a string.
     """
     data = getattr(data, "_tensor", data)
     if isinstance(data, Tensor):

@@ -55,19 +55,19 @@ class Selection:
         self.offset += start * stride if self.shape[-1] else 0
         self.axis += 1
 
-    def take_number(self, key: int) -> None:
+    def take_integer(self, key: int) -> None:
         size = self.tensor.shape[self.axis]
         if not -size <= key < size:
             raise IndexError(f"index {key} is out of bounds for dimension {self.axis} with size {size}")
         self.offset += key % size * self.tensor._strides[self.axis]
         self.axis += 1
 
-    def take_truth(self, key: bool) -> None:
+    def take_bool(self, key: bool) -> None:
         """Apply a single bool: it adds an axis of size 1 for True, and of size 0 for False."""
         self.picks.append((len(self.shape), tensor_of([0] if key else [], (1 if key else 0,), int64)))
         self.keep_axis(1, 0)
 
-    def take_places(self, key: Tensor) -> None:
+    def take_indices(self, key: Tensor) -> None:
         self.picks.append((len(self.shape), key))
         self.keep_axis(self.tensor.shape[self.axis], self.tensor._strides[self.axis])
         self.axis += 1
@@ -80,7 +80,7 @@ class Selection:
                     f"The shape of the mask {list(key.shape)} at index {j} does not match the shape of the indexed tensor {list(shape)} at index {self.axis + j}"
                 )
         for part in nonzero(key, as_tuple=True):
-            self.take_places(part)
+            self.take_indices(part)
 
     def take(self, key: Any) -> None:
         if key is None:
@@ -88,15 +88,15 @@ class Selection:
         elif isinstance(key, slice):
             self.take_slice(key)
         elif isinstance(key, bool) or (isinstance(key, Tensor) and key.dtype is bool_ and not key.ndim):
-            self.take_truth(bool(key))
+            self.take_bool(bool(key))
         elif isinstance(key, Tensor) and key.dtype is bool_:
             self.take_mask(key)
         elif isinstance(key, Tensor) and key.dtype.kind == FLOATING:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         elif isinstance(key, Tensor) and key.ndim:
-            self.take_places(key)
+            self.take_indices(key)
         elif isinstance(key, Tensor) or hasattr(key, "__index__"):
-            self.take_number(key.__index__())
+            self.take_integer(key.__index__())
         else:
             raise IndexError(
                 f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(key).__name__})"
@@ -156,7 +156,7 @@ def selection(t: Tensor, key: Any) -> Selection:
     Raises:
         IndexError: an index is out of bounds, a mask has another shape, there are too many indices, or a key has a
             wrong type.
-        TypeError: a key is a text.
+        TypeError: a key is a string.
         ValueError: the step of a slice is not positive.
     """
     keys = [as_key(k) for k in (key if isinstance(key, tuple) else (key,))]
