@@ -67,16 +67,6 @@ def alibi_variant(
     return variant
 
 
-def slope_added(sign: float) -> Callable[..., Tensor]:
-    """Return an answer that adds where it should multiply: sign · distance − slope."""
-
-    def variant(n_heads: int, n: int) -> Tensor:
-        slopes = right_slopes(n_heads).float()[:, None, None]
-        return alibi_variant(slopes=torch.ones, sign=sign)(1, n) - slopes
-
-    return variant
-
-
 def with_exponent(slug: str, *ways: Callable[[Tensor, int], Tensor]) -> Misconception:
     """Return the misconception that head h = 1 … H has the slope 2^(−e), with a wrong exponent e = way(h, H)."""
     return sloped(slug, *(lambda n_heads, way=way: 2.0 ** -way(numbered(n_heads), n_heads) for way in ways))
