@@ -7,10 +7,15 @@ from playwright.sync_api import Page
 
 from tests.widgets.test_access import SMALL_PRINT
 
-from .conftest import gate_has
+from .conftest import A_FEW, gate_has, pages
 from .test_site import CHAPTERS, PHONE, start_widgets
 
 pytestmark = pytest.mark.browser
+
+# The page, and the boxes that hold all of its text: how far what is in them reaches beyond their right edges.
+SIDEWAYS = """[...document.querySelectorAll("html, body, .page, .main, .content")]
+  .map(({ className, scrollWidth, clientWidth }) => [className, scrollWidth - clientWidth])
+  .filter(([, beyond]) => beyond > 0)"""
 
 
 # 320 px is a window of 1280 px zoomed to 400 %, 1024 px a tablet lying down.
@@ -21,7 +26,16 @@ def test_a_chapter_does_not_scroll_sideways(visit: Callable[..., Page], width: i
     for slot in page.locator(".qkv-slot").all():
         slot.scroll_into_view_if_needed()
         slot.locator('[data-state="ready"]').wait_for(state="attached", timeout=5000)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(SIDEWAYS) == []
+
+
+@pytest.mark.parametrize("path", gate_has(sorted({*pages()} - {"index.html"}), *A_FEW, "chapters/05_"))
+def test_on_a_phone_no_page_can_be_pushed_sideways(visit: Callable[..., Page], path: str):
+    page = visit(path, viewport=PHONE)
+    for widget in [page.locator("h1"), *start_widgets(page)]:  # one out of sight is laid out as a box of its size
+        widget.scroll_into_view_if_needed()
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        assert page.evaluate(SIDEWAYS) == [], widget
 
 
 @pytest.mark.parametrize("path", gate_has(CHAPTERS, "chapters/04_", "chapters/07_"))
