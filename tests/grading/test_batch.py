@@ -196,7 +196,7 @@ def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkey
 def test_without_a_sandbox_it_refuses_and_unsafe_is_said_loudly(tmp_path, monkeypatch, capsys):
     hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
     arguments = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1", "--seed", "1"]
-    monkeypatch.setattr(sandbox, "why_not", lambda: "bubblewrap is missing")
+    monkeypatch.setattr(sandbox, "why_unavailable", lambda: "bubblewrap is missing")
     assert main(arguments) == 2
     assert "bubblewrap is missing" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -268,7 +268,7 @@ def test_time_is_the_submissions_own_processor_time(grader):
 @pytest.mark.slow
 def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
     """As beside a notebook that starts sixty busy processes: the clock ran out, and it had not had its time."""
-    monkeypatch.setattr(sandbox.Worker, "waited", lambda self: 60.0)
+    monkeypatch.setattr(sandbox.Worker, "longest_wait", lambda self: 60.0)
     sleeps = (*RIGHT[:1], "import time\ntime.sleep(600)", *RIGHT[1:])
     brief = Grader(Settings(seed=3, timeout=0.5))
     with pytest.raises(session.StarvedError):

@@ -146,7 +146,9 @@ def test_every_copy_of_the_course_is_hidden_and_no_other_package(tmp_path):
         (tmp_path / "python" / name).mkdir(parents=True)
     (tmp_path / "python" / "course" / "solutions" / "03_scaling.ipynb").write_text("{}")
     (packages / "qkv-0.2.egg").write_text("a zipped one")
-    found = [str(Path(place).relative_to(tmp_path / "python")) for place in sandbox.hidden([str(tmp_path / "python")])]
+    found = [
+        str(Path(place).relative_to(tmp_path / "python")) for place in sandbox.hidden_paths([str(tmp_path / "python")])
+    ]
     site = "lib/python3.11/site-packages"
     assert found == ["course/solutions", "course/src/qkv", f"{site}/qkv", f"{site}/qkv-0.1.0.dist-info",
                      f"{site}/qkv-0.2.egg"]  # fmt: skip
@@ -208,14 +210,14 @@ def test_processor_time_is_counted_over_all_processes(needs_sandbox, monkeypatch
     worker = sandbox.start()
     channel = worker.open_session(256)
     wire.send(channel, {"do": "cell", "id": 1, "source": BUSY, "number": 1, "seconds": 60})
-    before = worker.used()
+    before = worker.processor_seconds()
     until = time.monotonic() + 60
-    while worker.used() < before + 1 and time.monotonic() < until:
+    while worker.processor_seconds() < before + 1 and time.monotonic() < until:
         time.sleep(0.1)
-    assert worker.used() >= before + 1
+    assert worker.processor_seconds() >= before + 1
     priorities = {os.getpriority(os.PRIO_PROCESS, pid) for pid in sandbox._descendants(worker.process.pid)}
     assert 19 in priorities, "what a session starts goes last"
-    assert worker.waited() > 0
+    assert worker.longest_wait() > 0
     worker.close_session(channel)
     worker.stop()
 
@@ -243,8 +245,8 @@ def test_memory_is_counted_over_all_processes_even_without_control_groups(needs_
 
 
 def test_scratch_space_never_hides_python():
-    assert sandbox.scratch(["/opt/python"]) == "/tmp"
-    assert sandbox.scratch(["/opt/python", "/tmp/course/.venv"]) == "/scratch"
+    assert sandbox.scratch_folder(["/opt/python"]) == "/tmp"
+    assert sandbox.scratch_folder(["/opt/python", "/tmp/course/.venv"]) == "/scratch"
 
 
 def test_a_session_has_no_rights_and_no_network(ask):
@@ -259,19 +261,19 @@ def test_a_session_has_no_rights_and_no_network(ask):
 
 def test_python_may_have_been_started_by_a_way_that_is_none_in_there(needs_sandbox, tmp_path):
     way = os.path.relpath(sys.executable, tmp_path)
-    code = "from qkv.grading import sandbox; print([sandbox.why_not()])"
+    code = "from qkv.grading import sandbox; print([sandbox.why_unavailable()])"
     done = subprocess.run([way, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "['']\n", done.stderr
 
 
 def test_it_says_why_there_is_no_sandbox(monkeypatch):
-    sandbox.why_not.cache_clear()
+    sandbox.why_unavailable.cache_clear()
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert "apt-get install bubblewrap" in sandbox.why_not()
-    sandbox.why_not.cache_clear()
+    assert "apt-get install bubblewrap" in sandbox.why_unavailable()
+    sandbox.why_unavailable.cache_clear()
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert "needs Linux, and this is darwin" in sandbox.why_not()
-    sandbox.why_not.cache_clear()
+    assert "needs Linux, and this is darwin" in sandbox.why_unavailable()
+    sandbox.why_unavailable.cache_clear()
 
 
 def test_what_a_system_cannot_hold_is_said_at_the_start_and_on_the_page_for_instructors(monkeypatch):

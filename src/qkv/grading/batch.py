@@ -20,7 +20,7 @@ from qkv.grading.writing import Writer, alone, earlier_seed, remember_seed
 def run(asked: argparse.Namespace) -> int:
     """Grade what the command line names: 0 when all were graded, 1 when some were not, 2 for bad usage."""
     out = asked.out or Path("graded")
-    refusal = "" if asked.unsafe_no_sandbox or asked.scheduler else sandbox.why_not()
+    refusal = "" if asked.unsafe_no_sandbox or asked.scheduler else sandbox.why_unavailable()
     if refusal:
         return complain(
             f"{refusal}\nNothing was graded. Without a sandbox a notebook can do anything here, and forge its points: "

@@ -1,7 +1,7 @@
-"""Limits for all processes of a worker together, where this system lets them be set: Linux control groups.
+"""Linux control groups (cgroups): limits for all processes of a worker together, where the system allows them.
 
-They are a second wall. The worker's keeper watches memory too, and every process has limits of its own; but what is
-held in files in memory, or in many small processes, only the kernel counts well.
+They are a second line of defence: the worker also measures memory, and each process has its own limits. But only the
+kernel counts memory reliably if it is spread over files in tmpfs or over many small processes.
 """
 
 from __future__ import annotations
@@ -16,51 +16,52 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 MB = 2**20
-OWN_MB = 1536  # what the worker and a session's copy of it need, beside what an ended session has not yet given back
-OWN_PROCESSES = 16
+OWN_MB = 1536  # for the worker, for its fork (the session), and for memory that an ended session has not yet freed
+OWN_PROCESSES = 16  # for the worker itself and the sandbox
 
 _numbers = itertools.count()
 
 
 @dataclass
 class Group:
-    """Folders of the control groups that a worker is to enter; none where there can be none."""
+    """The control groups of one worker, as folders; no folders where the system does not allow control groups."""
 
     folders: list[Path] = field(default_factory=list)
-    meter: Path | None = None  # counts the processor time of all that was ever in the group
+    meter: Path | None = None  # the file with the processor time of all processes that were ever in the group
 
-    def used(self) -> float:
-        """Seconds of processor time that the group's processes have used, those that have ended included."""
+    def processor_seconds(self) -> float:
+        """Return the processor time of the group's processes, in seconds; processes that have ended count too."""
         assert self.meter is not None
         text = self.meter.read_text()
         if self.meter.name == "cpu.stat":
             return int(dict(line.split() for line in text.splitlines())["usage_usec"]) / 1e6
         return int(text) / 1e9
 
-    def entering(self, command: list[str]) -> list[str]:
-        """The command that enters the groups and then becomes this one."""
+    def command_in_groups(self, command: list[str]) -> list[str]:
+        """Return a command that first enters the groups and then runs `command` in the same process."""
         if not self.folders:
             return command
         script = "".join(f"echo $$ > {folder}/cgroup.procs; " for folder in self.folders)
         return ["sh", "-c", f'{script}exec "$@"', "sh", *command]
 
     def remove(self) -> None:
-        """Remove the groups, once their processes have ended."""
+        """Remove the groups. Their processes must have ended."""
         for folder in self.folders:
             for _ in range(50):
                 with contextlib.suppress(FileNotFoundError):
                     try:
                         folder.rmdir()
-                    except OSError:  # the last of its processes is not quite gone
+                    except OSError:  # the kernel has not yet removed the last process
                         time.sleep(0.02)
                         continue
                 break
 
 
 def make(memory: int, processes: int) -> Group:
-    """Make groups that hold a worker to this many MB and processes beyond its own.
+    """Make the groups of a worker, which limit its memory (MB) and its number of processes.
 
-    Each group has the same share of the processors, however many processes are in it.
+    Both limits come on top of what the worker itself needs. Each group gets the same share of the processors,
+    however many processes are in it.
     """
     remove_abandoned()
     name = f"qkv-{os.getpid()}-{next(_numbers)}"
@@ -77,14 +78,17 @@ def make(memory: int, processes: int) -> Group:
 
 
 def _add(group: Group, folder: Path, limits: dict[str, str], meter: str = "") -> None:
-    """Make a folder, unless another controller has made it already, and set its limits; none where that fails."""
+    """Make the folder of a control group and set its limits; add nothing to `group` where that fails.
+
+    Two controllers can share one folder, as cpu and cpuacct do: then only the limits are set.
+    """
     made = folder.resolve() not in group.folders
     try:
         if made:
             folder.mkdir()
         for file, limit in limits.items():
             (folder / file).write_text(limit)
-    except OSError:  # no right to, or no such controller here
+    except OSError:  # no permission, or no such controller on this system
         if made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
@@ -97,7 +101,7 @@ def _add(group: Group, folder: Path, limits: dict[str, str], meter: str = "") ->
 
 @cache
 def remove_abandoned() -> None:
-    """Remove the groups of graders that were killed before they could."""
+    """Remove the groups of graders that were killed before they could remove them."""
     for folder in [*ROOT.glob("qkv-*-*"), *ROOT.glob("*/qkv-*-*")]:
         maker = folder.name.split("-")[1]
         if maker.isdecimal() and not Path(f"/proc/{maker}").exists():

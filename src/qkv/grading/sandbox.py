@@ -1,8 +1,8 @@
-"""Start a worker that strangers' code cannot leave: bubblewrap, as an unprivileged user.
+"""Start a worker in a sandbox that untrusted code cannot leave: bubblewrap, as an unprivileged user.
 
-Inside there is no network, nothing that can be written but scratch space, and of the file system only Python, its
-packages and the four files that the worker is made of. The course's own package, its solutions and the home folder
-are not there.
+Inside there is no network. Only a scratch folder can be written to. The file system holds only the system's own
+folders, Python, its packages and the files in `FILES`. The course's package, its solutions and the home folder are
+not there.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ FILES = {name: HERE / name for name in ("worker.py", "wire.py", "cells.py")}
 FILES |= {name: Path(observing.__file__).with_name(name) for name in ("answers.py", "hidden.py", "observing.py")}
 INSIDE = Path("/course")
 NOBODY = 65534
-FILTERED = ("x86_64", "aarch64")  # machines whose system calls the worker can refuse
-START_SECONDS = 60.0
+FILTERED = ("x86_64", "aarch64")  # machines for which the worker has a filter of system calls (seccomp)
+START_SECONDS = 60.0  # for a worker to start
 FORBIDDEN = "bubblewrap does not start here"
-PROCESSES = 64  # of a worker, its sessions included; a session's own limit is the worker's
-PATIENCE = 0.5  # seconds that a session has to end by itself
-STOP_SECONDS = 5.0
+PROCESSES = 64  # of a worker with its sessions; worker.py has the same number for a single session
+END_SECONDS = 0.5  # for a session to end on its own
+STOP_SECONDS = 5.0  # for a session to end after it was told to stop
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
 PACKAGES = ("site-packages", "dist-packages")
 NO_PYTHON_BELOW = ("share", "include", "doc", "locale", "node_modules", "perl5", "gcc", "firmware", "modules", "torch")
-DEPTH = 7  # of folders that are searched for copies of the course
-# Rights that root keeps while it starts bubblewrap as nobody, through mounts that nobody could not reach.
+DEPTH = 7  # levels of folders that are searched for copies of the course
+# When root starts bubblewrap as the user nobody, the folders that only root can read are mounted here first.
 STAGE = "/run/qkv-stage"
 
 
 class UnavailableError(Exception):
-    """No sandbox can be had here; the message says why and what to do."""
+    """No sandbox can be started on this system; the message says why and what to do."""
 
 
 @dataclass
 class Worker:
-    """A started worker. `start` opens a session in it; one at a time."""
+    """A running worker process, made by `start`. It has one session at a time."""
 
     process: subprocess.Popen[bytes]
     control: socket.socket
@@ -62,10 +62,11 @@ class Worker:
     unread: bytes = field(default=b"", repr=False)
 
     def open_session(self, memory: int) -> socket.socket:
-        """Start a session and give the channel to it.
+        """Start a session and return the socket that talks to it.
 
         Raises:
-            ConnectionError: the worker is gone, or still busy.
+            ConnectionError: the worker has ended.
+            TimeoutError: the worker is still busy with the last session.
         """
         if self.ending:
             self.end_of_session()
@@ -76,30 +77,32 @@ class Worker:
         return ours
 
     def close_session(self, channel: socket.socket) -> None:
-        """Let the session end; nobody waits for it before the next is to begin."""
+        """Close the socket of a session, so that it ends. Only the next session waits for that end."""
         channel.close()
         self.ending = True
 
     def end_of_session(self) -> str:
-        """Say how it ended: "exit 0", "stopped", "signal SIGSEGV", "memory: more than 1024 MB".
+        """Wait until the session ends, stop it if it does not, and return how it ended.
+
+        For example "exit 0", "stopped", "signal SIGSEGV" or "memory: more than 1024 MB".
 
         Raises:
-            ConnectionError, TimeoutError: the worker is gone, or does not answer.
+            ConnectionError, TimeoutError: the worker has ended, or does not answer.
         """
         self.ending = False
         how = ""
         with contextlib.suppress(TimeoutError):
-            how = str(self._next(PATIENCE).get("ended", ""))
+            how = str(self._next_message(END_SECONDS).get("ended", ""))
         if not how:
             self.control.sendall(b"stop\n")
-            how = str(self._next(STOP_SECONDS).get("ended", ""))
+            how = str(self._next_message(STOP_SECONDS).get("ended", ""))
         return how
 
     def wait_until_ready(self, seconds: float) -> None:
-        self._next(seconds)
+        self._next_message(seconds)
 
-    def _next(self, seconds: float) -> dict[str, object]:
-        """The next line that the worker says."""
+    def _next_message(self, seconds: float) -> dict[str, object]:
+        """Read the next line of JSON that the worker sends."""
         self.control.settimeout(seconds)
         while b"\n" not in self.unread:
             got = self.control.recv(4096)
@@ -110,15 +113,18 @@ class Worker:
         said: dict[str, object] = json.loads(line)
         return said
 
-    def used(self) -> float:
-        """Seconds of processor time that the worker and its sessions have used, as far as this system tells."""
+    def processor_seconds(self) -> float:
+        """Return the processor time of the worker and its sessions so far, in seconds.
+
+        Without control groups, only processes that still run and their ended children can be counted.
+        """
         if self.group.meter is not None:
-            return self.group.used()
+            return self.group.processor_seconds()
         return sum(map(_processor_seconds, _descendants(self.process.pid)))
 
-    def waited(self) -> float:
-        """The longest that one of its processes was ready to run and had no processor, in seconds."""
-        return max(map(_waited_seconds, _descendants(self.process.pid)), default=0.0)
+    def longest_wait(self) -> float:
+        """Return the longest time, in seconds, that one of the worker's processes was ready but had no processor."""
+        return max(map(_waiting_seconds, _descendants(self.process.pid)), default=0.0)
 
     def stop(self) -> None:
         self.control.close()
@@ -129,7 +135,7 @@ class Worker:
 
 
 def _descendants(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return the ids of a process and of all its descendants."""
     found, new = [], [pid]
     while new:
         found += new
@@ -142,12 +148,12 @@ def _children(pid: int) -> list[int]:
         return [
             int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
         ]
-    except OSError:  # it is gone, or this is not Linux
+    except OSError:  # the process has ended, or this is not Linux
         return []
 
 
 def _processor_seconds(pid: int) -> float:
-    """Processor time of a process, and of its children that it has waited for."""
+    """Return the processor time of a process and of its ended children, in seconds."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -155,7 +161,8 @@ def _processor_seconds(pid: int) -> float:
         return 0.0
 
 
-def _waited_seconds(pid: int) -> float:
+def _waiting_seconds(pid: int) -> float:
+    """Return how long a process was ready to run but had no processor, in seconds."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -163,16 +170,16 @@ def _waited_seconds(pid: int) -> float:
 
 
 def start(safe: bool = True, memory: int = 1024) -> Worker:
-    """Start a worker and wait until it can take submissions.
+    """Start a worker and wait until it is ready for submissions.
 
     Raises:
-        UnavailableError: it did not start; the message has what it said.
+        UnavailableError: the worker did not start; the message is what it wrote to stderr.
     """
     ours, theirs = socket.socketpair()
     group = groups.make(memory, PROCESSES) if safe else groups.Group()
     with theirs:
         process = subprocess.Popen(
-            group.entering(sandboxed_command(theirs.fileno())) if safe else bare_command(theirs.fileno()),
+            group.command_in_groups(sandboxed_command(theirs.fileno())) if safe else bare_command(theirs.fileno()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -191,8 +198,8 @@ def start(safe: bool = True, memory: int = 1024) -> Worker:
 
 
 @cache
-def why_not() -> str:
-    """Say why no sandbox can be had here; nothing when it can."""
+def why_unavailable() -> str:
+    """Return why no sandbox can be started on this system, or "" if one can."""
     if not sys.platform.startswith("linux"):
         return f"bubblewrap needs Linux, and this is {sys.platform}."
     if shutil.which("bwrap") is None:
@@ -206,30 +213,32 @@ def why_not() -> str:
             wire.send(channel, {"do": "greet", "id": 0}, START_SECONDS)
             wire.receive_frame(channel, START_SECONDS)
     except (OSError, wire.EndedError):
-        return f"{FORBIDDEN}: a session does not begin. It needs namespaces of its own, and seccomp."
+        return f"{FORBIDDEN}: a session cannot start. Sessions need user namespaces and seccomp."
     finally:
         worker.stop()
     return ""
 
 
 def weaknesses() -> list[str]:
-    """Say what this system does not let us hold, where there is a sandbox."""
+    """Return a sentence for each limit that the sandbox cannot enforce on this system."""
     group = groups.make(1024, PROCESSES)
     group.remove()
     said = []
     if not any("memory" in str(folder) or (folder / "memory.max").exists() for folder in group.folders):
         said.append(
-            "Memory is measured 20 times a second, and what waits in pipes and sockets is not: there are no control "
-            "groups for memory here (they need root, or a folder that is delegated)."
+            "Memory is measured 20 times a second, and data that waits in pipes and sockets is not counted, because "
+            "there are no control groups for memory here. They need root, or a folder that root has delegated."
         )
     if group.meter is None:
         said.append(
-            "A notebook that starts many processes slows its neighbours down: there are no control groups for "
-            "processors here. Who loses time by that is graded again, alone."
+            "A notebook that starts many processes slows down the others that are graded at the same time, because "
+            "there are no control groups for processors here. A notebook that runs out of time for that reason is "
+            "graded again, alone."
         )
     if os.uname().machine not in FILTERED:
         said.append(
-            f"Memory in shared segments is not counted: there is no filter of system calls for {os.uname().machine}."
+            "Memory in shared segments is not counted, because there is no filter of system calls for "
+            f"{os.uname().machine}."
         )
     return said
 
@@ -238,55 +247,73 @@ def weaknesses() -> list[str]:
 
 
 def sandboxed_command(control: int) -> list[str]:
-    """The command that starts the worker in bubblewrap."""
+    """Return the command that starts the worker in bubblewrap."""
     folders = needed_folders()
     if os.geteuid() != 0:
-        return ["bwrap", *view({folder: folder for folder in folders}), *python(control), scratch(folders)]
-    # Root gives up being root. What only root can reach is mounted where nobody can, in a mount space of its own.
+        return [
+            "bwrap",
+            *bwrap_options({folder: folder for folder in folders}),
+            *python_command(control),
+            scratch_folder(folders),
+        ]
+    # As root: mount the folders that only root can read where the user nobody can reach them, in a private mount
+    # namespace. Then become nobody and start bubblewrap.
     staged = {f"{STAGE}/{i}": folder for i, folder in enumerate(folders)}
     mounts = [f"mkdir -p {STAGE}", f"mount -t tmpfs tmpfs {STAGE}"]
     for place, folder in staged.items():
-        mounts += [f"mkdir {place}", f"mount --bind {quoted(folder)} {place}"]
+        mounts += [f"mkdir {place}", f"mount --bind {shell_quoted(folder)} {place}"]
     files = {f"{STAGE}/{name}": path for name, path in FILES.items()}
-    mounts += [f"cp {quoted(str(path))} {place} && chmod 444 {place}" for place, path in files.items()]
+    mounts += [f"cp {shell_quoted(str(path))} {place} && chmod 444 {place}" for place, path in files.items()]
     drop = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- bwrap"
-    inner = " ".join(map(quoted, [*view(staged, Path(STAGE)), *python(control), scratch(folders)]))
+    inner = " ".join(
+        map(shell_quoted, [*bwrap_options(staged, Path(STAGE)), *python_command(control), scratch_folder(folders)])
+    )
     script = " && ".join([*mounts, f"cd / && {drop} {inner}"])
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
 
 
 def bare_command(control: int) -> list[str]:
-    """The command that starts the worker without any wall."""
-    return python(control, [str(path.parent) for path in FILES.values()], FILES["worker.py"])
+    """Return the command that starts the worker without a sandbox."""
+    return python_command(control, [str(path.parent) for path in FILES.values()], FILES["worker.py"])
 
 
-def python(control: int, folders: Sequence[str] = (str(INSIDE),), worker: Path = INSIDE / "worker.py") -> list[str]:
-    """Python on the worker, alone: no user's packages, no variables; the grader's socket has this descriptor."""
+def python_command(
+    control: int, folders: Sequence[str] = (str(INSIDE),), worker: Path = INSIDE / "worker.py"
+) -> list[str]:
+    """Return the command that runs worker.py in isolated Python: no user packages, no PYTHON* variables.
+
+    `control` is the file descriptor of the socket to the grader.
+    """
     code = f"import sys, runpy; sys.path[:0] = {list(folders)!r}; runpy.run_path({str(worker)!r}, run_name='__main__')"
-    itself = os.path.abspath(sys.executable)  # it may hold "..", out of a folder that is not there
+    itself = os.path.abspath(sys.executable)  # a path with ".." can lead through a folder that the sandbox lacks
     return [itself, "-I", "-B", "-c", code, str(control)]
 
 
-def view(folders: dict[str, str], files: Path | None = None) -> list[str]:
-    """What the worker sees: Python and its packages, read-only, without the course's own."""
+def bwrap_options(folders: dict[str, str], files: Path | None = None) -> list[str]:
+    """Return bubblewrap's options: what the worker sees is Python and its packages, read-only, without the course.
+
+    Args:
+        folders: maps each folder that is mounted to the path at which the worker sees it
+        files: the folder with copies of `FILES`, if they are not mounted from where they are
+    """
     options = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
-    for name, value in environment(scratch(folders.values())).items():
+    for name, value in environment(scratch_folder(folders.values())).items():
         options += ["--setenv", name, value]
     for place in SYSTEM:
         options += link_or_bind(Path(place))
     for source, folder in folders.items():
         options += ["--ro-bind", source, folder]
-    for place in hidden([*SYSTEM, *folders.values()]):
+    for place in hidden_paths([*SYSTEM, *folders.values()]):
         covered = ["--tmpfs", place, "--remount-ro", place]
         options += covered if os.path.isdir(place) else ["--ro-bind", os.devnull, place]
     for name, path in FILES.items():
         options += ["--ro-bind", str(files / name if files else path), str(INSIDE / name)]
-    options += ["--proc", "/proc", *devices(), "--dir", scratch(folders.values())]
+    options += ["--proc", "/proc", *device_options(), "--dir", scratch_folder(folders.values())]
     return [*options, "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-def devices() -> list[str]:
-    """The devices that Python needs. They are the host's own, and each session sees them read-only."""
+def device_options() -> list[str]:
+    """Return the options for the devices that Python needs: the host's own, which each session remounts read-only."""
     options = ["--tmpfs", "/dev", "--dir", "/dev/shm"]
     for device in DEVICES:
         options += ["--dev-bind", device, device]
@@ -294,15 +321,18 @@ def devices() -> list[str]:
 
 
 def environment(scratch: str) -> dict[str, str]:
-    """What the worker is told: nothing of this machine but where it may write."""
+    """Return the worker's environment variables. Of this machine they reveal only the scratch folder."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR"), scratch)
     return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **places, **threads}
 
 
-def scratch(folders: Iterable[str]) -> str:
-    """Where a session may write: a file system of its own is mounted there, which must not hide Python."""
-    return "/scratch" if any(under(folder, ("/tmp",)) for folder in folders) else "/tmp"
+def scratch_folder(folders: Iterable[str]) -> str:
+    """Return the folder that a session can write to: /tmp, unless Python is in there.
+
+    Each session mounts its own tmpfs over this folder, which would hide Python.
+    """
+    return "/scratch" if any(is_under(folder, ("/tmp",)) for folder in folders) else "/tmp"
 
 
 def link_or_bind(place: Path) -> list[str]:
@@ -312,16 +342,16 @@ def link_or_bind(place: Path) -> list[str]:
 
 
 def needed_folders() -> list[str]:
-    """Where Python, its library and its packages are, beyond the system's own folders."""
+    """Return the folders outside of `SYSTEM` that hold Python, its standard library and its packages."""
     paths = [sys.prefix, sys.base_prefix, *(sysconfig.get_path(name) for name in ("stdlib", "platlib", "purelib"))]
     real = [str(Path(path).resolve()) for path in [*paths, str(Path(sys.executable).resolve().parent.parent)]]
-    wanted = sorted({path for path in [*paths, *real] if not under(path, SYSTEM)})
-    return [path for path in wanted if not under(path, [other for other in wanted if other != path])]
+    wanted = sorted({path for path in [*paths, *real] if not is_under(path, SYSTEM)})
+    return [path for path in wanted if not is_under(path, [other for other in wanted if other != path])]
 
 
 @cache
 def _copies(folders: tuple[str, ...]) -> list[str]:
-    """Every copy of the course below these folders: the package, its metadata, and a repository's solutions."""
+    """Find every copy of the course below these folders: the package, its metadata, and a repository's solutions."""
     found: list[str] = []
     to_search = [(folder, 0) for folder in folders]
     while to_search:
@@ -337,33 +367,33 @@ def _copies(folders: tuple[str, ...]) -> list[str]:
 
 
 def _is_of_the_course(name: str, path: str) -> bool:
-    """Say whether a file or folder holds answers: qkv, qkv-0.1.0.dist-info, or solutions in a repository."""
+    """Check whether a path belongs to the course: qkv, qkv-0.1.0.dist-info, or the solutions of a repository."""
     if name == "solutions":
         return any(glob.iglob(f"{glob.escape(path)}/[0-9][0-9]_*.ipynb"))
     return (name == "qkv" and os.path.isdir(path)) or name.startswith(("qkv-", "__editable__.qkv"))
 
 
 def _may_hold_packages(name: str, parent: str) -> bool:
-    """Say whether a copy of the course may lie below a folder: not inside another package, nor in the library."""
+    """Check whether a folder can hold a copy of the course: not another package, and not the standard library."""
     if os.path.basename(parent).startswith("python3"):
         return name in PACKAGES
     return name not in NO_PYTHON_BELOW and os.path.basename(parent) not in PACKAGES
 
 
-def hidden(folders: Iterable[str]) -> list[str]:
-    """The course's own files, under every name by which the folders that are shown would show them."""
+def hidden_paths(folders: Iterable[str]) -> list[str]:
+    """Return the paths of the course's files to hide, under every path that leads to them through these folders."""
     shown = tuple(folder for folder in folders if folder not in SYSTEM or not os.path.islink(folder))
     own = Path(qkv.__file__).resolve().parent
     found = set(_copies(shown))
     for place in (str(own), str(own.parents[1] / "solutions")):
         real = {folder: os.path.realpath(folder) for folder in shown}
-        found |= {f"{folder}{place[len(real[folder]) :]}" for folder in shown if under(place, [real[folder]])}
+        found |= {f"{folder}{place[len(real[folder]) :]}" for folder in shown if is_under(place, [real[folder]])}
     return sorted(place for place in found if os.path.exists(place))
 
 
-def under(path: str, folders: Iterable[str]) -> bool:
+def is_under(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-def quoted(text: str) -> str:
+def shell_quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"

@@ -439,19 +439,19 @@ class _Session:
         worker = self.grader.worker
         while not select.select([self.channel], [], [], LOOK_EVERY)[0]:
             assert worker is not None
-            now, passed = worker.used(), time.monotonic() - self.started
+            now, passed = worker.processor_seconds(), time.monotonic() - self.started
             self.before = self.before or now
             self.used = min(now - self.before + LOOK_EVERY, passed)
             if now - self.before > seconds + GRACE:
                 raise TimeoutError
             if passed > by_the_clock + GRACE:
-                self.starved = worker.waited() > seconds / 2
+                self.starved = worker.longest_wait() > seconds / 2
                 raise TimeoutError
         passed = time.monotonic() - self.started
         if not self.before:
             self.used = passed
         elif passed > by_the_clock:
-            self.starved = self.used < seconds and worker is not None and worker.waited() > seconds / 2
+            self.starved = self.used < seconds and worker is not None and worker.longest_wait() > seconds / 2
         return FRAME_SECONDS
 
     def end(self, why: str = "") -> str:
