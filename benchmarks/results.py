@@ -51,7 +51,7 @@ def made_up(student: int, draw: random.Random) -> Result:
         fields |= {"status": "passed" if right else "failed", "misconception": idea, "message": "m" * 400}
         questions.append(fields | {"seconds": 0.1})
     fault = student % 40 == 0
-    return Result.of(
+    return Result.from_dict(
         {
             "student": f"student-{student:05}",
             "notebook": SLUG,
@@ -90,7 +90,7 @@ def main() -> None:
         timed("finish: tables, new gradebook, report", lambda: writer.finish(results, ROOT / "exercises"))
         print(f"{'both':<58} {time.perf_counter() - start:6.2f} s")
         asked = [(r.student, r.notebook, r.sha256, r.version) for r in results]
-        kept = timed("read all again", lambda: [writer.kept(*one) for one in asked])
+        kept = timed("read all again", lambda: [writer.earlier_result(*one) for one in asked])
         timed("finish again, into the same gradebook", lambda: writer.finish(results, ROOT / "exercises"))
     print(f"kept: {sum(result is not None for result in kept)} of {n}")
     released = released_code(ROOT / "exercises", SLUG)

@@ -25,7 +25,7 @@ CLASS = [result("ada", questions=ALL, unsafe=True), result(NASTY, questions=ALL)
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_legible_and_quiet(browser: Browser, scheme: str, tmp_path: Path):
-    submissions = [Result.of(one) for one in CLASS]
+    submissions = [Result.from_dict(one) for one in CLASS]
     pages = [*map(feedback_page, submissions), class_page(submissions, Path("nowhere"))]
     context = browser.new_context(color_scheme=scheme, viewport={"width": 360, "height": 800}, bypass_csp=True)
     asked: list[str] = []

@@ -40,8 +40,8 @@ def ungraded(student: str, reason: str = "the worker was lost", **changes: Any) 
 
 def made(*about: Any, **changes: Any) -> Result:
     """The same as `result`, as the grader hands it over."""
-    return Result.of(result(*about, **changes))
+    return Result.from_dict(result(*about, **changes))
 
 
 def made_ungraded(student: str, **changes: Any) -> Result:
-    return Result.of(ungraded(student, **changes))
+    return Result.from_dict(ungraded(student, **changes))

@@ -188,7 +188,7 @@ def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkey
     said = capsys.readouterr().err
     assert said.startswith("Note: memory is counted 20 times a second\n"), "what cannot be held is said at the start"
     assert "3.1: no torch here" in said
-    assert "the fault is here" in said
+    assert "The fault is with this machine" in said
     assert not list(tmp_path.glob("out/*/*.json"))
 
 

@@ -29,7 +29,7 @@ def address(empty, tmp_path) -> str:
 
 
 def submissions(*results) -> list[Result]:
-    return [Result.of(one) for one in results]
+    return [Result.from_dict(one) for one in results]
 
 
 def test_scores_and_points_are_there(address):
@@ -91,7 +91,7 @@ def test_unsafe_grades_stay_apart(address):
 
 @pytest.mark.parametrize("address", ["nonsense", "sqlite:////no/such/folder/book.db", "nosuchdatabase://host/book"])
 def test_a_database_that_cannot_be_had_is_said(address):
-    with pytest.raises(OSError, match="the grades are written, but nbgrader's gradebook is not"):
+    with pytest.raises(OSError, match="the grades were written, but not to nbgrader's gradebook"):
         record([], address)
 
 

@@ -20,7 +20,7 @@ NASTY = """<script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' {{ 
 
 
 def of(*results) -> list[Result]:
-    return [Result.of(one) for one in results]
+    return [Result.from_dict(one) for one in results]
 
 
 class Elements(HTMLParser):

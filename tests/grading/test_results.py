@@ -13,7 +13,7 @@ import pytest
 
 from qkv.grading import writing
 from qkv.grading.results import UNSAFE, MalformedError, Result, clean, clean_name, safe_name
-from qkv.grading.writing import Writer, alone, earlier_seed, remember_seed
+from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed
 from tests.grading.made import made, made_ungraded, question, result, ungraded
 
 CONTRACT = ["student", "notebook", "sha256", "version", "seed", "status", "reason", "score", "max_score", "questions"]
@@ -36,7 +36,7 @@ def test_the_json_is_the_contracts(writer):
 
 def test_what_is_graded_is_kept(writer):
     writer.write(made())
-    assert Writer(writer.out, seed=7).kept("ada", "03_scaling", HASH, "1.0") == made()
+    assert Writer(writer.out, seed=7).earlier_result("ada", "03_scaling", HASH, "1.0") == made()
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,19 @@ def test_what_is_graded_is_kept(writer):
 def test_of_another_seed_file_or_version_nothing_is_kept(writer, change, seed):
     writer.write(made())
     asked = {"student": "ada", "notebook": "03_scaling", "sha256": HASH, "version": "1.0"} | change
-    assert Writer(writer.out, seed).kept(**asked) is None
+    assert Writer(writer.out, seed).earlier_result(**asked) is None
 
 
 def test_a_fault_of_ours_is_tried_again_and_is_not_a_zero(writer):
-    writer.write(Result.of(ungraded("ada") | {"score": 0.0}))
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+    writer.write(Result.from_dict(ungraded("ada") | {"score": 0.0}))
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
     assert json.loads((writer.out / "ada" / "03_scaling.json").read_text())["score"] is None
 
 
 def test_without_a_sandbox_it_is_kept_only_where_that_is_asked_for(writer):
     writer.write(made(unsafe=True))
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
-    assert writer.kept("ada", "03_scaling", HASH, "1.0", unsafe=True) == made(unsafe=True)
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0", unsafe=True) == made(unsafe=True)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_without_a_sandbox_it_is_kept_only_where_that_is_asked_for(writer):
 def test_a_damaged_file_counts_as_absent(writer, damage):
     writer.write(made())
     (writer.out / "ada" / "03_scaling.json").write_bytes(damage)
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
 
 
 def test_a_score_that_was_made_text_counts_as_damage(writer):
     writer.write(made())
     path = writer.out / "ada" / "03_scaling.json"
     path.write_text(path.read_text().replace('"score": 3.0', '"score": "12"'))
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
 
 
 def test_a_run_without_a_seed_takes_up_the_last_runs_whatever_the_files_dates(writer):
@@ -92,9 +92,13 @@ def test_a_run_without_a_seed_takes_up_the_last_runs_whatever_the_files_dates(wr
 
 
 def test_one_run_at_a_time_writes_to_a_folder(tmp_path):
-    with alone(tmp_path / "out"), pytest.raises(OSError, match="another run"), alone(tmp_path / "out"):
+    with (
+        exclusive_access(tmp_path / "out"),
+        pytest.raises(OSError, match="another run"),
+        exclusive_access(tmp_path / "out"),
+    ):
         pass
-    with alone(tmp_path / "out"), alone(tmp_path / "elsewhere"):
+    with exclusive_access(tmp_path / "out"), exclusive_access(tmp_path / "elsewhere"):
         pass
 
 
@@ -109,7 +113,7 @@ def test_the_result_is_written_last(writer, monkeypatch):
     monkeypatch.setattr(writing, "_replace", without_room)
     with pytest.raises(OSError, match="no space"):
         writer.write(made())
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
 
 
 # ── names that nobody can trust ───────────────────────────────────────────────────────────────────
@@ -132,7 +136,7 @@ def test_every_name_has_a_folder_of_its_own_inside(writer):
     assert {folder.parent for folder in folders} == {writer.out}
     assert sorted(path.name for path in writer.out.parent.iterdir()) == ["out"]
     for student in HOSTILE:
-        assert writer.kept(student, "03_scaling", HASH, "1.0").student == clean_name(student)
+        assert writer.earlier_result(student, "03_scaling", HASH, "1.0").student == clean_name(student)
 
 
 @pytest.mark.parametrize("notebook", ["../x", "a/b", "", ".", "03.results", "x" * 300, "\0"])
@@ -141,7 +145,7 @@ def test_a_notebooks_name_stays_in_its_folder(writer, notebook):
     written = [path for path in writer.out.rglob("*") if path.is_file()]
     assert len(written) == 3
     assert {path.parent for path in written} == {writer.out / "ada"}
-    assert writer.kept("ada", notebook, HASH, "1.0") is not None
+    assert writer.earlier_result("ada", notebook, HASH, "1.0") is not None
 
 
 def test_no_link_is_followed(writer, tmp_path):
@@ -150,7 +154,7 @@ def test_no_link_is_followed(writer, tmp_path):
     (outside / "03_scaling.json").write_text(json.dumps(result()))
     (outside / "precious").write_text("mine")
     os.symlink(outside, writer.out / "ada")
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
     writer.write(made())
     assert not (writer.out / "ada").is_symlink()
     (writer.out / "bob").mkdir()
@@ -165,10 +169,10 @@ def test_a_link_or_a_pipe_is_no_result(writer, tmp_path):
     (tmp_path / "forged").write_text(json.dumps(result()))
     (writer.out / "ada").mkdir()
     os.symlink(tmp_path / "forged", writer.out / "ada" / "03_scaling.json")
-    assert writer.kept("ada", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
     (writer.out / "bob").mkdir()
     os.mkfifo(writer.out / "bob" / "03_scaling.json")
-    assert writer.kept("bob", "03_scaling", HASH, "1.0") is None
+    assert writer.earlier_result("bob", "03_scaling", HASH, "1.0") is None
 
 
 # ── text that nobody can trust ────────────────────────────────────────────────────────────────────
@@ -186,13 +190,13 @@ def test_text_is_bounded_and_its_tricks_are_seen():
 )  # fmt: skip
 def test_what_is_no_result_is_refused(change):
     with pytest.raises(MalformedError):
-        Result.of(result() | change)
+        Result.from_dict(result() | change)
 
 
 def test_a_cleaned_result_stays_as_it_is():
     hostile = result("a\0" * 80, "x\n/y.ipynb", questions=[question(message="\x1b" * 5000)])
-    once = Result.of(hostile).as_dict()
-    assert Result.of(once).as_dict() == once
+    once = Result.from_dict(hostile).as_dict()
+    assert Result.from_dict(once).as_dict() == once
 
 
 # ── all of them ───────────────────────────────────────────────────────────────────────────────────

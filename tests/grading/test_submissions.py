@@ -230,7 +230,7 @@ def test_a_link_to_itself_stops_nobody(tmp_path):
     put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
     (tmp_path / "eve").mkdir()
     (tmp_path / "eve" / "03_scaling.ipynb").symlink_to("03_scaling.ipynb")
-    ann, eve = batch._outside(tmp_path / "out", find([tmp_path]))
+    ann, eve = batch._not_among_results(tmp_path / "out", find([tmp_path]))
     assert (ann.student, eve.student) == ("ann", "eve")
     with pytest.raises(UnreadableError, match="symbolic link"):
         read(eve)

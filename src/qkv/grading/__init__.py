@@ -1,1 +1,1 @@
-"""Grading notebooks: today a learner's own, on their own machine, with the checks that the notebook has."""
+"""The grader behind `qkv grade`: a learner's own notebook without a sandbox, or a whole class in one."""

@@ -1,8 +1,8 @@
-"""Write grades into nbgrader's gradebook: SQLite or any database that SQLAlchemy knows.
+"""Write grades into nbgrader's gradebook: SQLite or any other database that SQLAlchemy supports.
 
-A notebook is an assignment of the same name, unless the gradebook has it in another one already. A question is the
-graded cell of the released notebook, `check-3-1`. What could not be graded waits for a person; a score of an
-earlier run stays until then.
+Each notebook becomes an assignment of the same name, unless the gradebook already has it in another assignment. Each
+question becomes the graded cell of the released notebook, such as `check-3-1`. A submission that could not be graded
+is flagged for manual grading; a score from an earlier run stays until then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from qkv.grading.results import UNSAFE, Result
 
 
 def record(submissions: Sequence[Result], address: str) -> None:
-    """Write the grades, over those of an earlier run; what a person entered by hand stays.
+    """Write the grades of these submissions. They replace the grades of an earlier run, but not manual scores.
+
+    Args:
+        submissions: the results to write
+        address: the address of the database, in SQLAlchemy's notation
 
     Raises:
         OSError: the database cannot be reached or written, or a package for it is missing.
@@ -31,27 +35,27 @@ def record(submissions: Sequence[Result], address: str) -> None:
         from nbgrader.api import Gradebook
 
         with _alembic_on_path(), Gradebook(address) as book:
-            for name, group in groupby(sorted(submissions, key=_name), _name):
+            for name, group in groupby(sorted(submissions, key=_assignment_name), _assignment_name):
                 of_one = list(group)
-                _record_notebook(book, _notebook(book, name, of_one), of_one)
+                _record_notebook(book, _find_or_make_notebook(book, name, of_one), of_one)
             book.db.commit()
     except (SQLAlchemyError, ImportError) as error:
         why = str(error).splitlines()[0][:300]
-        raise OSError(f"the grades are written, but nbgrader's gradebook is not: {why}") from error
+        raise OSError(f"the grades were written, but not to nbgrader's gradebook: {why}") from error
 
 
 def set_aside_if_broken(path: Path) -> None:
-    """Rename a gradebook that cannot be read, and say so; a new one is made in its place."""
-    if not path.exists() or _is_sound(path):
+    """Rename a gradebook that cannot be read, and print that a new one is made in its place."""
+    if not path.exists() or _is_intact(path):
         return
     aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.broken-{n}")).exists())
     path.rename(aside)
-    text = f"{path} could not be read. It is kept as {aside.name}, with the marks that were entered by hand in it."
+    text = f"{path} could not be read, and was renamed to {aside.name}. Marks entered by hand are only in that file."
     print(f"qkv grade: {text} A new gradebook was made.", file=sys.stderr)
 
 
-def _is_sound(path: Path) -> bool:
-    """Say whether a file is a whole database of nbgrader's. One that is in use counts as sound."""
+def _is_intact(path: Path) -> bool:
+    """Check whether a file is an undamaged database of nbgrader's. A database that is in use counts as undamaged."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
             tables = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}
@@ -62,17 +66,17 @@ def _is_sound(path: Path) -> bool:
         return False
 
 
-def cell_of(question: str) -> str:
-    """The graded cell of a question: `check-3-1` for 3.1."""
+def cell_name(question: str) -> str:
+    """Return the name of the graded cell of a question: `check-3-1` for 3.1."""
     return f"check-{question.replace('.', '-')}"
 
 
-def _name(submission: Result) -> str:
+def _assignment_name(submission: Result) -> str:
     return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
 
 
-def _notebook(book: Any, name: str, submissions: Sequence[Result]) -> Any:
-    """Find or make the notebook, with a graded cell for each question."""
+def _find_or_make_notebook(book: Any, name: str, submissions: Sequence[Result]) -> Any:
+    """Return the gradebook's notebook of this name, with a graded cell for each question; make what is missing."""
     from nbgrader.api import Notebook
 
     notebook = book.db.query(Notebook).filter_by(name=name).first()
@@ -82,12 +86,12 @@ def _notebook(book: Any, name: str, submissions: Sequence[Result]) -> Any:
     most = {answer.id: answer.max_points for s in submissions for answer in s.questions}
     for question, points in most.items():
         options = {"max_score": points, "cell_type": "code"}
-        book.update_or_create_grade_cell(cell_of(question), notebook.name, notebook.assignment.name, **options)
+        book.update_or_create_grade_cell(cell_name(question), notebook.name, notebook.assignment.name, **options)
     return notebook
 
 
 def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) -> None:
-    """Write the grades of one notebook's submissions, in one go: nbgrader's own way is a transaction each."""
+    """Write the grades of one notebook's submissions in one transaction; nbgrader's API takes one for each grade."""
     from nbgrader.api import Grade, Student, SubmittedAssignment, SubmittedNotebook
 
     db = book.db
@@ -99,27 +103,27 @@ def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) ->
     grades = {(grade.notebook_id, grade.cell_id): grade for grade in known}
     with db.no_autoflush:
         for s in submissions:
-            student = students.get(s.student) or _added(db, Student(id=s.student))
-            whole = handed_in.get(s.student) or _added(
+            student = students.get(s.student) or _add_row(db, Student(id=s.student))
+            whole = handed_in.get(s.student) or _add_row(
                 db, SubmittedAssignment(assignment=notebook.assignment, student=student)
             )
-            part = inside.get(whole.id) or _added(db, SubmittedNotebook(notebook=notebook, assignment=whole))
-            points = {cell_of(answer.id): answer.points for answer in s.questions}
+            part = inside.get(whole.id) or _add_row(db, SubmittedNotebook(notebook=notebook, assignment=whole))
+            points = {cell_name(answer.id): answer.points for answer in s.questions}
             for cell in cells.values():
-                grade = grades.get((part.id, cell.id)) or _added(db, Grade(cell=cell, notebook=part))
+                grade = grades.get((part.id, cell.id)) or _add_row(db, Grade(cell=cell, notebook=part))
                 if s.graded:
                     grade.auto_score = points.get(cell.name)
                 grade.needs_manual_grade = not s.graded or grade.auto_score is None or grade.manual_score is not None
 
 
-def _added(db: Any, row: Any) -> Any:
+def _add_row(db: Any, row: Any) -> Any:
     db.add(row)
     return row
 
 
 @contextmanager
 def _alembic_on_path() -> Iterator[None]:
-    """For a new gradebook nbgrader runs the command alembic, which stands beside this Python."""
+    """Put this Python's folder on PATH: to make a new gradebook, nbgrader runs the command alembic from there."""
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
     try:

@@ -1,7 +1,7 @@
-"""What came of a submission: one dataclass from the moment it is graded until it is written to a file.
+"""The result of grading one submission: one dataclass, from grading to the written file.
 
-Names, messages and source are the learner's: they are bounded and cleaned when a result is made, so that no result with
-anything else in it exists.
+Names, messages and source come from the learner. The constructor cuts them to a limit and cleans them, so that every
+`Result` and `Answer` is safe to print and to write.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 from qkv.feedback import STATUSES
 
-MAX_NAME = 70  # characters; nbgrader's own limit is 128, with what may be added to a name
-MAX_FILE_NAME = 210  # bytes; file systems take 255, with what is added to a name
-MAX_TEXT = 1500
-MAX_QUESTIONS = 200
-MAX_SOURCE = 100_000  # characters of a submission that are compared with others
+MAX_NAME = 70  # characters; nbgrader allows 128, and `UNSAFE` can be added to a name
+MAX_FILE_NAME = 210  # bytes; file systems allow 255, and an ending is added to a name
+MAX_TEXT = 1500  # characters of a message
+MAX_QUESTIONS = 200  # in one result
+MAX_SOURCE = 100_000  # characters of a submission that are compared with other submissions
 UNSAFE = "UNSAFE: graded without a sandbox. Not for credit."
 
-# A folder or file of this name would be mistaken for one of ours, or for a device on Windows.
+# Names that a learner's folder or file must not have: the grader's own files, and devices on Windows.
 RESERVED = re.compile(
     r"(grades\.csv|canvas\.csv|moodle\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
     re.IGNORECASE,
@@ -32,12 +32,12 @@ RESERVED = re.compile(
 
 
 class MalformedError(ValueError):
-    """This is not the result of a submission."""
+    """A field of a result is missing or has a wrong value."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one question."""
+    """The grade of one question: points, status and message."""
 
     id: str
     points: float
@@ -49,8 +49,8 @@ class Answer:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise MalformedError(f"a question's status is {str(self.status)[:40]!r}")
-        _clean_fields(
+            raise MalformedError(f"unknown status of a question: {str(self.status)[:40]!r}")
+        _set_fields(
             self,
             id=clean(self.id, 20),
             points=number(self.points),
@@ -63,10 +63,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one notebook; `score` is None where it could not be graded, which is not a zero.
+    """The result of one notebook. `score` is None if the notebook could not be graded, which is not a zero.
 
     Raises:
-        MalformedError: a field is of another type, or a number is none.
+        MalformedError: a field has the wrong type, or a number is not finite or is negative.
     """
 
     student: str
@@ -80,12 +80,12 @@ class Result:
     max_score: float
     questions: tuple[Answer, ...]
     unsafe: bool = False
-    source: str = ""  # for the comparison of submissions only; it is not written
+    source: str = ""  # the code, to compare submissions; it is not written to the file
 
     def __post_init__(self) -> None:
         if self.status not in ("graded", "ungraded"):
-            raise MalformedError(f"the status is {str(self.status)[:40]!r}")
-        _clean_fields(
+            raise MalformedError(f"unknown status: {str(self.status)[:40]!r}")
+        _set_fields(
             self,
             student=clean_name(self.student),
             notebook=clean_name(self.notebook),
@@ -101,11 +101,11 @@ class Result:
         )
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Result:
-        """Make a result of what a file of ours holds.
+    def from_dict(cls, given: Mapping[str, Any]) -> Result:
+        """Make a result from the content of a result's JSON file.
 
         Raises:
-            MalformedError: a field is missing, of another type, or no number.
+            MalformedError: a field is missing or has the wrong type, or a number is not finite or is negative.
         """
         try:
             fields = {field.name: given[field.name] for field in dataclasses.fields(cls) if field.name in given}
@@ -119,36 +119,39 @@ class Result:
 
     @property
     def stem(self) -> str:
-        """The notebook's name without its ending."""
+        """The notebook's name without the ending .ipynb."""
         return self.notebook.removesuffix(".ipynb")
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as the contract has it."""
+        """Return the content of the result's JSON file."""
         fields = {name: value for name, value in vars(self).items() if name not in ("source", "unsafe")}
         fields["questions"] = [dict(vars(answer)) for answer in self.questions]
         return fields | ({"unsafe": True} if self.unsafe else {})
 
 
-def _clean_fields(result: Answer | Result, **fields: Any) -> None:
-    """Put these into a frozen dataclass that is being made."""
+def _set_fields(result: Answer | Result, **fields: Any) -> None:
+    """Set fields of a frozen dataclass, which is only allowed while it is constructed."""
     for name, value in fields.items():
         object.__setattr__(result, name, value)
 
 
 def clean(text: Any, limit: int) -> str:
-    """Bound a text, and make visible what could move a cursor, turn the direction, hide or break an encoding."""
+    """Cut a text to `limit` characters, and replace control characters and other invisible characters by U+FFFD."""
     whole = str(text)
-    kept = "".join("\ufffd" if _is_treacherous(c) else c for c in whole[:limit])
+    kept = "".join("\ufffd" if _is_invisible(c) else c for c in whole[:limit])
     return kept if len(whole) <= limit else f"{kept[: limit - 1]}…"
 
 
-def _is_treacherous(c: str) -> bool:
-    """Say whether a character acts instead of being seen. Two that join letters are part of several scripts."""
+def _is_invisible(c: str) -> bool:
+    """Check whether a character is a control, format or surrogate character, or a line or paragraph separator.
+
+    Line breaks are allowed, and so are the zero-width joiner and non-joiner, which several scripts need.
+    """
     return c not in "\n\u200c\u200d" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def clean_name(text: Any) -> str:
-    """Clean a name to one line; where that changes it, a hash keeps it apart from others that look the same."""
+    """Clean a name and put it on one line. A name that this changes ends in a hash, so that names stay different."""
     name = clean(text, MAX_NAME).replace("\n", " ")
     return name if name and name == text else f"{name[: MAX_NAME - 13] or 'unnamed'}~{_hash(str(text))}"
 
@@ -158,16 +161,21 @@ def _hash(text: str) -> str:
 
 
 def number(value: Any) -> float:
-    """A finite number of points or seconds; nothing else will do."""
+    """Return a number of points or seconds as a float.
+
+    Raises:
+        MalformedError: the value is not a finite number that is at least 0.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise MalformedError(f"{str(value)[:40]!r} is no number of points or seconds")
+        raise MalformedError(f"{str(value)[:40]!r} is not a number of points or seconds")
     return float(value)
 
 
 def safe_name(name: str) -> str:
-    """Give the folder or file in which something of this name is kept: different for different names.
+    """Return a name for a folder or file; different names give different results.
 
-    A name of letters, digits, spaces and `._@+-` is kept. Any other loses what else it has, and gains a hash.
+    A name of letters, digits, spaces and `._@+-` is returned as it is. In any other name, other characters are
+    replaced by `_`, and a hash is added.
     """
     kept = re.sub(r"[^\w.@+ -]+", "_", unicodedata.normalize("NFC", clean_name(name))).strip(". ").lstrip("-")
     looks_hashed = re.search(r"~[0-9a-f]{12}$", kept)

@@ -110,7 +110,7 @@ def grade_all(
                 settle(i, unreadable(submission, settings, str(why)))
                 continue
             found = (work.student, work.notebook, work.sha256, qkv.__version__)
-            kept = None if regrade else writer.kept(*found, unsafe=not settings.safe)
+            kept = None if regrade else writer.earlier_result(*found, unsafe=not settings.safe)
             if kept is not None:
                 done[i] = replace(kept, source="\n\n".join(work.sources))
                 on_graded(done[i], True)

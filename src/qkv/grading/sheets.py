@@ -1,4 +1,4 @@
-"""Results as other systems read them: tables for spreadsheets, Canvas and Moodle, and Gradescope's results.json."""
+"""Results in the formats of other systems: CSV for spreadsheets, Canvas and Moodle, and Gradescope's results.json."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Any
 from qkv.feedback import WORDS
 from qkv.grading.results import UNSAFE, Answer, Result
 
-# A spreadsheet takes for a formula what begins with one of these signs, in full width too. Some read a cell on its own
-# at each separator that their language uses, and some take away spaces and quotation marks first.
+# Spreadsheets evaluate a cell as a formula if it begins with one of these characters, also in their full-width forms.
+# Some spreadsheets split a cell again at the separator of their language (";"). Some first strip spaces and quotes.
 FORMULA = re.compile(r"""(^|[;,|\t\r\n])([\s"']*)(?=[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20])""")
 
 
 def grades(submissions: Sequence[Result]) -> str:
-    """One row a submission, with a column for the points of each question. No score where it could not be graded."""
+    """Return a CSV table with one row for each submission and one column for the points of each question.
+
+    The score of a submission that could not be graded is empty.
+    """
     questions = sorted({answer.id for s in submissions for answer in s.questions}, key=_in_order)
     head = ["student", "notebook", "status", "score", "max_score", "reason", "warning", "sha256", "version", "seed"]
     rows = []
@@ -29,7 +32,7 @@ def grades(submissions: Sequence[Result]) -> str:
 
 
 def canvas(submissions: Sequence[Result]) -> str:
-    """A table for Canvas' gradebook import; the learner's name here is their login there."""
+    """Return a CSV table for Canvas' gradebook import. The student's name here must be their login name in Canvas."""
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
     rows: list[Sequence[Any]] = [["    Points Possible", "", "", "", "", *most]]
@@ -39,7 +42,7 @@ def canvas(submissions: Sequence[Result]) -> str:
 
 
 def moodle(submissions: Sequence[Result]) -> str:
-    """A table for Moodle's grade import; the learner's name here is their user name there."""
+    """Return a CSV table for Moodle's grade import. The student's name here must be their user name in Moodle."""
     notebooks = _columns(submissions)
     rows = [
         [student, *(scores.get(column, "") for column in notebooks)]
@@ -49,7 +52,10 @@ def moodle(submissions: Sequence[Result]) -> str:
 
 
 def gradescope(submission: Result) -> dict[str, Any]:
-    """What Gradescope reads as results.json. Without scores, it asks for a person: a fault of ours is not a zero."""
+    """Return the content of results.json for Gradescope.
+
+    A submission that could not be graded gets no score, so that Gradescope asks for manual grading and records no zero.
+    """
     lines = [UNSAFE] if submission.unsafe else []
     if not submission.graded:
         return {"output": "\n".join([*lines, f"Not graded: {submission.reason}"]), "output_format": "text"}
@@ -76,7 +82,7 @@ def _gradescope_test(answer: Answer) -> dict[str, Any]:
 
 
 def _columns(submissions: Iterable[Result]) -> dict[str, float]:
-    """Each notebook's column, and the points that it is worth."""
+    """Return the maximal points of each notebook, by the name of its column."""
     columns: dict[str, float] = {}
     for s in submissions:
         columns[_column(s)] = max(s.max_score, columns.get(_column(s), 0.0))
@@ -88,7 +94,7 @@ def _column(submission: Result) -> str:
 
 
 def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
-    """Each student's scores by column; what could not be graded has none."""
+    """Return each student's scores by column. The score of a submission that could not be graded is ""."""
     students: dict[str, dict[str, str]] = {}
     for s in submissions:
         students.setdefault(s.student, {})[_column(s)] = _points(s.score)
@@ -104,7 +110,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _harmless(value: Any) -> str:
-    """A cell on one line that no spreadsheet takes for a formula: one that could be has an apostrophe in front."""
+    """Return the text of a cell on one line, with an apostrophe wherever a spreadsheet could start a formula."""
     return re.sub(r"[\t\r\n]", " ", FORMULA.sub(r"\1'\2", str(value)))
 
 
@@ -117,5 +123,5 @@ def _warning(submission: Result) -> str:
 
 
 def _in_order(question: str) -> tuple[list[int], str]:
-    """3.2 before 3.10."""
+    """Return a sort key that puts question 3.2 before 3.10."""
     return [int(part) for part in question.split(".") if part.isdecimal()], question

@@ -1,7 +1,6 @@
-"""Write what came of each submission, and what came of all of them, so that a run can be taken up again.
+"""Write the results of each submission and of the whole class, so that an interrupted run can be continued.
 
-One process writes. A file is either as it was or as it should be, and no link that somebody left in the folder is
-followed.
+Only one process writes. Each file is replaced as a whole, and symlinks in the results folder are never followed.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ from qkv.grading.report import class_page, feedback_page
 from qkv.grading.results import Result, clean_name, safe_name
 from qkv.grading.sheets import canvas, grades, gradescope, moodle
 
-MAX_BYTES = 2_000_000  # of a result that is read back
+MAX_BYTES = 2_000_000  # of a result file that is read back
 
 
 @contextlib.contextmanager
-def alone(out: Path) -> Iterator[None]:
-    """Keep every other run out of a folder while one writes there.
+def exclusive_access(out: Path) -> Iterator[None]:
+    """Lock the results folder against other runs of `qkv grade`.
 
     Raises:
-        OSError: another run is at work there.
+        OSError: another run has locked the folder.
     """
     out.mkdir(parents=True, exist_ok=True)
-    with open(os.open(out / "run.lock", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644), "w") as stream:
-        if not _locked(stream.fileno()):
+    with open(os.open(out / "run.lock", os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o644), "w") as stream:
+        if not _try_to_lock(stream.fileno()):
             raise OSError(f"another run is writing to {out}. Wait until it has ended, or choose another --out.")
         yield
 
 
-def _locked(file: int) -> bool:
-    """Lock a file for this process until it is closed; False where another process has the lock."""
+def _try_to_lock(file: int) -> bool:
+    """Lock a file for this process until it is closed. Return False if another process has the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -54,19 +53,19 @@ def _locked(file: int) -> bool:
 
 
 def earlier_seed(out: Path) -> int | None:
-    """The seed of the last run in a folder: a run that is given no seed uses it again."""
+    """Return the seed of the last run in a folder, or None. A run without --seed uses it again."""
     with contextlib.suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
         return int(json.loads(_read(out / "run.json"))["seed"])
     return None
 
 
 def remember_seed(out: Path, seed: int) -> None:
-    """Keep a run's seed for the next run in this folder: dates of files say nothing about which run was the last."""
+    """Write the seed to run.json for the next run in this folder. Dates of files do not tell which run was the last."""
     _replace(out / "run.json", _as_json({"seed": seed}))
 
 
 class Writer:
-    """Keeps the results of a run in a folder."""
+    """Writes the results of a run into a folder, and reads the results of earlier runs."""
 
     def __init__(self, out: Path, seed: int, gradebook: str | None = None) -> None:
         self.out = out
@@ -74,15 +73,18 @@ class Writer:
         self.gradebook = gradebook
         out.mkdir(parents=True, exist_ok=True)
 
-    def kept(self, student: str, notebook: str, sha256: str, version: str, unsafe: bool = False) -> Result | None:
-        """Give an earlier result of this very file, graded with this seed and version; None where there is none.
+    def earlier_result(
+        self, student: str, notebook: str, sha256: str, version: str, unsafe: bool = False
+    ) -> Result | None:
+        """Return an earlier result for the same file content, seed and version, or None.
 
-        What was graded without a sandbox counts only where that is asked for again. A damaged file counts as absent.
+        A result from a run without a sandbox counts only if this run has no sandbox either (`unsafe`). A damaged
+        result file counts as missing.
         """
         student, notebook = clean_name(student), clean_name(notebook)
-        folder, stem = self._place(student, notebook)
+        folder, stem = self._folder_and_stem(student, notebook)
         try:
-            earlier = Result.of(json.loads(_read(folder / f"{stem}.json")))
+            earlier = Result.from_dict(json.loads(_read(folder / f"{stem}.json")))
         except (OSError, ValueError, RecursionError):
             return None
         found = (earlier.student, earlier.notebook, earlier.sha256, earlier.version, earlier.seed)
@@ -90,23 +92,25 @@ class Writer:
         return earlier if same and earlier.graded and (unsafe or not earlier.unsafe) else None
 
     def write(self, result: Result) -> None:
-        """Write a submission's feedback, its Gradescope file, and last the result that says that all is there.
+        """Write a submission's feedback page, its Gradescope file and its result.
+
+        The result comes last: if its file is there, the other two are complete.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: a file cannot be written.
         """
-        folder, stem = self._place(result.student, result.notebook)
+        folder, stem = self._folder_and_stem(result.student, result.notebook)
         _make_folder(folder)
         _replace(folder / f"{stem}.html", feedback_page(result))
         _replace(folder / f"{stem}.results.json", _as_json(gradescope(result)))
         _replace(folder / f"{stem}.json", _as_json(result.as_dict()))
 
     def finish(self, results: Sequence[Result], exercises: Path = Path("exercises")) -> None:
-        """Write what is about all of them: tables, nbgrader's gradebook, and the class report.
+        """Write the files about the whole class: tables, nbgrader's gradebook and the class report.
 
-        `exercises` holds the notebooks that were released: their own lines are no sign that somebody copied.
+        `exercises` is the folder with the released notebooks. Lines that were released do not count as copied.
         """
-        by_name = {(result.student, result.notebook): result for result in results}  # the last of a name counts
+        by_name = {(result.student, result.notebook): result for result in results}  # of duplicates, the last counts
         results = [by_name[key] for key in sorted(by_name)]
         for name, text in (
             ("grades.csv", grades(results)),
@@ -120,8 +124,8 @@ class Writer:
             set_aside_if_broken(own)
         record(results, self.gradebook or f"sqlite:///{own}")
 
-    def _place(self, student: str, notebook: str) -> tuple[Path, str]:
-        """The folder and the name, without an ending, of what belongs to a submission."""
+    def _folder_and_stem(self, student: str, notebook: str) -> tuple[Path, str]:
+        """Return the folder of a submission's files, and their name without an ending."""
         stem = notebook.removesuffix(".ipynb")
         return self.out / safe_name(student), safe_name(stem if "." not in stem else f"{stem}/")
 
@@ -131,33 +135,33 @@ def _as_json(content: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> str:
-    """Read a small regular file. Neither the file nor its folder may be a link.
+    """Read a small regular file. Neither the file nor its folder may be a symlink.
 
     Raises:
-        OSError: there is none such.
+        OSError: the file does not exist, is a symlink, is not a regular file, or is too large.
     """
     if path.parent.is_symlink():
-        raise OSError(f"{path.parent} is a link")
-    with open(os.open(path, os.O_RDONLY | _NO_LINK), encoding="utf-8") as stream:
+        raise OSError(f"{path.parent} is a symlink")
+    with open(os.open(path, os.O_RDONLY | _NO_FOLLOW), encoding="utf-8") as stream:
         about = os.fstat(stream.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
-            raise OSError(f"{path} is no small file")
+            raise OSError(f"{path} is not a regular file of at most {MAX_BYTES} bytes")
         return stream.read()
 
 
-# Windows has neither; O_NONBLOCK keeps a pipe of that name from stopping us.
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+# Flags for `os.open`: do not follow a symlink, and do not block on a named pipe. Windows has neither flag.
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder; a link of its name, to wherever it leads, gives way to it."""
+    """Make a folder. If there is a symlink of that name, replace it."""
     if folder.is_symlink():
         folder.unlink()
     folder.mkdir(exist_ok=True)
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file beside its place, then move it there: half a file is never seen, and no link is followed."""
+    """Write a temporary file and rename it to `path`: no reader sees half a file, and no symlink is followed."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as stream:
