@@ -187,7 +187,7 @@ def test_the_report_names_those_who_are_nearly_the_same(tmp_path):
     (tmp_path / "03_scaling.ipynb").write_text(json.dumps(released))
     sources = {"ada": f"def given():\n    pass\n{ONE}", "bob": TWO, "eve": f"{ONE}\n# mine"}
     page = class_page(of(*(result(name, source=source) for name, source in sources.items())), tmp_path)
-    assert "Up to 100 %: ada, eve." in Elements(page).text
+    assert "Up to 100 % the same: ada, eve." in Elements(page).text
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_two_files_for_one_cell_of_the_table_are_one_submission_that_nobody_read
     put(tmp_path / "bob" / "03_scaling.ipynb", notebook(ANSWER))
     ann, bob = sorted(find([tmp_path]), key=lambda one: one.student)
     assert (ann.student, ann.notebook, len(ann.others), bob.others) == ("ann", "03_scaling", 2, ())
-    with pytest.raises(UnreadableError, match=r"final\.ipynb.*Leave the one that counts"):
+    with pytest.raises(UnreadableError, match=r"final\.ipynb.*Keep the one that counts"):
         read(ann)
 
 

@@ -1,6 +1,6 @@
-"""The pages that people read: feedback on one submission, and a report on the class.
+"""The HTML pages of the grader: feedback on one submission, and a report on the class.
 
-Both are one file each, ask no other for anything, and follow the reader's choice of light or dark.
+Each page is a single file that loads nothing else, and follows the reader's choice of a light or dark colour scheme.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from qkv.feedback import SIGNS, WORDS, in_words, points
 from qkv.grading.results import UNSAFE, Answer, Result, safe_name
 from qkv.questions import find
 
-BARS = 10
+BARS = 10  # at most, in the table of scores; the other numbers limit rows and names on the class report
 SHOWN_IDEAS = 20
 SHOWN_GROUPS = 20
 SHOWN_MEMBERS = 30
@@ -31,12 +31,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def feedback_page(submission: Result) -> str:
-    """The feedback on one submission, as a page of its own."""
+    """Return the HTML page with the feedback on one submission."""
     return _render("feedback.html", s=submission)
 
 
 def class_page(submissions: Sequence[Result], exercises: Path) -> str:
-    """The report on a class, as a page of its own; `exercises` holds what was released, where that is at hand."""
+    """Return the HTML page with the report on a class.
+
+    Args:
+        submissions: the results of the class
+        exercises: the folder with the released notebooks; it need not exist
+    """
     by_exercise: dict[str, list[Result]] = {}
     for s in submissions:
         by_exercise.setdefault(exercise_of(s.stem), []).append(s)
@@ -56,38 +61,38 @@ def class_page(submissions: Sequence[Result], exercises: Path) -> str:
 
 @dataclass(frozen=True)
 class Bar:
-    """How many have a score from `low` to `high`."""
+    """A bar of the table of scores: the number of submissions in one range of scores."""
 
-    label: str
+    label: str  # the range, "2 to under 4"
     count: int
-    share: float  # of the longest bar
+    share: float  # the length of the bar, as a share of the longest bar
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What a question, or a wrong idea in it, cost the class."""
+    """The points that the class lost by a question, or by one wrong idea in a question."""
 
     question: str
     title: str
-    idea: str
-    count: int
-    lost: float
-    statuses: dict[str, int]
+    idea: str  # empty for the question as a whole
+    count: int  # answers
+    lost: float  # points
+    statuses: dict[str, int]  # how many answers have each status
 
 
 @dataclass(frozen=True)
-class Look:
-    """Submissions that are nearly the same: their names, and how many more there are."""
+class SimilarGroup:
+    """A group of submissions that are nearly the same."""
 
-    names: tuple[str, ...]
-    more: int
-    closest: str
-    many: bool  # so many that it says more about the question than about them
+    names: tuple[str, ...]  # the students that the report names
+    more: int  # students of the group that it does not name
+    closest: str  # the largest similarity of two of them, "97 %"
+    many: bool  # True if the group is so large that the question is a likelier reason than copying
 
 
 @dataclass(frozen=True)
 class Section:
-    """What the report says of one notebook."""
+    """The part of the class report about one notebook."""
 
     name: str
     graded: int
@@ -98,29 +103,29 @@ class Section:
     bars: list[Bar]
     questions: list[Loss]
     ideas: list[Loss]
-    looks: list[Look]
-    more_looks: int
+    similar_groups: list[SimilarGroup]
+    more_similar_groups: int
     compared: int
     too_short: int
-    usual: str
+    median_similarity: str
 
 
 def exercise_of(name: str) -> str:
-    """The exercise that a notebook answers: `03_scaling` for a second copy, `03_scaling (1)`."""
+    """Return the name of the exercise in a notebook's name: `03_scaling` for a second copy, `03_scaling (1)`."""
     match = re.search(r"\d\d_[a-z][a-z0-9_]*", name)
     return match[0] if match else name
 
 
 def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) -> Section:
-    """Sum up the submissions of one exercise."""
+    """Return the report's section about the submissions of one exercise."""
     from qkv.grading.similar import compare
 
     graded = [s for s in submissions if s.graded]
     scores = sorted(s.score or 0.0 for s in graded)
     with_source = [s for s in submissions if s.source]
     comparison = compare([s.source for s in with_source], released_code(exercises, name))
-    looks = [
-        _look([with_source[i].student for i in group.members], group.closest, comparison.compared)
+    similar_groups = [
+        _similar_group([with_source[i].student for i in group.members], group.closest, comparison.compared)
         for group in comparison.groups[:SHOWN_GROUPS]
     ]
     most = max((s.max_score for s in submissions), default=0.0)
@@ -134,16 +139,16 @@ def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) 
         bars=bars(scores, most),
         questions=question_losses(graded),
         ideas=idea_losses(graded)[:SHOWN_IDEAS],
-        looks=looks,
-        more_looks=max(0, len(comparison.groups) - SHOWN_GROUPS),
+        similar_groups=similar_groups,
+        more_similar_groups=max(0, len(comparison.groups) - SHOWN_GROUPS),
         compared=comparison.compared,
         too_short=comparison.too_short,
-        usual="" if comparison.usual is None else f"{100 * comparison.usual:.0f} %",
+        median_similarity="" if comparison.median_similarity is None else f"{100 * comparison.median_similarity:.0f} %",
     )
 
 
 def released_code(exercises: Path, name: str) -> str:
-    """The code that was released under this name; nothing where it cannot be read."""
+    """Return the code of the released notebook of this name, or "" if there is none that can be read."""
     try:
         cells = json.loads((exercises / f"{safe_name(name)}.ipynb").read_text(encoding="utf-8"))["cells"]
         return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
@@ -152,7 +157,7 @@ def released_code(exercises: Path, name: str) -> str:
 
 
 def bars(scores: Sequence[float], most: float) -> list[Bar]:
-    """Count scores in up to ten bars, each whole points wide; the last holds the full mark too."""
+    """Count the scores in at most ten ranges, each a whole number of points wide. The last includes full marks."""
     if not scores or most <= 0:
         return []
     width = math.ceil(most / BARS)
@@ -170,7 +175,7 @@ def bars(scores: Sequence[float], most: float) -> list[Bar]:
 
 
 def question_losses(graded: Iterable[Result]) -> list[Loss]:
-    """What each question cost, the dearest first."""
+    """Return the points lost by each question, largest loss first."""
     answers: dict[str, list[Answer]] = {}
     for answer in (answer for s in graded for answer in s.questions):
         answers.setdefault(answer.id, []).append(answer)
@@ -179,7 +184,7 @@ def question_losses(graded: Iterable[Result]) -> list[Loss]:
 
 
 def idea_losses(graded: Iterable[Result]) -> list[Loss]:
-    """What each wrong idea that was recognised cost, the dearest first."""
+    """Return the points lost by each wrong idea that was recognised, largest loss first."""
     answers: dict[tuple[str, str], list[Answer]] = {}
     for answer in (answer for s in graded for answer in s.questions):
         if answer.misconception:
@@ -193,9 +198,11 @@ def _loss(question: str, idea: str, answers: Sequence[Answer]) -> Loss:
     return Loss(question, title(question), idea, len(answers), lost, Counter(answer.status for answer in answers))
 
 
-def _look(names: Sequence[str], closest: float, compared: int) -> Look:
+def _similar_group(names: Sequence[str], closest: float, compared: int) -> SimilarGroup:
     many = len(names) > max(10, compared // 10)
-    return Look(tuple(names[:SHOWN_MEMBERS]), max(0, len(names) - SHOWN_MEMBERS), f"{100 * closest:.0f} %", many)
+    return SimilarGroup(
+        tuple(names[:SHOWN_MEMBERS]), max(0, len(names) - SHOWN_MEMBERS), f"{100 * closest:.0f} %", many
+    )
 
 
 def _range(low: float, high: float, last: bool) -> str:
@@ -208,7 +215,7 @@ def _median(ordered: Sequence[float]) -> float:
 
 
 def title(question: str) -> str:
-    """A question's title, where this course knows it."""
+    """Return a question's title, or "" if the course has no such question."""
     try:
         return find(question).title
     except (KeyError, ValueError):
@@ -224,7 +231,7 @@ def _render(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates in which every value is escaped, and a name that is missing is an error."""
+    """Return the Jinja environment of the templates: values are escaped, and an undefined name is an error."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -238,13 +245,13 @@ def _environment() -> Environment:
 
 
 def _prose(text: str) -> Markup:
-    """Escape a message; what stands in `backticks` is code, and a line ends where it did."""
+    """Turn a message into HTML: escape it, mark text in `backticks` as code, and keep its line breaks."""
     coded = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text)))
     return Markup(coded.replace("\n", "<br>"))
 
 
 def _style() -> str:
-    """The course's palette and the pages' own rules, without comments and line breaks."""
+    """Return the CSS of the course's colours and of the pages, without comments and line breaks."""
     css = "".join(
         file.read_text(encoding="utf-8") for file in (TEMPLATES.parent.parent / "tokens.css", TEMPLATES / "page.css")
     )

@@ -1,6 +1,6 @@
-"""Find submissions that are nearly the same.
+"""Find submissions whose code is nearly the same.
 
-That is a reason to read them, and no proof: short answers to one question agree by chance.
+A match is a reason to read the submissions. It proves nothing: short answers to the same question agree by chance.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ import numpy as np
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-CLOSE = 0.95  # share of the tokens that stand in the same order in both
-MIN_TOKENS = 60  # fewer of one's own say nothing
-MAX_TOKENS = 1000  # a bound on what one submission can cost
-MAX_SOURCE = 200_000  # characters
-SAMPLE = 100  # submissions that show what is usual
-ENOUGH = 20  # submissions in which a line that half of them share is nobody's own
-LETTERS = 255
+CLOSE = 0.95  # share of the tokens that two submissions have in the same order
+MIN_TOKENS = 60  # a submission with fewer tokens of its own is not compared
+MAX_TOKENS = 1000  # of a submission that are compared, so that the time stays bounded
+MAX_SOURCE = 200_000  # characters of a submission that are compared
+SAMPLE = 100  # submissions from which the median similarity is estimated
+MIN_CLASS = 20  # in a class of this size, a line that half of the submissions share does not count as copied
+LETTERS = 255  # different characters that stand for tokens
 
-# A string that never ends is one too: to look for its end again and again would take time that grows with the square.
+# A string without an end also matches, up to the end of its line or of the text. Otherwise the search for its end
+# would start again at each quotation mark, and take quadratic time.
 LEXEME = re.compile(
     r"""(?P<text>("{3}|'{3}).*?(?:\2|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)"""
     r"""|(?P<comment>\#[^\n]*)|(?P<name>[^\W\d]\w*)|(?P<other>\w+|[^\w\s])""",
@@ -37,28 +38,31 @@ COMMON = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 
 @dataclass(frozen=True)
 class Group:
-    """Submissions of which each is close to at least one other."""
+    """A group of submissions; each is close to at least one other member."""
 
-    members: tuple[int, ...]  # their places in the list that was compared
-    closest: float
+    members: tuple[int, ...]  # their indices in the list that was compared
+    closest: float  # the largest similarity of two members, from 0 to 1
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing: the groups, how many were too short, and how alike two usually are."""
+    """The result of comparing the submissions of one notebook."""
 
     groups: tuple[Group, ...]
-    compared: int
-    too_short: int
-    usual: float | None
+    compared: int  # submissions that were compared
+    too_short: int  # submissions with too little code of their own
+    median_similarity: float | None  # of two submissions, from 0 to 1; None if there are too few of them
 
 
 def compare(sources: Sequence[str], released: str = "") -> Comparison:
-    """Compare the code of one notebook's submissions, less comments and the lines that are nobody's own.
+    """Compare the code of one notebook's submissions.
 
-    Those are the lines that were released, and in a class of some size the lines that half of it wrote.
+    Comments do not count. Lines of the released notebook do not count either, nor do lines that at least half of the
+    submissions have, if there are at least `MIN_CLASS` submissions.
     """
-    counts = Counter(line for source in sources for line in lines_of(source)) if len(sources) >= ENOUGH else Counter()
+    counts = (
+        Counter(line for source in sources for line in lines_of(source)) if len(sources) >= MIN_CLASS else Counter()
+    )
     given = lines_of(released) | {line for line, count in counts.items() if 2 * count >= len(sources)}
     known = COMMON | {match["name"] for line in given for match in LEXEME.finditer(line) if match["name"]}
     places: dict[str, list[int]] = {}
@@ -67,18 +71,19 @@ def compare(sources: Sequence[str], released: str = "") -> Comparison:
     short = sum(len(places.pop(code)) for code in list(places) if len(code) < MIN_TOKENS)
     codes = list(places)
     groups = _groups(list(places.values()), _close_pairs(codes))
-    return Comparison(groups, len(sources) - short, short, _usual(codes))
+    return Comparison(groups, len(sources) - short, short, _median_similarity(codes))
 
 
 def lines_of(source: str) -> frozenset[str]:
-    """The lines of a source, without what stands before and after them."""
+    """Return the set of a source's lines, without empty lines and without spaces at both ends."""
     return frozenset(filter(None, map(str.strip, source[:MAX_SOURCE].splitlines())))
 
 
 def own_code(source: str, given: frozenset[str], known: frozenset[str]) -> str:
-    """Give a submission's own tokens, a letter each, so that texts can be compared in place of lists.
+    """Return a submission's own tokens as a string with one character for each token. Strings compare fast.
 
-    Names that a learner chose are all one letter: to rename is not to write. Attributes and what is called keep theirs.
+    All names that the learner chose become the same character, so that renaming hides no copy. Names of attributes
+    and of called functions stay different.
     """
     own = "\n".join(line for line in source[:MAX_SOURCE].splitlines() if line.strip() not in given)
     return "".join(letter(token) for token in _tokens(own, known))[:MAX_TOKENS]
@@ -99,18 +104,18 @@ def _tokens(code: str, known: frozenset[str]) -> Iterator[str]:
 
 
 def letter(token: str) -> str:
-    """One character for a token, the same at each run. There are few, so that texts are compared fast."""
+    """Return a character for a token, the same in every run. It fits into one byte, so that texts compare fast."""
     return chr(1 + zlib.crc32(token.encode("utf-8", "replace")) % LETTERS)
 
 
 def _close_pairs(codes: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """Each pair that is close.
+    """Yield each pair of close texts: both indices and the similarity.
 
-    Two texts differ at least in as many places as their counts of letters do. To compare counts first spares nearly
-    every pair of a class the longer look.
+    The edit distance of two texts is at least the difference of their character counts. So the counts, which are
+    fast to compare, rule out nearly all pairs before the edit distance is computed.
     """
     counts = np.array([np.bincount(np.frombuffer(code.encode("latin-1"), np.uint8), minlength=256) for code in codes])
-    counts = counts.astype(np.int16)  # at most MAX_TOKENS
+    counts = counts.astype(np.int16)  # each count is at most MAX_TOKENS
     lengths = np.array([len(code) for code in codes])
     for i, code in enumerate(codes[:-1]):
         apart = np.abs(counts[i + 1 :] - counts[i]).sum(1, dtype=np.int32)
@@ -121,7 +126,12 @@ def _close_pairs(codes: Sequence[str]) -> Iterator[tuple[int, int, float]]:
 
 
 def _groups(places: Sequence[Sequence[int]], pairs: Iterable[tuple[int, int, float]]) -> tuple[Group, ...]:
-    """Join codes that are close, each with the places where it stands; the closest and largest groups first."""
+    """Join close texts into groups of submissions (union-find); groups with the closest pair come first.
+
+    Args:
+        places: for each text, the indices of the submissions that have it
+        pairs: the close pairs of texts, with their similarity
+    """
     home = list(range(len(places)))
     closest = [1.0 if len(same) > 1 else 0.0 for same in places]
 
@@ -142,8 +152,8 @@ def _groups(places: Sequence[Sequence[int]], pairs: Iterable[tuple[int, int, flo
     return tuple(sorted(groups, key=lambda group: (-group.closest, -len(group.members), group.members)))
 
 
-def _usual(codes: Sequence[str]) -> float | None:
-    """How alike two submissions are in the median, over a sample spread evenly."""
+def _median_similarity(codes: Sequence[str]) -> float | None:
+    """Return the median similarity of two submissions, from an evenly spaced sample."""
     sample = codes[:: max(1, len(codes) // SAMPLE)][:SAMPLE]
     if len(sample) < 3:
         return None

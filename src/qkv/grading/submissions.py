@@ -1,7 +1,8 @@
-"""Find submissions and read them, whatever state they are in.
+"""Find submissions and read them, even damaged ones.
 
-PATH/<student>/…/<any name>.ipynb or PATH/<student>_NN_slug.ipynb. The path tells who, the content tells which exercise.
-A file is untrusted: its size is bounded, its encoding guessed, and only the text of its code cells is kept.
+Layouts: PATH/<student>/…/<any name>.ipynb or PATH/<student>_NN_slug.ipynb. The path names the student; the content
+shows which exercise it is. Files are untrusted: their size is limited, their encoding is guessed, and only the source
+of their code cells is used.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ from qkv.grading.results import clean, clean_name
 from qkv.questions import chapters, questions_of
 
 MAX_FILE = 200 * 2**20  # bytes
-MAX_CELLS = 2_000
+MAX_CELLS = 2_000  # of a notebook
 MAX_SOURCE = 1_000_000  # characters of a cell
-# What a learning platform, a browser or a file manager adds to the name of a file.
+# Additions to a file's name by a learning platform, a browser or a file manager.
 CANVAS = re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<user>\d{3,})_\d{3,}_(?P<rest>.+)")
 LATE = re.compile(r"(^|_)LATE_")
 COPY = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)+$", re.IGNORECASE)
 EXERCISE = re.compile(r"(?P<chapter>\d\d)_[a-z0-9_]+", re.IGNORECASE)
 NAME = re.compile(rf"(?:(?P<student>.+?)[_\- ])?(?P<notebook>{EXERCISE.pattern})", re.IGNORECASE)
-IGNORED = re.compile(r"\._.*|\.ipynb_checkpoints|__MACOSX")  # copies that macOS and Jupyter make on their own
+IGNORED = re.compile(r"\._.*|\.ipynb_checkpoints|__MACOSX")  # copies that macOS and Jupyter make automatically
 CHECKS = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 DEFINES = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
 class UnreadableError(Exception):
-    """This is not a notebook that can be graded; the message says why."""
+    """The file is not a notebook that can be graded; the message says why."""
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A notebook that somebody handed in.
+    """A notebook that a student handed in.
 
     Attributes:
-        student: who, as far as the path says
-        notebook: what its results are called, "03_scaling"
-        path: where it lies
-        others: more files of this student that hold the same exercise, so that nobody knows which one counts
+        student: the student's name, taken from the path
+        notebook: the name of the exercise, "03_scaling", which also names the files of its results
+        path: the file
+        others: other files of this student with the same exercise; then it is unknown which file counts
     """
 
     student: str
@@ -60,7 +61,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Work:
-    """A submission as it is graded: plain data that can travel to another machine."""
+    """A submission that was read and can be graded: plain data that can be sent to another process or machine."""
 
     student: str
     notebook: str
@@ -73,9 +74,9 @@ class Work:
 
 
 def exercise_in(path: Path, stem: str) -> str:
-    """The name of the exercise that a file holds, whatever the file is called."""
+    """Return the name of the exercise that a file contains, or `stem` if the content does not show it."""
     try:
-        sources = code_cells(_bytes(path))
+        sources = code_cells(_read_bytes(path))
     except UnreadableError:
         sources = []
     try:
@@ -85,17 +86,19 @@ def exercise_in(path: Path, stem: str) -> str:
 
 
 def find(paths: Iterable[Path], exercise_in: Callable[[Path, str], str] = exercise_in) -> list[Submission]:
-    """Find the notebooks in files and folders: one submission for each student and exercise.
+    """Find the notebooks in files and folders, and return one submission for each student and exercise.
 
-    `exercise_in` reads each file for the name of its exercise. A file of a stranger may be made to take gigabytes to
-    read, so a batch reads them in another process.
+    Args:
+        paths: files and folders
+        exercise_in: reads a file and returns the name of its exercise; a batch passes a function that does this in
+            another process, because a file can be made so that reading it takes gigabytes
 
     Raises:
         FileNotFoundError: a path does not exist.
     """
     cells: dict[tuple[str, str], list[Submission]] = {}
     for path, root in _notebooks(list(paths)):
-        student, stem = _named(path, root)
+        student, stem = _student_and_stem(path, root)
         one = Submission(clean_name(student), clean_name(exercise_in(path, stem)), path)
         cells.setdefault((one.student.casefold(), one.notebook.casefold()), []).append(one)
     return [
@@ -105,13 +108,13 @@ def find(paths: Iterable[Path], exercise_in: Callable[[Path, str], str] = exerci
 
 
 def _notebooks(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
-    """Each notebook, once, and the folder below which the students' folders are."""
+    """Yield each notebook once, with the folder that contains the students' folders."""
     met: set[Path] = set()
     files = [path.absolute().parent for path in paths if path.is_file()]
     above = Path(os.path.commonpath(files)) if files else Path()
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"there is no {path}")
+            raise FileNotFoundError(f"there is no file or folder {path}")
         root = path.absolute() if path.is_dir() else above
         inside = sorted(_files(path)) if path.is_dir() else [path]
         for notebook in inside:
@@ -122,7 +125,9 @@ def _notebooks(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The notebooks below a folder, however deep; and each folder that cannot be listed, for a notebook may be there.
+    """Yield the notebooks below a folder, at any depth.
+
+    A folder that cannot be listed is yielded too, so that a submission which may be in it is reported.
 
     Raises:
         OSError: the folder itself cannot be listed.
@@ -149,11 +154,11 @@ def _is_ignored(place: Path, root: Path) -> bool:
     return any(IGNORED.fullmatch(part) for part in place.relative_to(root).parts)
 
 
-def _named(path: Path, root: Path) -> tuple[str, str]:
-    """Read from a path who handed it in, and what the file is called without what was added to its name.
+def _student_and_stem(path: Path, root: Path) -> tuple[str, str]:
+    """Return the student that a path names, and the file's name without ending and additions.
 
-    The first folder below `root` is the student; a file's own name tells the student only where there is no folder.
-    A folder that is called like an exercise is nobody: nbgrader keeps `bob/03_scaling/03_scaling.ipynb`.
+    The first folder below `root` names the student. The file's name can name the student only if there is no folder.
+    A folder with the name of an exercise does not count, because nbgrader collects `bob/03_scaling/03_scaling.ipynb`.
     """
     folders = [part for part in path.absolute().relative_to(root).parts[:-1] if not EXERCISE.fullmatch(part)]
     stem = COPY.sub("", path.stem)
@@ -169,23 +174,25 @@ def _named(path: Path, root: Path) -> tuple[str, str]:
 
 @cache
 def solution_file(chapter: int) -> Path:
-    """The reference solution of a chapter: shipped beside the package, or in the repository that it is in.
+    """Return the path of a chapter's reference solution, in the installed package or in the course's repository.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: there is no solution in either place.
     """
     package = Path(qkv.__file__).resolve().parent
     for folder in (package / "solutions", package.parents[1] / "solutions"):
         for path in sorted(folder.glob(f"{chapter:02}_*.ipynb")):
             return path
-    raise FileNotFoundError(f"the solution of chapter {chapter} is not there: {package / 'solutions'}")
+    raise FileNotFoundError(f"there is no solution of chapter {chapter} in {package / 'solutions'}")
 
 
 def chapter_of(name: str, sources: Iterable[str]) -> int:
-    """Tell the chapter: from the questions that a notebook checks, else from the answers that it defines, else by name.
+    """Return the chapter of a notebook.
+
+    The questions that the notebook checks decide, else the answers that it defines, else its name.
 
     Raises:
-        UnreadableError: nothing tells.
+        UnreadableError: none of these shows the chapter.
     """
     ids = {question: chapter for chapter in chapters() for question in questions_of(chapter)}
     names = {question.name: question.id for chapter in chapters() for question in questions_of(chapter).values()}
@@ -198,7 +205,7 @@ def chapter_of(name: str, sources: Iterable[str]) -> int:
     match = NAME.fullmatch(name)
     if match and int(match["chapter"]) in chapters():
         return int(match["chapter"])
-    raise UnreadableError("neither its content nor its name tells which chapter's exercises it has.")
+    raise UnreadableError("neither its content nor its name shows which chapter it belongs to.")
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
@@ -208,12 +215,15 @@ def read(submission: Submission) -> Work:
     """Read a submission.
 
     Raises:
-        UnreadableError: it is no notebook, too large, a link, one of several, or of no chapter of this course.
+        UnreadableError: the file is not a notebook, is too large, is a symlink, is one of several files with the same
+            exercise, or belongs to no chapter of this course.
     """
     if submission.others:
         files = " and ".join(clean(path, 200) for path in (submission.path, *submission.others))
-        raise UnreadableError(f"these files hold the same exercise of one student: {files}. Leave the one that counts.")
-    data = _bytes(submission.path)
+        raise UnreadableError(
+            f"one student has several files for the same exercise: {files}. Keep the one that counts."
+        )
+    data = _read_bytes(submission.path)
     sources = code_cells(data)
     return Work(
         submission.student,
@@ -224,28 +234,28 @@ def read(submission: Submission) -> Work:
     )
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         if path.is_symlink():
             raise UnreadableError("it is a symbolic link; a submission has to be a file of its own.")
         about = path.stat()
         if stat.S_ISDIR(about.st_mode):
-            os.scandir(path).close()  # it says why it could not be listed
+            os.scandir(path).close()  # raises the error that says why the folder could not be listed
             raise UnreadableError("it is a folder that could not be listed.")
         if not stat.S_ISREG(about.st_mode):
             raise UnreadableError("it is a pipe or a device; a submission has to be a file.")
         if about.st_size > MAX_FILE:
-            raise UnreadableError(f"it has {about.st_size / 2**20:.0f} MB; at most {MAX_FILE // 2**20} are read.")
+            raise UnreadableError(f"it has {about.st_size / 2**20:.0f} MB; at most {MAX_FILE // 2**20} MB are allowed.")
         return path.read_bytes()
     except OSError as error:
         raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
 
 
 def code_cells(data: bytes) -> list[str]:
-    """The sources of a notebook's code cells, in order.
+    """Return the sources of a notebook's code cells, in order.
 
     Raises:
-        UnreadableError: it is no notebook.
+        UnreadableError: the data is not a notebook.
     """
     if not data.strip(b"\0 \r\n\t"):
         raise UnreadableError("it is empty.")
@@ -256,10 +266,11 @@ def code_cells(data: bytes) -> list[str]:
     cells = _cells(tree)
     if cells is None:
         raise UnreadableError("it is not a notebook: its JSON has no list of cells.")
-    return [source[:MAX_SOURCE] for cell in cells[:MAX_CELLS] if (source := _source(cell)) is not None]
+    return [source[:MAX_SOURCE] for cell in cells[:MAX_CELLS] if (source := _code_source(cell)) is not None]
 
 
 def _text(data: bytes) -> str:
+    """Decode a file: by its byte order mark, else as UTF-8, else as Latin-1."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -274,7 +285,7 @@ def _text(data: bytes) -> str:
 
 
 def _cells(tree: Any) -> list[Any] | None:
-    """The cells of a notebook of any format."""
+    """Return the cells of a notebook in any version of the format, or None if it has no list of cells."""
     if not isinstance(tree, dict):
         return None
     if isinstance(tree.get("cells"), list):
@@ -285,7 +296,7 @@ def _cells(tree: Any) -> list[Any] | None:
     return None
 
 
-def _source(cell: Any) -> str | None:
+def _code_source(cell: Any) -> str | None:
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return None
     source = cell.get("source", cell.get("input", ""))
