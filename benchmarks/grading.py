@@ -45,9 +45,9 @@ LAST_BITS = 250  # further from right than so many, an answer could be wrong
 JOBS = 2
 TIMES_AS_MANY = 10  # notebooks on our side
 STEPS = {
-    "begun": "begin a session, and wait until it answers",
-    "load": "run the cells, and the answers of their checks",
-    "ask_rest": "run the answers that no check has",
+    "start_session": "begin a session, and wait until it answers",
+    "run_cells": "run the cells, and the answers of their checks",
+    "mark_rest": "run the answers that no check has",
     "verdict_on": "of these two: judge",
 }
 
@@ -203,7 +203,9 @@ def where_the_time_goes(n: int) -> None:
     print(f"one notebook, graded alone: {1000 * whole / n:.1f} ms")
     for name, what in STEPS.items():
         print(f"  {1000 * spent[name] / n:5.1f} ms  {what}")
-    print(f"  {1000 * (whole - spent['begun'] - spent['load'] - spent['ask_rest']) / n:5.1f} ms  the rest")
+    print(
+        f"  {1000 * (whole - spent['start_session'] - spent['run_cells'] - spent['mark_rest']) / n:5.1f} ms  the rest"
+    )
 
 
 def a_class(folder: Path, n: int) -> None:

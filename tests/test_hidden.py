@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from qkv.grading.sandboxed import wire
-from qkv.grading.session import bare
+from qkv.grading.session import strip_case
 from qkv.hidden import MAX_CALLS, MAX_MADE, MAX_NUMBERS, Hidden, behind
 from qkv.observing import Case, call, observe
 from qkv.questions import chapters, questions_of
@@ -99,8 +99,8 @@ def test_each_run_has_a_handle_of_its_own_and_each_place_in_a_case_the_same():
 def test_what_goes_to_a_sandbox_says_nothing_of_what_is_hidden(question):
     """Two draws of other implementations, as many of them, are sent in the same bytes."""
     cases = [question.fresh_cases(seed) for seed in range(12)]
-    sent = {len(some): wire.encode([bare(case) for case in some]) for some in cases}
-    assert all(wire.encode([bare(case) for case in some]) == sent[len(some)] for some in cases)
+    sent = {len(some): wire.encode([strip_case(case) for case in some]) for some in cases}
+    assert all(wire.encode([strip_case(case) for case in some]) == sent[len(some)] for some in cases)
     assert not any(case.name.encode() in sent[len(some)] for some in cases for case in some)
 
 

@@ -155,7 +155,7 @@ def test_a_fault_of_ours_is_no_zero(grader, monkeypatch):
 def test_a_crash_is_ours_where_the_reference_fails_as_well(monkeypatch):
     """With too little memory for anything, nobody loses a point."""
     ill = Grader(Settings(seed=3, timeout=5))
-    monkeypatch.setattr(session, "solution", lambda chapter: ["import os\nos._exit(1)"])
+    monkeypatch.setattr(session, "solution_cells", lambda chapter: ["import os\nos._exit(1)"])
     result = ill.grade(
         Work("ann", "03_scaling", "", 3, (*RIGHT[:1], "import os\ndef scaled_scores(q, k):\n    os._exit(3)"))
     )
@@ -181,7 +181,7 @@ def test_without_a_worker_nothing_is_graded(monkeypatch):
 
 def test_the_batch_stops_where_the_reference_has_not_full_marks(tmp_path, monkeypatch, capsys):
     hand_in(tmp_path / "in" / "ann" / "03_scaling.ipynb", RIGHT)
-    monkeypatch.setattr(runner._Local, "rehearse", lambda self, chapter: "3.1: no torch here")
+    monkeypatch.setattr(runner._LocalPool, "check_reference", lambda self, chapter: "3.1: no torch here")
     monkeypatch.setattr(submissions, "code_cells", lambda data: pytest.fail("a stranger's file is read in the batch"))
     monkeypatch.setattr(sandbox, "weaknesses", lambda: ["memory is counted 20 times a second"])
     assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 1
@@ -234,13 +234,13 @@ CLOSES_THE_CHANNEL = "import os, time\nos.close(100)\ntime.sleep(600)"
     ],
 )
 def test_a_notebook_whose_cells_stop_python_is_given_up(grader, monkeypatch, cell):
-    begun = []
-    real = session._Attempt.begun
-    monkeypatch.setattr(session._Attempt, "begun", lambda self: begun.append(self.trusted) or real(self))
+    started = []
+    real = session._Attempt.start_session
+    monkeypatch.setattr(session._Attempt, "start_session", lambda self: started.append(self.trusted) or real(self))
     result = grader.grade(Work("ann", "03_scaling", "", 3, (*RIGHT[:1], *[cell] * 400, *RIGHT[1:])))
     assert (result.status, result.score) == ("graded", 0.0)
     assert f"Python was stopped {session.CRASHES} times" in result.questions[0].message
-    assert begun.count(False) == session.CRASHES
+    assert started.count(False) == session.CRASHES
 
 
 def test_nobody_waits_for_a_session_that_does_not_read(grader, monkeypatch):

@@ -19,7 +19,7 @@ from torch import nn
 from qkv.grading import replies
 from qkv.grading.replies import ReplyError
 from qkv.grading.sandboxed import wire
-from qkv.grading.session import Grader, Settings, _Attempt, benches_of, called
+from qkv.grading.session import Grader, Settings, _Attempt, answer_call, benches_of
 from qkv.hidden import MAX_CALLS
 from qkv.observing import trace
 from qkv.questions import chapters, questions_of
@@ -373,8 +373,8 @@ def read_call(frame: bytes) -> replies.Call:
 def test_a_call_is_read_as_it_was_sent():
     call = read_call(call_of())
     assert [x.shape for x in (*call.args, call.kwargs["v"])] == [(2, 4), (3, 4), (3, 4)]
-    assert called(call)["given"][0].shape == (2, 4)
-    assert "is_floating_point" not in str(called(read_call(call_of(kwargs={}))))
+    assert answer_call(call)["given"][0].shape == (2, 4)
+    assert "is_floating_point" not in str(answer_call(read_call(call_of(kwargs={}))))
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_who_is_told_to_stop_and_calls_on_is_ended():
 
     def call_on():
         while True:
-            said.append(called(replies.read(call_of(), 7, lambda one: replies.call(one, benches))))
+            said.append(answer_call(replies.read(call_of(), 7, lambda one: replies.call(one, benches))))
 
     with pytest.raises(ReplyError):
         call_on()
@@ -415,7 +415,7 @@ def test_no_changed_call_raises(times):
     kinds = set()
     for _ in range(times):
         try:
-            kinds |= called(read_call(mutated(call_of(), draw))).keys()
+            kinds |= answer_call(read_call(mutated(call_of(), draw))).keys()
         except ReplyError:
             kinds.add("refused")
     assert kinds == {"given", "raised", "refused"}
@@ -438,7 +438,7 @@ def test_ten_thousand_changed_replies_raise_nothing_give_no_point_and_take_no_me
 
 
 def mark(frame: bytes, number: int = 7) -> bytes:
-    return replies.Reply(frame, number).mark
+    return replies.Reply(frame, number).fingerprint
 
 
 def test_a_reply_is_known_by_every_byte_but_its_number() -> None:
@@ -459,5 +459,5 @@ def test_what_is_known_is_not_read_again_and_anything_else_is() -> None:
     right, wrong = reply_of("3.1", QUESTIONS["3.1"].reference), wrong_reply("3.1")
     seen = [replies.read(one, 7, lambda r: replies.observed(r, cases, True, {mark(right)})) for one in (right, wrong)]
     assert [one.kind for one in seen] == ["known", "traced"]
-    assert seen[0].mark == mark(right)
+    assert seen[0].fingerprint == mark(right)
     assert not seen[0].first

@@ -99,7 +99,7 @@ def frame(text: bytes) -> bytes:
 )
 def test_what_is_no_frame_is_not_opened(data):
     with pytest.raises(wire.WireError):
-        wire.opened(data)
+        wire.parse_frame(data)
 
 
 def test_a_truth_value_is_one():
@@ -148,4 +148,4 @@ def test_a_case_of_a_class_can_be_sent():
 def test_a_value_that_was_encoded_before_arrives_as_it_would_have() -> None:
     value = [torch.arange(3.0), {"a": torch.ones(2, dtype=torch.bfloat16)}, "text", Seeded(5)]
     message = {"before": torch.zeros(2), "value": value, "after": torch.ones(1, dtype=torch.bool)}
-    assert wire.encode(message | {"value": wire.encoded(value)}) == wire.encode(message)
+    assert wire.encode(message | {"value": wire.preencode(value)}) == wire.encode(message)

@@ -220,7 +220,7 @@ class Notebook:
     def told(self, question: Question) -> float:
         """Show what came of a question, and give its points. Where no check of it ran, its name is the answer."""
         if question.id not in self.checks:
-            self.check(question, self.cells.named(question.name), question.id)
+            self.check(question, self.cells.value_of(question.name), question.id)
         found = self.checks[question.id]
         if isinstance(found, str):
             print(found)

@@ -1,7 +1,7 @@
 """Grade a batch: the reference solution first, then every submission, here or on a Dask cluster.
 
-One process writes; the others grade, each with a sandboxed worker of its own. What was graded before, by content, seed
-and version, is kept, so that a batch that was cut off goes on where it stood.
+One process writes the results. The others grade, each with its own sandboxed worker. A notebook that was already
+graded with the same content, seed and version is not graded again, so an interrupted batch continues where it stopped.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ import torch
 
 import qkv
 from qkv.grading.results import Result
-from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution
+from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution_cells
 from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
-AHEAD = 4  # submissions for each job that are read before their turn, so that memory does not grow with the batch
-TRIES = 2  # of a submission whose grading process ended
-READ_MB = 1024  # beyond what Python and torch have, for reading one notebook
-READ_SECONDS = 60
+AHEAD = 4  # submissions for each job that are in the queue at a time, so that memory does not grow with the batch
+TRIES = 2  # to grade a submission whose grading process ended unexpectedly
+READ_MB = 1024  # to read one notebook, in addition to what Python and torch need
+READ_SECONDS = 60  # to read one notebook
 MAX_CODE = 2_000_000  # characters of code in a notebook
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG = 1  # option of `prctl`: the signal that this process gets when its parent ends
 
 T = TypeVar("T")
 
-_graders: dict[Settings, Grader] = {}  # of this process
+_graders: dict[Settings, Grader] = {}  # cache of this process, for `grader_of`
 
 
 class SetupError(Exception):
-    """The reference solution did not get full marks here, so no grade would mean anything."""
+    """The reference solution did not get full marks on this machine, so no grade could be trusted."""
 
 
 def grader_of(settings: Settings) -> Grader:
-    """This process's grader, which keeps its worker from one submission to the next."""
+    """Return this process's grader, which keeps its worker from one submission to the next."""
     if settings not in _graders:
         torch.set_num_threads(1)
         _graders[settings] = Grader(settings)
@@ -58,23 +58,23 @@ def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
     """Grade a submission in this process.
 
     Raises:
-        StarvedError: others took the processors that it needed; never where it is graded alone.
+        StarvedError: the clock ran out while the submission waited for a processor; never if `alone`.
     """
     return grader_of(settings).grade(work, alone)
 
 
-def prepare(settings: Settings) -> None:
-    """Start this process's worker, so that all processes of a pool start at once."""
+def start_worker(settings: Settings) -> None:
+    """Start this process's worker before its first submission, so that the workers of a pool start in parallel."""
     grader = grader_of(settings)
-    grader.close(grader.open(), ask_how=False)
+    grader.close(grader.open(), want_reason=False)
     gc.collect()
-    gc.freeze()  # torch's and the questions' own objects: to look at them again and again takes a tenth of the time
+    gc.freeze()  # or each garbage collection would visit all objects of torch and of the questions: 10 % of the time
 
 
-def rehearse(chapter: int, settings: Settings) -> str:
-    """Grade the reference solution of a chapter; say what is wrong, nothing when it has full marks."""
+def check_reference(chapter: int, settings: Settings) -> str:
+    """Grade the reference solution of a chapter. Return what is wrong, or "" if it gets full marks."""
     try:
-        work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution(chapter)))
+        work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution_cells(chapter)))
     except FaultError as fault:
         return str(fault)
     graded = grade_one(work, settings, alone=True)
@@ -92,59 +92,74 @@ def grade_all(
     jobs: int,
     scheduler: str | None = None,
     regrade: bool = False,
-    on_graded: Callable[[Result, bool], None] = lambda result, kept: None,
+    on_graded: Callable[[Result, bool], None] = lambda result, reused: None,
 ) -> list[Result]:
-    """Grade, write each result as it comes, and then the sheets and the report. Gives the results, in order.
+    """Grade all submissions, write each result at once, and at the end write the tables and the report.
+
+    Args:
+        submissions: the notebooks
+        settings: how to grade them
+        reader: reads the notebooks
+        writer: writes the results
+        jobs: the number of processes that grade on this machine
+        scheduler: the address of a Dask cluster that grades instead
+        regrade: whether to grade notebooks again that have a result already
+        on_graded: called with each result, and whether it is from an earlier run
+
+    Returns:
+        the results, in the order of the submissions
 
     Raises:
-        SetupError: the reference solution does not get full marks here.
+        SetupError: the reference solution does not get full marks on this machine.
     """
     done: dict[int, Result] = {}
 
-    def to_do() -> Iterator[tuple[int, Work]]:
-        """Read submissions; what needs no grading is done at once."""
+    def works_to_grade() -> Iterator[tuple[int, Work]]:
+        """Read the submissions and yield those to grade, with their index; finish the others at once."""
         for i, submission in enumerate(submissions):
             try:
                 work = reader.read(submission)
             except UnreadableError as why:
-                settle(i, unreadable(submission, settings, str(why)))
+                finish(i, unreadable_result(submission, settings, str(why)))
                 continue
             found = (work.student, work.notebook, work.sha256, qkv.__version__)
-            kept = None if regrade else writer.earlier_result(*found, unsafe=not settings.safe)
-            if kept is not None:
-                done[i] = replace(kept, source="\n\n".join(work.sources))
+            earlier = None if regrade else writer.earlier_result(*found, unsafe=not settings.safe)
+            if earlier is not None:
+                done[i] = replace(earlier, source="\n\n".join(work.sources))
                 on_graded(done[i], True)
                 continue
             yield i, work
 
-    def settle(i: int, graded: Result) -> None:
+    def finish(i: int, graded: Result) -> None:
         writer.write(graded)
         done[i] = graded
         on_graded(graded, False)
 
-    pool = _Cluster(scheduler, settings) if scheduler else _Local(jobs, settings)
+    pool = _ClusterPool(scheduler, settings) if scheduler else _LocalPool(jobs, settings)
     with pool:
-        for i, graded in pool.results(_rehearsed(to_do(), pool)):
-            settle(i, graded)
+        for i, graded in pool.results(_after_reference_check(works_to_grade(), pool)):
+            finish(i, graded)
     results = [done[i] for i in sorted(done)]
     writer.finish(results)
     return results
 
 
-def _rehearsed(works: Iterable[tuple[int, Work]], pool: _Local | _Cluster) -> Iterator[tuple[int, Work]]:
-    """Let a chapter's first submission through when the reference solution has passed."""
+def _after_reference_check(
+    works: Iterable[tuple[int, Work]], pool: _LocalPool | _ClusterPool
+) -> Iterator[tuple[int, Work]]:
+    """Yield the submissions. Before the first one of a chapter, check that the reference solution passes."""
     sound: set[int] = set()
     for i, work in works:
         if work.chapter not in sound:
-            wrong = pool.rehearse(work.chapter)
+            wrong = pool.check_reference(work.chapter)
             if wrong:
                 raise SetupError(f"the reference solution of chapter {work.chapter} does not get full marks: {wrong}")
             sound.add(work.chapter)
         yield i, work
 
 
-def unreadable(submission: Submission, settings: Settings, why: str) -> Result:
-    """The result of a file that is no notebook: a person should look, and it is no zero."""
+def unreadable_result(submission: Submission, settings: Settings, why: str) -> Result:
+    """Return the result of a file that cannot be read as a notebook: ungraded, so that an instructor looks at it."""
     work = Work(submission.student, submission.notebook, "", 0, ())
     try:
         questions = list(questions_of(chapter_of(submission.notebook, ())).values())
@@ -153,19 +168,19 @@ def unreadable(submission: Submission, settings: Settings, why: str) -> Result:
     return result(work, settings, questions, [], why)
 
 
-def ended(work: Work, settings: Settings, why: str) -> Result:
-    """The result of a submission whose grading ended again and again."""
+def failed_result(work: Work, settings: Settings, why: str) -> Result:
+    """Return the result of a submission that could not be graded because its process ended or the cluster failed."""
     questions = list(questions_of(work.chapter).values())
     return result(work, settings, questions, [], why)
 
 
 class Reader:
-    """Reads notebooks in a process of its own, which is held to limits: a file may be made to take much to read."""
+    """Reads notebooks in a separate process with limits: a file can be made so that reading it takes gigabytes."""
 
     def __init__(self) -> None:
-        self.executor = self.fresh()
+        self.executor = self.new_executor()
 
-    def fresh(self) -> ProcessPoolExecutor:
+    def new_executor(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(1, mp_context=context, initializer=limit_reading, initargs=(os.getpid(),))
 
@@ -179,18 +194,18 @@ class Reader:
         """Read a submission.
 
         Raises:
-            UnreadableError: it is no notebook of this course, or takes too much to read.
+            UnreadableError: the file is not a notebook of this course, or takes too much memory or time to read.
         """
-        return self._do(read_bounded, submission)
+        return self._run(read_bounded, submission)
 
     def exercise_in(self, path: Path, stem: str) -> str:
-        """The name of the exercise that a file holds; its own where the file takes too much to read."""
+        """Return the name of the exercise that a file contains, or `stem` if it cannot be read within the limits."""
         try:
-            return self._do(exercise_in, path, stem)
+            return self._run(exercise_in, path, stem)
         except UnreadableError:
             return stem
 
-    def _do(self, function: Callable[..., T], *about: Any) -> T:
+    def _run(self, function: Callable[..., T], *about: Any) -> T:
         for _ in range(TRIES):
             try:
                 return self.executor.submit(function, *about).result(READ_SECONDS)
@@ -199,22 +214,22 @@ class Reader:
                 break
             except TimeoutError:
                 why = f"it takes more than {READ_SECONDS} seconds to read."
-                self.start_again()
+                self.restart()
                 break
             except BrokenProcessPool:
-                why = "Python was stopped while it was read, twice."
-                self.start_again()
+                why = "the process that read it ended unexpectedly, twice."
+                self.restart()
         raise UnreadableError(why)
 
-    def start_again(self) -> None:
+    def restart(self) -> None:
         for process in list(self.executor._processes.values()):
             process.kill()
         self.executor.shutdown(wait=False, cancel_futures=True)
-        self.executor = self.fresh()
+        self.executor = self.new_executor()
 
 
 def read_bounded(submission: Submission) -> Work:
-    """Read a submission whose code is not longer than anybody writes."""
+    """Read a submission, and refuse one whose code is longer than `MAX_CODE`."""
     work = read(submission)
     if sum(map(len, work.sources)) > MAX_CODE:
         raise UnreadableError(f"it has more than {MAX_CODE // 10**6} million characters of code.")
@@ -222,38 +237,41 @@ def read_bounded(submission: Submission) -> Work:
 
 
 def limit_reading(parent: int) -> None:
-    """Hold this process to its memory."""
-    end_with(parent)
+    """Limit the memory of this process, which reads notebooks, and let it end with its parent."""
+    end_with_parent(parent)
     with contextlib.suppress(OSError, ValueError):
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + READ_MB * 2**20,) * 2)
 
 
-class _Local:
+class _LocalPool:
     """A pool of processes on this machine."""
 
     def __init__(self, jobs: int, settings: Settings) -> None:
         self.jobs, self.settings = jobs, settings
-        self.executor = self.fresh()
+        self.executor = self.new_executor()
 
-    def fresh(self) -> ProcessPoolExecutor:
+    def new_executor(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
+        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with_parent, initargs=(os.getpid(),))
         for _ in range(self.jobs):
-            pool.submit(prepare, self.settings)
+            pool.submit(start_worker, self.settings)
         return pool
 
-    def __enter__(self) -> _Local:
+    def __enter__(self) -> _LocalPool:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.executor.shutdown(wait=error[0] is None, cancel_futures=True)
 
-    def rehearse(self, chapter: int) -> str:
-        return self.executor.submit(rehearse, chapter, self.settings).result()
+    def check_reference(self, chapter: int) -> str:
+        return self.executor.submit(check_reference, chapter, self.settings).result()
 
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
-        """Give results as they come. A process that ends takes only what it was doing, and that is tried again."""
+        """Yield each result with its index when it is ready.
+
+        If a grading process ends unexpectedly, all submissions in the queue are graded again in a new pool.
+        """
         tries: dict[int, int] = {}
         running: dict[Future[Result], tuple[int, Work]] = {}
         source = iter(works)
@@ -267,7 +285,7 @@ class _Local:
                 running[self.executor.submit(grade_one, following[1], self.settings)] = following
             if not running and not starved:
                 return
-            if not running:  # nothing else is graded any more
+            if not running:  # nothing else is being graded now
                 following = starved.pop()
                 running[self.executor.submit(grade_one, following[1], self.settings, alone=True)] = following
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -279,16 +297,16 @@ class _Local:
                 except BrokenProcessPool:
                     again += [(i, work), *running.values()]
                     running.clear()
-                    self.executor = self.fresh()
+                    self.executor = self.new_executor()
                     tries[i] = tries.get(i, 0) + 1
                     break
             for i, work in [item for item in again if tries.get(item[0], 0) >= TRIES]:
                 again.remove((i, work))
-                yield i, ended(work, self.settings, "the grading process ended while this was graded, twice")
+                yield i, failed_result(work, self.settings, "the grading process ended twice during this notebook")
 
 
-class _Cluster:
-    """A Dask cluster. The sandbox is on its workers; what a lost worker was doing, another does again."""
+class _ClusterPool:
+    """A Dask cluster. Its workers need the sandbox. Dask repeats the tasks of a lost worker on another worker."""
 
     def __init__(self, address: str, settings: Settings) -> None:
         from distributed import Client
@@ -296,14 +314,14 @@ class _Cluster:
         self.client = Client(address, set_as_default=False)
         self.settings = settings
 
-    def __enter__(self) -> _Cluster:
+    def __enter__(self) -> _ClusterPool:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.client.close()
 
-    def rehearse(self, chapter: int) -> str:
-        return str(self.client.submit(rehearse, chapter, self.settings, pure=False).result())
+    def check_reference(self, chapter: int) -> str:
+        return str(self.client.submit(check_reference, chapter, self.settings, pure=False).result())
 
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
         from distributed import as_completed
@@ -323,7 +341,7 @@ class _Cluster:
                 completed.add(future)
             if not running and not starved:
                 return
-            if not running:  # nothing else is graded any more
+            if not running:  # nothing else is being graded now
                 following = starved.pop()
                 future = self.client.submit(grade_one, following[1], self.settings, alone=True, pure=False)
                 running[future.key] = following
@@ -334,11 +352,14 @@ class _Cluster:
             if isinstance(error, StarvedError):
                 starved.append((i, work))
                 continue
-            yield i, future.result() if error is None else ended(work, self.settings, f"on the cluster: {error}")
+            yield (
+                i,
+                future.result() if error is None else failed_result(work, self.settings, f"on the cluster: {error}"),
+            )
 
 
-def end_with(parent: int) -> None:
-    """Let a process of the pool end when the batch is killed: nothing is left running."""
+def end_with_parent(parent: int) -> None:
+    """Let this process of the pool end when its parent ends, and ignore the keyboard's interrupt."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""Grade one submission: the notebook in a sandboxed session, its answers by the judge, here.
+"""Grade one submission: the notebook runs in a sandboxed session, and its answers are judged in this process.
 
-The trusted half. It draws the inputs, sends them, and compares what comes back; the session sees inputs alone. What
-comes back is read by the one schema that fits what was asked (`replies`), before anything looks into it.
+This is the trusted half. It draws the inputs, sends them to the session, and compares the results. The session sees
+only the inputs. Each reply is first validated by the schema that belongs to the request (`replies`).
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
 from qkv.timing import TOO_LONG
 
-GRACE = 2.0  # seconds past its time after which a session is ended from outside
-LONGEST = (
-    8  # times the limit of one question: the processor time that a whole notebook may take; twice that by the clock
+GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
+TOTAL_FACTOR = (
+    8  # a whole notebook may take this many times the limit of one question, in processor time; twice that by the clock
 )
-CRASHES = 10  # of sessions, after which the rest of a notebook is not looked at
-LOOK_EVERY = 0.2  # seconds between two looks at the processor time of a session that has not answered
-BEGINNINGS = 3  # of a session, each in a fresh worker
-SOUND_SECONDS = 60  # for which it is believed that the reference passes here, since it did
-START_SECONDS = 20.0
-KNOWN = 10_000  # verdicts on one question that are kept
-SEND_SECONDS = 20.0  # in which a session has to read what it is asked
-FRAME_SECONDS = 10.0  # from the first byte of an answer to its last
+CRASHES = 10  # sessions that may crash before the rest of a notebook is skipped
+POLL_SECONDS = 0.2  # between two measurements of the processor time of a session that has not replied yet
+START_TRIES = 3  # to start a session, each in a new worker
+REFERENCE_SECONDS = 60  # after the reference passed, it is not tried again for this long
+START_SECONDS = 20.0  # for a new session to reply to the greeting
+MAX_VERDICTS = 10_000  # verdicts on one question that are cached
+SEND_SECONDS = 20.0  # for a session to read a message
+FRAME_SECONDS = 10.0  # from the first byte of a reply to its last
 
 
 T = TypeVar("T")
 
 
 class FaultError(Exception):
-    """Something of ours failed: the submission is not graded, and nobody loses a point."""
+    """The grader itself failed. The submission is not graded, and loses no points."""
 
 
 class StarvedError(Exception):
-    """Time ran out by the clock while the submission waited for a processor: it is to be graded again, alone."""
+    """The clock ran out while the submission waited for a processor. It has to be graded again, alone."""
 
 
 class CrashError(Exception):
-    """The session ended, or no longer speaks the protocol, while this was asked of it."""
+    """The session ended during a request, did not reply in time, or sent an invalid reply."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a batch is graded.
+    """The settings of a batch.
 
     Attributes:
         seed: the inputs of every question are drawn from it
-        timeout: seconds of processor time for each question, and for each cell; at most four times that by the clock
-        memory: MB that a submission may use beyond what torch has
-        safe: whether there is a sandbox
+        timeout: seconds of processor time for each question, and for each cell; four times that by the clock
+        memory: MB that a submission may use, in addition to what torch needs
+        safe: whether notebooks run in a sandbox
     """
 
     seed: int
@@ -76,21 +76,27 @@ class Settings:
 
 @dataclass
 class Grader:
-    """Grades submissions one after another, in a worker that it starts when it needs one."""
+    """Grades submissions one after another, in a worker that it starts when one is needed."""
 
     settings: Settings
     worker: sandbox.Worker | None = None
     alone: bool = False  # whether nothing else is graded at the same time
     cases: dict[str, list[Case]] = field(default_factory=dict)
-    sent: dict[str, wire.Encoded] = field(default_factory=dict)  # each question's cases
+    encoded_cases: dict[str, wire.Encoded] = field(default_factory=dict)  # each question's cases
     verdicts: dict[str, dict[bytes, Verdict]] = field(default_factory=dict)  # by question, and by the reply's mark
-    sound: dict[str, float] = field(default_factory=dict)  # when a question's reference passed here last, by the clock
+    reference_passed: dict[str, float] = field(
+        default_factory=dict
+    )  # when a question's reference passed here last, by the clock
 
     def grade(self, work: Work, alone: bool = False) -> Result:
         """Grade a submission.
 
+        Args:
+            work: the submission
+            alone: whether nothing else is graded at the same time
+
         Raises:
-            StarvedError: others took the processors that it needed; never where it is graded alone.
+            StarvedError: the clock ran out while the submission waited for a processor; never if `alone`.
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
@@ -104,48 +110,54 @@ class Grader:
         """Grade a notebook's answers.
 
         Raises:
-            FaultError: it could not be done, through no fault of the notebook.
+            FaultError: the answers could not be graded, through no fault of the notebook.
         """
         return _Attempt(self, sources, questions).run()
 
-    def is_sound(self, question: Question) -> bool:
-        """Say whether the reference solution gets its points here: in a fresh worker, unless it just did."""
-        if time.monotonic() - self.sound.get(question.id, -SOUND_SECONDS) < SOUND_SECONDS:
+    def reference_passes(self, question: Question) -> bool:
+        """Check whether the reference solution gets full points on this machine.
+
+        It runs in a new worker, unless it passed less than `REFERENCE_SECONDS` ago.
+        """
+        if time.monotonic() - self.reference_passed.get(question.id, -REFERENCE_SECONDS) < REFERENCE_SECONDS:
             return True
         self.stop()
         with contextlib.suppress(FaultError):
             chapter = int(question.id.partition(".")[0])
-            attempt = _Attempt(self, solution(chapter), [question], trusted=True)
+            attempt = _Attempt(self, solution_cells(chapter), [question], trusted=True)
             if attempt.run()[0].points == question.points:
-                self.sound[question.id] = time.monotonic()
+                self.reference_passed[question.id] = time.monotonic()
                 return True
         return False
 
     def cases_of(self, question: Question) -> list[Case]:
-        """The question's inputs: the same for every submission of a batch, and again from its seed."""
+        """Return the question's inputs. They depend only on the question and the seed."""
         if question.id not in self.cases:
             drawn = hashlib.sha256(f"{self.settings.seed}/{question.id}".encode()).digest()
             self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn[:6], "big"))
         return self.cases[question.id]
 
-    def sent_cases(self, question: Question) -> wire.Encoded:
-        """The question's inputs, as every session is sent them."""
-        if question.id not in self.sent:
-            self.sent[question.id] = wire.encoded([bare(case) for case in self.cases_of(question)])
-        return self.sent[question.id]
+    def encoded_cases_of(self, question: Question) -> wire.Encoded:
+        """Return the question's inputs, encoded once for all sessions."""
+        if question.id not in self.encoded_cases:
+            self.encoded_cases[question.id] = wire.preencode([strip_case(case) for case in self.cases_of(question)])
+        return self.encoded_cases[question.id]
 
-    def verdicts_on(self, question: Question) -> dict[bytes, Verdict]:
-        """The verdicts on this question that are known: equal replies about equal cases are judged alike."""
+    def known_verdicts(self, question: Question) -> dict[bytes, Verdict]:
+        """Return the cached verdicts on this question, by the fingerprint of the reply.
+
+        Equal replies about equal cases get equal verdicts.
+        """
         known = self.verdicts.setdefault(question.id, {})
-        if len(known) >= KNOWN:
+        if len(known) >= MAX_VERDICTS:
             known.clear()
         return known
 
     def open(self) -> socket.socket:
-        """Open a session, in a fresh worker if there is none.
+        """Open a session, and start a worker first if there is none.
 
         Raises:
-            CrashError: it cannot be had; the next try is in a fresh worker.
+            CrashError: the session or the worker cannot be started; the next call starts a new worker.
         """
         try:
             if self.worker is None:
@@ -155,12 +167,12 @@ class Grader:
             self.stop()
             raise CrashError(f"no worker can be started: {error}") from None
 
-    def close(self, channel: socket.socket, ask_how: bool) -> str:
-        """End a session, and the worker if it does not answer. With `ask_how`, return why the session ended."""
+    def close(self, channel: socket.socket, want_reason: bool) -> str:
+        """End a session, and also the worker if it does not reply. With `want_reason`, return why the session ended."""
         try:
             assert self.worker is not None
             self.worker.close_session(channel)
-            return self.worker.end_of_session() if ask_how else "closed"
+            return self.worker.end_of_session() if want_reason else "closed"
         except (OSError, TimeoutError):
             self.stop()
             return "the worker ended"
@@ -173,7 +185,7 @@ class Grader:
 
 
 class _Attempt:
-    """One notebook's way through its sessions: mostly one, and a new one after each crash."""
+    """Grades one notebook: usually in one session, and in a new session after each crash."""
 
     def __init__(
         self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False
@@ -181,79 +193,84 @@ class _Attempt:
         self.grader = grader
         self.sources = sources
         self.questions = list(questions)
-        self.trusted = trusted  # the reference: what goes wrong with it is not looked into any further
+        self.trusted = trusted  # for the reference solution: a crash does not lead to a test of the reference
         self.timeout = grader.settings.timeout
-        self.left = LONGEST * max(self.timeout, 1.0)  # seconds of processor time
-        self.until = time.monotonic() + 2 * self.left  # by the clock, without workers and the reference
-        self.crashes = 0  # of sessions
-        self.skipped: set[int] = set()  # cells that ended a session
-        self.checked = (0, 0)  # the last check that was asked for: its cell, and how many that cell had come to
-        self.errors: dict[int, str] = {}  # cells that raised, and what
-        self.marks: dict[str, Answer] = {}  # of each question, as its last check had it
+        self.seconds_left = TOTAL_FACTOR * max(self.timeout, 1.0)  # of processor time
+        self.deadline = time.monotonic() + 2 * self.seconds_left  # extended by the time of workers and the reference
+        self.crashes = 0  # sessions that crashed
+        self.skipped: set[int] = set()  # numbers of the cells that ended a session
+        self.checked = (0, 0)  # the last check that was marked: its cell, and which check of that cell it was
+        self.errors: dict[int, str] = {}  # the error of each cell that ran, "" if it raised none
+        self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
     def run(self) -> list[Answer]:
+        """Run the cells, mark every question, and return the grades in the order of the questions."""
         done = False
-        while not done and not self.spent():
+        while not done and not self.limit_reached():
             with self.session() as session:
-                done = self.load(session) and self.ask_rest(session)
-        spent, not_reached = self.spent(), self.still_open()
+                done = self.run_cells(session) and self.mark_rest(session)
+        limit, not_reached = self.limit_reached(), self.unmarked()
         if not_reached:
-            self.raise_fault_unless_reference_passes(not_reached[0], spent)
+            self.raise_fault_unless_reference_passes(not_reached[0], limit)
         for question in not_reached:
-            text = f"It was not reached: {spent} on the cells and answers before it."
-            self.marks[question.id] = _mark(question, Verdict("error", text), 0.0)
+            text = f"This question was not reached: {limit} by the cells and answers before it."
+            self.marks[question.id] = _to_answer(question, Verdict("error", text), 0.0)
         return [self.marks[question.id] for question in self.questions]
 
-    def still_open(self) -> list[Question]:
+    def unmarked(self) -> list[Question]:
         return [question for question in self.questions if question.id not in self.marks]
 
-    def spent(self) -> str:
-        """Say what the notebook has used up; nothing while it may go on."""
-        if self.left <= 0 or time.monotonic() > self.until:
-            return "the time for the whole notebook was spent"
+    def limit_reached(self) -> str:
+        """Return which limit of the whole notebook is reached, or "" if it may go on."""
+        if self.seconds_left <= 0 or time.monotonic() > self.deadline:
+            return "the time for the whole notebook was used up"
         if self.crashes >= CRASHES:
             return f"Python was stopped {CRASHES} times"
         return ""
 
     def ask(self, session: _Session, schema: Callable[[Reply], T], **message: Any) -> T:
-        """Ask something of a session, in the time that is left."""
-        return self.charged(session, lambda seconds: session.ask(seconds, schema, **message))
+        """Send a request to a session, wait for its reply within the time that is left, and return the reply."""
+        return self.count_time(session, lambda seconds: session.ask(seconds, schema, **message))
 
-    def charged(self, session: _Session, ask: Callable[[float], T]) -> T:
-        """Do something that a session has this many seconds for, and count what it took."""
+    def count_time(self, session: _Session, ask: Callable[[float], T]) -> T:
+        """Call `ask` with the seconds that the session may take, and subtract the time that it took."""
         try:
-            return ask(max(0.05, min(self.timeout, self.left)))
+            return ask(max(0.05, min(self.timeout, self.seconds_left)))
         finally:
-            self.left -= session.used
+            self.seconds_left -= session.used
             if session.starved and not self.grader.alone:
                 raise StarvedError
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
-        session = self.begun()
+        session = self.start_session()
         try:
             yield session
         finally:
             session.close()
 
-    def begun(self) -> _Session:
-        """A session that answers. One that does not has run nothing of the notebook: that is a fault of ours."""
+    def start_session(self) -> _Session:
+        """Start a session and wait until it replies to a greeting.
+
+        Raises:
+            FaultError: no session replied. It had run nothing of the notebook, so the notebook is not the cause.
+        """
         why, started = "", time.monotonic()
-        for _ in range(BEGINNINGS):
+        for _ in range(START_TRIES):
             try:
                 session = _Session(self.grader)
                 session.ask(START_SECONDS, replies.greeting, do="greet", version=qkv.__version__)
-                self.until += time.monotonic() - started
+                self.deadline += time.monotonic() - started
                 return session
             except CrashError as crash:
                 why = str(crash)
                 self.grader.stop()
-        raise FaultError(f"no session could be begun: {why}")
+        raise FaultError(f"no session could be started: {why}")
 
-    def load(self, session: _Session) -> bool:
-        """Run the cells; say whether the session has come to their end."""
+    def run_cells(self, session: _Session) -> bool:
+        """Run the cells, and return whether the session came to the end of the notebook."""
         for number, source in enumerate(self.sources, 1):
-            if self.spent():
+            if self.limit_reached():
                 return False
             if number not in self.skipped and source.strip():
                 self.run_cell(session, number, source)
@@ -262,45 +279,55 @@ class _Attempt:
         return True
 
     def run_cell(self, session: _Session, number: int, source: str) -> None:
-        """Run a cell, and mark the answers that its checks have. A cell that ends the session is left out from then on.
+        """Run a cell, and mark the answers that are passed to its checks.
 
-        After each check the cell has as long as at its beginning: the session itself stops it before that.
+        A cell that ends the session is skipped in later sessions. After each check, this process gives the cell its
+        full time again; the timers inside the session stop it earlier.
         """
         try:
-            said = self.ask(session, replies.cell, do="cell", source=source, number=number)
+            reply = self.ask(session, replies.cell, do="cell", source=source, number=number)
             asked, checks = session.number, 0
-            while isinstance(said, replies.Check):
+            while isinstance(reply, replies.Check):
                 checks += 1
-                self.check(session, said.question, (number, checks))
-                if session.ended or self.spent():
+                self.check(session, reply.question, (number, checks))
+                if session.ended or self.limit_reached():
                     session.close()
                     return
-                said = self.charged(session, lambda seconds: session.hear(asked, seconds, replies.cell))
-            self.errors[number] = said
+                reply = self.count_time(session, lambda seconds: session.read_reply(asked, seconds, replies.cell))
+            self.errors[number] = reply
         except CrashError as crash:
             self.crashes += 1
             self.skipped.add(number)
             self.errors[number] = str(crash)
 
     def check(self, session: _Session, asked: str, place: tuple[int, int]) -> None:
-        """Mark the answer that a check has, unless an earlier session came as far and it was marked there."""
+        """Mark the answer that was passed to a check, unless an earlier session already came this far and marked it.
+
+        Args:
+            session: the session, which waits in the check
+            asked: the id of the question
+            place: the number of the cell, and which check of that cell this is
+        """
         question = next((question for question in self.questions if question.id == asked), None)
         if question is None or place <= self.checked:
-            session.tell({"do": "nothing"})
+            session.send({"do": "nothing"})
         else:
             self.checked = place
             self.mark(session, question)
 
-    def ask_rest(self, session: _Session) -> bool:
-        """Mark the questions that no check has asked about, until one of them ends the session; say if all are done."""
-        for question in self.still_open():
-            if session.ended or self.spent():
+    def mark_rest(self, session: _Session) -> bool:
+        """Mark the questions that no check asked about, and return whether all are marked.
+
+        It stops early if an answer ends the session or a limit is reached.
+        """
+        for question in self.unmarked():
+            if session.ended or self.limit_reached():
                 return False
             self.mark(session, question)
         return True
 
     def mark(self, session: _Session, question: Question) -> None:
-        """Have an answer observed, and judge it."""
+        """Let the session run an answer, judge the reply, and store the grade."""
         started = time.monotonic()
         try:
             verdict = self.verdict(session, question)
@@ -309,34 +336,43 @@ class _Attempt:
             session.close()  # the worker has one session at a time, and the reference needs it
             self.raise_fault_unless_reference_passes(question, str(crash))
             verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
-        self.marks[question.id] = _mark(question, verdict, time.monotonic() - started)
+        self.marks[question.id] = _to_answer(question, verdict, time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
+        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash."""
         started = time.monotonic()
-        sound = self.trusted or self.grader.is_sound(question)
-        self.until += time.monotonic() - started  # the reference's time is not the notebook's
-        if not sound:
+        passes = self.trusted or self.grader.reference_passes(question)
+        self.deadline += time.monotonic() - started  # the reference's time is not the notebook's
+        if not passes:
             raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
 
     def verdict(self, session: _Session, question: Question) -> Verdict:
-        """Judge what the check that a cell has come to was handed; between cells, what has the question's name."""
-        cases, known = self.grader.cases_of(question), self.grader.verdicts_on(question)
+        """Return the verdict on an answer: on the argument of the check that runs, or on the question's name.
+
+        The name counts if no cell runs.
+        """
+        cases, known = self.grader.cases_of(question), self.grader.known_verdicts(question)
         seen = self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients, known), do="observe",
-            name=question.name, cases=self.grader.sent_cases(question), gradients=question.gradients,
+            name=question.name, cases=self.grader.encoded_cases_of(question), gradients=question.gradients,
             benches=benches_of(cases),
         )  # fmt: skip
         if seen.kind == "known":
-            return known[seen.mark]
+            return known[seen.fingerprint]
         verdict = self.verdict_on(question, cases, seen)
-        if seen.mark:
-            known[seen.mark] = replace(verdict, case=None, value=None, want=None)  # no result need be held
+        if seen.fingerprint:
+            known[seen.fingerprint] = replace(verdict, case=None, value=None, want=None)  # drop the large tensors
         return verdict
 
-    def verdict_on(self, question: Question, cases: list[Case], observed: replies.Observed) -> Verdict:
-        if observed.why is not None:
-            verdict = verdict_on_unfit(observed.why, cases[0].wants_class)
-            return replace(verdict, message=self.missing(question)) if observed.why.kind == "missing" else verdict
+    def verdict_on(self, question: Question, cases: list[Case], observed: replies.ObserveReply) -> Verdict:
+        """Return the verdict on an answer from what the session observed."""
+        if observed.unfit is not None:
+            verdict = verdict_on_unfit(observed.unfit, cases[0].wants_class)
+            return (
+                replace(verdict, message=self.missing_message(question))
+                if observed.unfit.kind == "missing"
+                else verdict
+            )
         if observed.kind == "stopped":
             text = f"It took more than {self.timeout:g} seconds and was stopped. {TOO_LONG}"
             return Verdict("error", text)
@@ -345,8 +381,8 @@ class _Attempt:
         except Exception as error:
             raise FaultError(f"question {question.id} could not be judged: {type(error).__name__}: {error}") from error
 
-    def missing(self, question: Question) -> str:
-        """Say that there is no answer, and which cell that might have made it failed: best one that names it."""
+    def missing_message(self, question: Question) -> str:
+        """Return the message for a missing answer. It names a failed cell, if possible one with the answer's name."""
         text = f"No `{question.name}` is defined in this notebook."
         failed = [number for number, error in self.errors.items() if error]
         naming = [number for number in failed if question.name in self.sources[number - 1]]
@@ -355,12 +391,13 @@ class _Attempt:
 
 
 class _Session:
-    """A session in the worker: questions and answers, each with its number.
+    """The grader's end of a session: it sends requests and reads replies, each with the number of the request.
 
     Attributes:
-        used: seconds of processor time that the last answer took; by the clock where it came at once
-        starved: whether the last answer took too long by the clock because it waited for a processor
-        ended: why it ended
+        number: the number of the last request
+        used: seconds of processor time for the last reply; by the clock if the reply came at once
+        starved: whether the last reply took too long by the clock because the session waited for a processor
+        ended: why the session ended; empty while it runs
     """
 
     def __init__(self, grader: Grader) -> None:
@@ -372,116 +409,122 @@ class _Session:
         self.ended = ""
 
     def ask(self, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = (), **message: Any) -> T:
-        """Ask for something that may take this much processor time, and read the reply (`hear`)."""
+        """Send a request that may take this much processor time, and read the reply (`read_reply`)."""
         self.number += 1
-        self.tell({"id": self.number, "seconds": seconds, **message})
-        return self.hear(self.number, seconds, schema, benches)
+        self.send({"id": self.number, "seconds": seconds, **message})
+        return self.read_reply(self.number, seconds, schema, benches)
 
-    def hear(self, number: int, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = ()) -> T:
-        """Read the reply to what had this number, for which the session has this much processor time from now on.
+    def read_reply(self, number: int, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = ()) -> T:
+        """Read the reply to the request with this number. From now on it may take `seconds` of processor time.
 
-        Until it comes, call what the session wants to have called on the benches.
+        Until the reply comes, the session can ask for calls of hidden implementations: they are made on `benches`.
 
         Raises:
-            CrashError: there is none, or what came does not fit.
+            CrashError: there is no reply, or it does not fit the schema.
         """
-        self.start()
+        self.start_clock()
 
         def either(reply: Reply) -> T | replies.Call:
             return replies.call(reply, benches) if benches and reply.field("kind") == "call" else schema(reply)
 
-        said = self.receive(number, seconds, either)
-        while isinstance(said, replies.Call):
-            if time.monotonic() - self.started > wire.BY_THE_CLOCK * seconds + GRACE:
-                raise CrashError(self.end(f"it went on after {seconds:.3g} seconds"))
-            self.tell({"id": number, **called(said)})
-            said = self.receive(number, seconds, either)
-        return said
+        reply = self.receive(number, seconds, either)
+        while isinstance(reply, replies.Call):
+            if time.monotonic() - self.started > wire.WALL_CLOCK_FACTOR * seconds + GRACE:
+                raise CrashError(self.end(f"it was still running after {seconds:.3g} seconds"))
+            self.send({"id": number, **answer_call(reply)})
+            reply = self.receive(number, seconds, either)
+        return reply
 
-    def start(self) -> None:
-        """Let the clock begin."""
+    def start_clock(self) -> None:
+        """Start to measure the time of a reply."""
         self.started, self.before, self.used = time.monotonic(), 0.0, 0.0
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Send a message.
 
         Raises:
-            CrashError: nobody reads it.
+            CrashError: the session has ended, or did not read the message in time.
         """
         try:
             wire.send(self.channel, message, SEND_SECONDS)
         except TimeoutError:
-            raise CrashError(self.end(f"it did not listen for {SEND_SECONDS:g} seconds")) from None
+            raise CrashError(self.end(f"it did not read a message within {SEND_SECONDS:g} seconds")) from None
         except wire.EndedError:
             raise CrashError(self.end()) from None
 
     def receive(self, number: int, seconds: float, schema: Callable[[Reply], T]) -> T:
+        """Read one reply with this number.
+
+        Raises:
+            CrashError: there is no reply, or it does not fit the schema.
+        """
         try:
-            frame = wire.receive_frame(self.channel, self.wait(seconds))
+            frame = wire.receive_frame(self.channel, self.wait_for_reply(seconds))
         except TimeoutError:
-            raise CrashError(self.end(f"it went on after {seconds:.3g} seconds and could not be interrupted")) from None
+            text = f"it was still running after {seconds:.3g} seconds and could not be interrupted"
+            raise CrashError(self.end(text)) from None
         except wire.EndedError:
             raise CrashError(self.end()) from None
         except wire.WireError:
-            raise CrashError(self.end("its reply was not one")) from None
+            raise CrashError(self.end("its reply was not valid")) from None
         try:
             return replies.read(frame, number, schema)
         except replies.ReplyError:
-            raise CrashError(self.end("its reply was not one")) from None
+            raise CrashError(self.end("its reply was not valid")) from None
 
-    def wait(self, seconds: float) -> float:
-        """Wait until an answer begins; give the seconds in which all of it has to be there.
+    def wait_for_reply(self, seconds: float) -> float:
+        """Wait until a reply begins, and return the seconds within which all of it has to arrive.
 
         Raises:
-            TimeoutError: the session has had its time, of a processor's or by the clock.
+            TimeoutError: the session used up its processor time or its time by the clock.
         """
-        by_the_clock = wire.BY_THE_CLOCK * seconds
+        wall_clock = wire.WALL_CLOCK_FACTOR * seconds
         worker = self.grader.worker
-        while not select.select([self.channel], [], [], LOOK_EVERY)[0]:
+        while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
             assert worker is not None
             now, passed = worker.processor_seconds(), time.monotonic() - self.started
             self.before = self.before or now
-            self.used = min(now - self.before + LOOK_EVERY, passed)
+            self.used = min(now - self.before + POLL_SECONDS, passed)
             if now - self.before > seconds + GRACE:
                 raise TimeoutError
-            if passed > by_the_clock + GRACE:
+            if passed > wall_clock + GRACE:
                 self.starved = worker.longest_wait() > seconds / 2
                 raise TimeoutError
         passed = time.monotonic() - self.started
         if not self.before:
             self.used = passed
-        elif passed > by_the_clock:
+        elif passed > wall_clock:
             self.starved = self.used < seconds and worker is not None and worker.longest_wait() > seconds / 2
         return FRAME_SECONDS
 
     def end(self, why: str = "") -> str:
-        """End it after a failure, and say why: that, or how the worker saw it end."""
-        how = self.grader.close(self.channel, ask_how=True)
+        """End the session after a failure, and return why it ended: `why`, or else what the worker reports."""
+        how = self.grader.close(self.channel, want_reason=True)
         self.ended = why or how
         return self.ended
 
     def close(self) -> None:
         if not self.ended:
-            self.ended = self.grader.close(self.channel, ask_how=False)
+            self.ended = self.grader.close(self.channel, want_reason=False)
 
 
 # ── what is hidden from answers ───────────────────────────────────────────────────────────────────
 
 
-def bare(case: Case) -> Case:
-    """A case without what only the judge needs: its name may say what is hidden in it."""
+def strip_case(case: Case) -> Case:
+    """Return a case without the fields that only the judge needs. Its name could reveal a hidden implementation."""
     return replace(case, name="", sizes={}, raises=None)
 
 
 def benches_of(cases: Sequence[Case]) -> list[Bench]:
-    """A bench for each implementation that is hidden in these cases, in the order in which they are sent."""
+    """Return a bench for each hidden implementation in these cases, in the order in which they are sent."""
     values = [value for case in cases for step in case.script for value in (*step.args, *step.kwargs.values())]
     found = {id(value): value for value in values if isinstance(value, Hidden)}
     return [Bench(value, runs=2) for value in found.values()]
 
 
-def called(call: replies.Call) -> dict[str, Any]:
-    """Do a call; what it raises is the answer's error."""
+def answer_call(call: replies.Call) -> dict[str, Any]:
+    """Call a hidden implementation for a session, and return the fields of the message with the result or the error."""
     try:
         given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
     except Exception as error:
@@ -492,7 +535,7 @@ def called(call: replies.Call) -> dict[str, Any]:
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _mark(question: Question, verdict: Verdict, seconds: float) -> Answer:
+def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
     return Answer(
         id=question.id,
         points=float(question.points if verdict.status == "passed" else 0),
@@ -507,7 +550,7 @@ def _mark(question: Question, verdict: Verdict, seconds: float) -> Answer:
 def result(
     work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Answer], reason: str
 ) -> Result:
-    """A submission's result; one that has a reason not to be graded has no score."""
+    """Return the result of a submission. With a reason not to grade it, the result has no score."""
     return Result(
         student=work.student,
         notebook=work.notebook,
@@ -524,11 +567,11 @@ def result(
     )
 
 
-def solution(chapter: int) -> list[str]:
-    """The reference solution's code cells: shipped beside the package, or in the repository that it is in.
+def solution_cells(chapter: int) -> list[str]:
+    """Return the code cells of a chapter's reference solution.
 
     Raises:
-        FaultError: it is not there.
+        FaultError: there is no solution file.
     """
     try:
         return code_cells(solution_file(chapter).read_bytes())

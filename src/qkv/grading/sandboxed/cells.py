@@ -1,11 +1,11 @@
 """Run a notebook's cells as the learner's kernel does.
 
-One runner for both ways of grading: in the sandbox, where `qkv` is a stand-in, and for a learner's own notebook, where
-it is the real package. It is IPython's own shell without a screen, a history or a keyboard.
+Both ways of grading use this runner: the sandbox, where `qkv` is a stand-in, and `qkv grade` for a learner's own
+notebook, where it is the real package. It is IPython's shell without display, history or input.
 
-What counts as the answer to a question is the same everywhere: what the last `check(…)` that ran was handed. It is
-observed there and then, so it finds everything as the learner's kernel has it. Where no check of that question ran, it
-is what the name in the exercise stands for at the end.
+The answer to a question is the same everywhere: the argument of the last `check(…)` of that question that ran. It is
+observed at once, because later cells could change what it depends on. If no check of the question ran, the answer is
+the value of the name in the exercise, after the last cell.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from traitlets.config import Config
 
 if __package__:
     from qkv import observing
-else:  # in a worker, which has the files alone
+else:  # in a worker, where these files are top-level modules
     import observing  # type: ignore[no-redef]
 
-TYPED = "1"  # what `input()` gives: a text that is a number too
-# Commands that fetch or install something. They are skipped: what a notebook needs is there, or cannot be had.
-FETCHES = re.compile(
+INPUT_REPLY = "1"  # the result of `input()`: a text that can also be converted to a number
+# Commands that download or install something. They are skipped: the sandbox has no network.
+FETCH_COMMAND = re.compile(
     r"\s*(sudo\s+)?(\S*python[\d.]*['\"]?\s+-m\s+)?(pip[\d.]*|uv|conda|mamba|apt|apt-get|wget|curl|git|gdown|npm)\s"
 )
 TIMING_OPTIONS = re.compile(r"(\s*-([nrpv]\s*\d+|[tcqo]+)(?=\s|$))*")
-UNPACKING = [dis.opmap[name] for name in ("UNPACK_SEQUENCE", "UNPACK_EX")]
-NOT_RUN = (
+UNPACKING = [dis.opmap[name] for name in ("UNPACK_SEQUENCE", "UNPACK_EX")]  # bytecode of `a, b = …`
+SKIPPED_MAGICS = (
     "config",
     "debug",
     "edit",
@@ -54,11 +54,11 @@ NOT_RUN = (
     "pdb",
     "pylab",
     "recall",
-)  # for a screen or a keyboard
+)  # magics that need a display or a keyboard
 
 
 class NoPublisher(DisplayPublisher):
-    """Takes what a cell displays, and shows it to nobody."""
+    """Discards cell outputs."""
 
     def publish(self, *_: Any, **__: Any) -> None:
         pass
@@ -68,7 +68,7 @@ class NoPublisher(DisplayPublisher):
 
 
 class NoDisplay(DisplayHook):
-    """Keeps a cell's last value as `_` and in `Out`, and writes it nowhere."""
+    """Stores a cell's last value as `_` and in `Out`, without displaying it."""
 
     def compute_format_data(self, result: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
@@ -81,13 +81,13 @@ class NoDisplay(DisplayHook):
 
 
 class Shell(InteractiveShell):
-    """IPython's shell, without what only a person in front of it needs."""
+    """IPython's shell without the parts that need a user: profile, tracebacks, GUI, display."""
 
     displayhook_class = Type(NoDisplay)
     display_pub_class = Type(NoPublisher)
 
     def init_profile_dir(self, profile_dir: Any) -> None:
-        """Make none: nothing of a profile is read, and where this runs nothing may be written."""
+        """Use an empty profile: no settings of a user are read, and no folder is made for them."""
         self.profile_dir = ProfileDir()
 
     def init_virtualenv(self) -> None:
@@ -106,47 +106,50 @@ class Shell(InteractiveShell):
         return "inline", "inline"
 
     def _format_exception_for_storage(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """Keep no traceback in the history of cells: to write one takes a tenth of a second."""
+        """Store no traceback in the history: to format one takes a tenth of a second."""
         return {}
 
     def ask_exit(self) -> None:
         pass
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        """Run a magic; one that is not known here may be another kernel's, and does nothing."""
-        if magic_name in NOT_RUN or self.find_line_magic(magic_name) is None:
+        """Run a line magic. Unknown magics, such as those of another kernel, are ignored."""
+        if magic_name in SKIPPED_MAGICS or self.find_line_magic(magic_name) is None:
             return None
         if magic_name == "timeit":
-            line = timed_once(line)
+            line = run_once(line)
         return super().run_line_magic(magic_name, line, _stack_depth + 1)
 
     def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
-        if magic_name in NOT_RUN or self.find_cell_magic(magic_name) is None:
+        """Run a cell magic. Unknown magics are ignored."""
+        if magic_name in SKIPPED_MAGICS or self.find_cell_magic(magic_name) is None:
             return None
         if magic_name == "timeit":
-            line = timed_once(line)
+            line = run_once(line)
         return super().run_cell_magic(magic_name, line, cell)
 
     def system(self, cmd: str) -> None:
-        """Run a command of the system's shell, as a line that begins with ! does."""
+        """Run a shell command, as a line that begins with ! does."""
         self.user_ns["_exit_code"] = self._command(self.var_expand(cmd, depth=1))[0]
 
     system_raw = system_piped = system
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        """Return the output of a shell command, as `x = !command` does."""
         text = self._command(self.var_expand(cmd, depth=depth + 1))[1]
         return SList(text.splitlines()) if split else LSString(text)
 
     def _command(self, command: str) -> tuple[int, str]:
-        if FETCHES.match(f"{command} "):
+        """Run a shell command, and return its exit status and its output. `FETCH_COMMAND` commands are skipped."""
+        if FETCH_COMMAND.match(f"{command} "):
             return 0, ""
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         done = subprocess.run(command, shell=True, check=False, **options)
         return done.returncode, done.stdout.decode(errors="replace")
 
 
-def timed_once(line: str) -> str:
-    """The line of a `%timeit` that runs its statement a single time, whatever it asks for."""
+def run_once(line: str) -> str:
+    """Change the arguments of a `%timeit` so that its statement runs only once."""
     options = TIMING_OPTIONS.match(line)
     end = options.end() if options else 0
     others = re.sub(r"-[nr]\s*\d+", "", line[:end])
@@ -154,17 +157,17 @@ def timed_once(line: str) -> str:
 
 
 def make_shell() -> Shell:
-    """Make the one shell of this process, or give it. It takes some time, so a worker does it before it forks."""
+    """Return the shell of this process. The first call makes it, which is slow, so a worker calls it before forking."""
     settings = Config()
     settings.HistoryManager.enabled = False
     settings.HistoryManager.hist_file = ":memory:"
     settings.InteractiveShell.autocall = 0
-    shell: Shell = Shell.instance(config=settings, ipython_dir=os.sep)  # a folder that is there: none is made
+    shell: Shell = Shell.instance(config=settings, ipython_dir=os.sep)  # an existing folder, so that none is made
     return shell
 
 
-def comparing(assert_close: Callable[..., None]) -> Callable[..., None]:
-    """`torch.testing.assert_close`, where what is compared with may be silent."""
+def tolerating_silent(assert_close: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `torch.testing.assert_close` so that a comparison with a `Silent` object always passes."""
 
     @functools.wraps(assert_close)
     def compare(actual: Any, expected: Any, *options: Any, **named: Any) -> None:
@@ -174,34 +177,37 @@ def comparing(assert_close: Callable[..., None]) -> Callable[..., None]:
     return compare
 
 
-def not_compiled(model: Any = None, **_: Any) -> Any:
-    """Stand for `torch.compile`: what an answer gives is graded, and to compile it takes longer than to run it."""
-    return not_compiled if model is None else model
+def no_compile(model: Any = None, **_: Any) -> Any:
+    """Replace `torch.compile`, and return the function unchanged: compiling takes longer than running the answer."""
+    return no_compile if model is None else model
 
 
-class Enough(float):
-    """A number of points that is as many as a cell asks for."""
+class AnyPoints(float):
+    """A number of points that compares equal to every number; each other comparison is true as well.
+
+    So an `assert` on points in a cell never fails while the notebook is graded.
+    """
 
     def __eq__(self, other: object) -> bool:
         return True
 
-    def _as_many(self, *_: object) -> Enough:
+    def _return_self(self, *_: object) -> AnyPoints:
         return self
 
     __ge__ = __gt__ = __le__ = __lt__ = __eq__
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _as_many
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _return_self
     __hash__ = float.__hash__
 
 
 class Silent:
-    """Takes every call and every attribute, and says nothing: what shows or checks things while a notebook is graded.
+    """A null object that replaces functions which display or check something while a notebook is graded.
 
-    It stands for a check that passed and for a comparison that holds. So no cell stops at an `assert` that holds in the
-    learner's own kernel.
+    Every call, attribute and operation returns the null object again, and every comparison is true. It also looks
+    like the report of a check that passed. So an `assert` that holds in the learner's own kernel holds here too.
     """
 
     passed, status, message, misconception = True, "passed", "", None
-    points = max_points = Enough(1.0)
+    points = max_points = AnyPoints(1.0)
 
     def __call__(self, *_: object, **__: object) -> Silent:
         return SILENT
@@ -215,7 +221,7 @@ class Silent:
         return SILENT
 
     def __iter__(self) -> Iterator[Silent]:
-        """Give as many members as the line takes that unpacks it, `out, weights = …`, and none to a loop."""
+        """Yield as many members as the calling line unpacks, two for `out, weights = …`, and none for a loop."""
         frame = sys._getframe(1)
         code, at = frame.f_code.co_code, frame.f_lasti
         return iter([SILENT] * (code[at + 1] if code[at] in UNPACKING else 0))
@@ -226,11 +232,11 @@ class Silent:
     __lt__ = __gt__ = __le__ = __ge__ = __eq__
     __hash__ = object.__hash__
 
-    def _again(self, *_: object) -> Silent:
+    def _return_silent(self, *_: object) -> Silent:
         return SILENT
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _again
-    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __round__ = _again
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _return_silent
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __round__ = _return_silent
 
     def __float__(self) -> float:
         return 0.0
@@ -243,33 +249,33 @@ class Silent:
         return SILENT
 
     def __repr__(self) -> str:
-        return "(silent while this is graded)"
+        return "(no output while this notebook is graded)"
 
 
 SILENT = Silent()
 
 
 class Notebook:
-    """One notebook that is run from its first cell to its last, in this process."""
+    """Runs the cells of one notebook in this process, from the first to the last."""
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
         self.name = ""  # of the cell that runs
         self.loop: asyncio.AbstractEventLoop | None = None
-        vars(builtins)["input"] = vars(getpass)["getpass"] = lambda *_, **__: TYPED
-        vars(torch)["compile"] = not_compiled
-        vars(torch.testing)["assert_close"] = comparing(torch.testing.assert_close)
+        vars(builtins)["input"] = vars(getpass)["getpass"] = lambda *_, **__: INPUT_REPLY
+        vars(torch)["compile"] = no_compile
+        vars(torch.testing)["assert_close"] = tolerating_silent(torch.testing.assert_close)
         os.environ["MPLBACKEND"] = "Agg"
         shell.compile.get_code_name = self._code_name
 
-    def named(self, name: str) -> Any:
-        """What a name stands for now; None where it is not there."""
+    def value_of(self, name: str) -> Any:
+        """Return the current value of a name in the notebook, or None if it is not defined."""
         return self.shell.user_ns.get(name)
 
     def run(self, source: str, number: int) -> str:
-        """Run a cell. Give what it raised and in which line, nothing where it ran through.
+        """Run a cell, and return its error with the line that raised it, or "" if it raised none.
 
-        What it did before that line stays done. sys.exit() ends the cell.
+        Names that the cell defined before the error stay. `sys.exit()` ends only the cell.
         """
         self.name = f"<cell {number}>"
         if self.loop is None:
@@ -279,14 +285,14 @@ class Notebook:
             done = self.loop.run_until_complete(self._run(source))
             raised = done.error_before_exec or done.error_in_exec
         except BaseException as error:
-            self.loop = None  # it may have been stopped in the middle of a step
+            self.loop = None  # the event loop may have been interrupted in the middle of a step
             raised = error
         if isinstance(raised, KeyboardInterrupt):
             raise raised
-        return f"{one_line(raised)}{self._place(raised)}" if raised else ""
+        return f"{traceback_line(raised)}{self._describe_line(raised)}" if raised else ""
 
     def end(self) -> None:
-        """Forget the notebook: its names and its loop."""
+        """Delete the notebook's names, and close its event loop."""
         self.shell.reset()
         if self.loop is not None:
             self.loop.close()
@@ -305,8 +311,8 @@ class Notebook:
         observing.remember_lines(self.name, transformed)
         return self.name
 
-    def _place(self, raised: BaseException) -> str:
-        """The line of the cell that raised: its number and its text."""
+    def _describe_line(self, raised: BaseException) -> str:
+        """Return the line of the cell that raised, as " in line 2, `1 / 0`", or "" if it is not known."""
         number = raised.lineno if isinstance(raised, SyntaxError) and raised.filename == self.name else None
         trace = raised.__traceback__
         while trace is not None:
@@ -319,7 +325,7 @@ class Notebook:
         return f" in line {number}, `{text}`" if text else f" in line {number}"
 
 
-def one_line(error: BaseException) -> str:
-    """What was raised, as the last line of a traceback has it."""
+def traceback_line(error: BaseException) -> str:
+    """Return an error as the last line of a traceback shows it: type and message, on one line."""
     text = observing.safe_text(lambda: error.msg if isinstance(error, SyntaxError) else str(error))
     return observing.bounded(" ".join(f"{type(error).__name__}: {text}".split()).removesuffix(":"))

@@ -1,11 +1,11 @@
-"""What crosses between a grader and its worker: plain data in frames, never pickled objects.
+"""The wire format between a grader and its worker: plain data in frames, never pickled objects.
 
-A frame is its length (8 bytes, big-endian), the length of a JSON text (4 bytes), that text, and then the bytes of
-tensors that it refers to: numbers, texts, lists, tuples, dictionaries, tensors of a few dtypes and the classes named in
-`PLAIN`.
+A frame is the length of the rest (8 bytes, big-endian), the length of a JSON text (4 bytes), that text, and the bytes
+of all tensors in it. The text can hold numbers, texts, lists, tuples, dictionaries, tensors of a few dtypes, and
+objects of the classes in `PLAIN`.
 
-Both sides use this file. The worker decodes whatever its grader sends. The grader decodes nothing: what a worker sends
-is opened here, and read by the one schema that fits what was asked (`replies`).
+Both sides use this file. The worker decodes everything that the grader sends. The grader never decodes: it only parses
+a reply into JSON values and bytes (`parse_frame`), and validates these by the schema of its request (`replies`).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from torch import Tensor
 
 if __package__:
     from qkv import hidden, observing
-else:  # in a worker, which has the files alone: the package, if it is there too, has other classes of the same names
+else:  # in a worker: it imports these files as top-level modules, even if the package is installed there
     import hidden  # type: ignore[no-redef]
     import observing  # type: ignore[no-redef]
 
 MAX_FRAME = 64 * 2**20  # bytes
-MAX_JSON = 4 * 2**20  # of these, what is not tensors
+MAX_JSON = 4 * 2**20  # bytes of the JSON text in a frame
 MAX_PARTS = 200_000  # values in one frame
 MAX_AXES = 16  # of a tensor
-MAX_ERROR = 2 * observing.MAX_TEXT  # characters about an error in a cell, with its line
-BY_THE_CLOCK = 4  # times its processor time: what an answer may take by the clock
+MAX_ERROR = 2 * observing.MAX_TEXT  # characters of the message about an error in a cell, with its line
+WALL_CLOCK_FACTOR = 4  # the limit by the clock is this many times the limit of processor time
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in observing.DTYPES}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 PLAIN: dict[str, type] = {
@@ -53,15 +53,16 @@ PLAIN: dict[str, type] = {
 
 FIELDS = {name: [field.name for field in dataclasses.fields(cls)] for name, cls in PLAIN.items()}
 
-Ask = Callable[[int, int, str, tuple[Any, ...], dict[str, Any]], Any]  # the number of what is hidden, and `hidden.Ask`
+# As `hidden.Ask`, with the number of the hidden implementation as the first argument.
+Ask = Callable[[int, int, str, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class WireError(Exception):
-    """What came is not a frame of this protocol, or is larger than one may be."""
+    """The received bytes are not a frame of this format, or exceed one of its limits."""
 
 
 class EndedError(Exception):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
 # ── frames ────────────────────────────────────────────────────────────────────────────────────────
@@ -71,8 +72,8 @@ def send(channel: socket.socket, message: Any, seconds: float | None = None) -> 
     """Send one message.
 
     Raises:
-        TimeoutError: the other side did not read it within that time.
-        EndedError: nobody is there to read it.
+        TimeoutError: the other side did not read it within `seconds`.
+        EndedError: the other side has closed the connection.
     """
     channel.settimeout(seconds)
     try:
@@ -84,21 +85,21 @@ def send(channel: socket.socket, message: Any, seconds: float | None = None) -> 
 
 
 def receive(channel: socket.socket, ask: Ask | None = None) -> Any:
-    """Wait for one message of the grader, and decode it. Calls of what is hidden in it go to `ask`.
+    """Wait for one message of the grader, and decode it. Calls of hidden implementations in it go to `ask`.
 
     Raises:
-        EndedError: the other side is gone.
+        EndedError: the grader has closed the connection.
     """
     return decode(receive_frame(channel), ask)
 
 
 def receive_frame(channel: socket.socket, seconds: float | None = None) -> bytearray:
-    """Wait for one message, and give its frame without the first length.
+    """Wait for one message, and return its frame without the first length.
 
     Raises:
-        TimeoutError: it was not there, whole, within that time.
-        EndedError: the other side is gone.
-        WireError: it is larger than a frame may be.
+        TimeoutError: the message did not arrive completely within `seconds`.
+        EndedError: the other side has closed the connection.
+        WireError: the frame is larger than `MAX_FRAME`, or too small.
     """
     until = None if seconds is None else time.monotonic() + seconds
     size = int.from_bytes(_exactly(channel, 8, until), "big")
@@ -108,6 +109,7 @@ def receive_frame(channel: socket.socket, seconds: float | None = None) -> bytea
 
 
 def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearray:
+    """Receive this many bytes, before the monotonic clock reaches `until`."""
     data = bytearray(size)
     view, have = memoryview(data), 0
     while have < size:
@@ -129,19 +131,20 @@ def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearra
 
 @dataclasses.dataclass(frozen=True)
 class Encoded:
-    """A value that is sent often and was encoded once. Nothing outside it shares an object with what is in it."""
+    """A value that was encoded once, to be sent often. It must not share objects with the rest of its message."""
 
     text: str
     blobs: bytes
 
 
-def encoded(value: Any) -> Encoded:
+def preencode(value: Any) -> Encoded:
+    """Encode a value that is sent in many messages."""
     encoder = _Encoder()
     return Encoded(encoder.text(value), b"".join(encoder.blobs))
 
 
 def encode(message: Any) -> bytes:
-    """Turn plain data into a frame. A field of it may have been encoded before."""
+    """Encode plain data as a frame. Its fields may be `Encoded`."""
     encoder = _Encoder()
     if isinstance(message, dict):
         fields = (f"[{json.dumps(str(key))}, {encoder.text(value)}]" for key, value in message.items())
@@ -153,11 +156,11 @@ def encode(message: Any) -> bytes:
     return b"".join([(4 + len(text) + len(blobs)).to_bytes(8, "big"), size, text, blobs])
 
 
-def opened(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
-    """Take the values of a frame, as JSON has them, and the bytes of its tensors.
+def parse_frame(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
+    """Split a frame into the values of its JSON text and the bytes of its tensors.
 
     Raises:
-        WireError: it is not a frame, or has too many values.
+        WireError: the bytes are not a frame, or the frame has too many values.
     """
     size = int.from_bytes(frame[:4], "big")
     text = bytes(frame[4 : 4 + size])
@@ -172,26 +175,32 @@ def opened(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
 
 
 def tensor_of(raw: bytes | bytearray | memoryview, dtype: torch.dtype, shape: Sequence[int]) -> Tensor:
-    """Make a tensor of its bytes.
+    """Make a tensor from its bytes.
 
     Raises:
-        WireError: a truth value is neither 0 nor 1.
+        WireError: a byte of a bool tensor is neither 0 nor 1.
     """
     if not len(raw):
         return torch.empty(tuple(shape), dtype=dtype)
     if dtype is torch.bool and int(torch.frombuffer(bytearray(raw), dtype=torch.uint8).max()) > 1:
-        raise WireError("a truth value that is neither")
+        raise WireError("a byte of a bool tensor is neither 0 nor 1")
     return torch.frombuffer(bytearray(raw), dtype=dtype).reshape(tuple(shape))
 
 
 def decode(frame: bytes | bytearray, ask: Ask | None = None) -> Any:
-    """Turn a frame of the grader's, without its first length, into plain data."""
-    tree, blob = opened(frame)
+    """Decode a frame from the grader, without its first length. Only a worker may call this: it can run sent code."""
+    tree, blob = parse_frame(frame)
     return _Decoder(blob, ask).value(tree)
 
 
 class _Encoder:
-    """Writes each thing with structure as `[kind, …]`, and shared objects once."""
+    """Encodes one message: each value that is not a number or text becomes `[kind, …]`; a shared object is sent once.
+
+    Attributes:
+        blobs: the bytes of the tensors, in order
+        shared: the index of each shared object that was encoded, by its id
+        hidden: the number of each hidden implementation, by its id
+    """
 
     def __init__(self) -> None:
         self.blobs: list[bytes] = []
@@ -214,8 +223,8 @@ class _Encoder:
         if isinstance(value, dict):
             return ["dict", *([str(key), self.value(item)] for key, item in value.items())]
         if isinstance(value, (observing.Seeded, observing.Provided)):
-            return self.once(value)
-        if isinstance(value, hidden.Hidden):  # its number alone: what it is stays here
+            return self.shared_object(value)
+        if isinstance(value, hidden.Hidden):  # only its number is sent, not the implementation
             return ["Hidden", self.hidden.setdefault(id(value), len(self.hidden)), *value.methods]
         if type(value).__name__ in PLAIN:
             fields = (getattr(value, name) for name in FIELDS[type(value).__name__])
@@ -226,12 +235,12 @@ class _Encoder:
         if value.dtype not in NAMES:
             raise WireError(f"a tensor of {value.dtype} cannot be sent")
         plain = value.detach().cpu()
-        if plain.dtype is torch.bfloat16:  # NumPy has no such numbers
+        if plain.dtype is torch.bfloat16:  # NumPy has no such dtype
             plain = plain.view(torch.int16)
         self.blobs.append(plain.numpy().tobytes())
         return ["tensor", NAMES[value.dtype], *value.shape]
 
-    def once(self, value: Any) -> list[Any]:
+    def shared_object(self, value: Any) -> list[Any]:
         if id(value) in self.shared:
             return ["same", self.shared[id(value)]]
         self.shared[id(value)] = len(self.shared)
@@ -242,6 +251,8 @@ class _Encoder:
 
 
 class _Decoder:
+    """Decodes one message of the grader, the reverse of `_Encoder`."""
+
     def __init__(self, blob: memoryview, ask: Ask | None) -> None:
         self.blob = blob
         self.ask = ask
@@ -259,9 +270,9 @@ class _Decoder:
         if kind == "same":
             return self.shared[rest[0]]
         if kind == "Seeded":
-            return self.keep(observing.Seeded(int(rest[0])))
+            return self.remember(observing.Seeded(int(rest[0])))
         if kind == "Provided":
-            return self.keep(observing.Provided(make_from_source(rest[0], rest[1]), self.value(rest[2])))
+            return self.remember(observing.Provided(make_from_source(rest[0], rest[1]), self.value(rest[2])))
         if kind == "Hidden":
             assert self.ask is not None
             return hidden.Hidden(None, methods=tuple(rest[1:]), ask=functools.partial(self.ask, rest[0]))
@@ -270,7 +281,7 @@ class _Decoder:
             return items
         return tuple(items) if kind == "tuple" else PLAIN[kind](*items)
 
-    def keep(self, value: Any) -> Any:
+    def remember(self, value: Any) -> Any:
         self.shared.append(value)
         return value
 
@@ -281,7 +292,10 @@ class _Decoder:
 
 
 def make_from_source(name: str, source: str) -> Callable[..., Any]:
-    """Make a class or function, written with torch alone, of the source that the grader sent: only in the sandbox."""
+    """Make a class or function from source code that the grader sent. Only a worker runs it, never the grader.
+
+    The source may use only torch and builtins.
+    """
     module = types.ModuleType("provided")
     vars(module).update(torch=torch, Tensor=Tensor)
     exec("from __future__ import annotations\n" + source, vars(module))

@@ -1,12 +1,12 @@
-"""The worker: runs strangers' notebooks, inside the sandbox, and tells what their answers did.
+"""The worker: runs untrusted notebooks inside the sandbox, and reports what their answers did.
 
-It is started once, imports torch, and then forks for every submission. Nothing here is trusted with a result: it holds
-no reference, no expected value, no seed and no score, and it never runs a line of a submission itself.
+It is started once, imports torch, and then forks for every submission. It has no reference, no expected value, no seed
+and no score. The worker process itself never runs code of a submission: only its forks, the sessions, do.
 
-    worker         waits for submissions, one at a time, and watches the session that has one
-      └ session    pid 1 of its own process space: runs the cells, observes the answers
+    worker         waits for submissions, one at a time, and watches the session that runs one
+      └ session    pid 1 of its own pid namespace: runs the cells, observes the answers
 
-When the session ends, the kernel ends every process that it has left behind.
+When the session ends, the kernel ends every process that the session left behind.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ import observing
 import torch
 import wire
 
-CHANNEL = 100  # the descriptor of the socket to the grader, in a session
+CHANNEL = 100  # the file descriptor of the socket to the grader, in a session
 MB = 2**20
-RESERVE_MB = 64  # beyond what a submission may use: to say what came of it, when it has used up everything
-PROCESSES = 64
-OPEN_FILES = 128
-FILE_BYTES = 16 * MB
-CPU_SECONDS = 900  # of each process; the grader's own clock is the stricter one
-SCRATCH = "size=32m,mode=1777"
-LOOK_EVERY_MS = 50
-CHECKS = 100  # of one cell: a loop of them that does not end takes the time of all other answers
+RESERVE_MB = 64  # extra memory for replies, so that a submission that has used up its own can still be graded
+PROCESSES = 64  # of a session
+OPEN_FILES = 128  # of each process
+FILE_BYTES = 16 * MB  # of each file
+CPU_SECONDS = 900  # of each process; the grader's own limit is lower
+SCRATCH = "size=32m,mode=1777"  # mount options of the scratch folder
+POLL_MS = 50  # between two measurements of a session's memory
+MAX_CHECKS = 100  # in one cell; an endless loop of checks would use up the time of all other answers
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE_NEWNET = 0x40000000
@@ -62,26 +62,27 @@ MS_REMOUNT, MS_BIND = 32, 4096
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x50000
-LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06  # of the kernel's filter language
-AT_CALL, AT_ARCHITECTURE, AT_FOURTH = 0, 4, 40  # in what the filter is given: the call, the machine, the 4th argument
+LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06  # instructions of the kernel's filters (BPF)
+AT_CALL, AT_ARCHITECTURE, AT_FOURTH = 0, 4, 40  # offsets in `seccomp_data`: call number, architecture, 4th argument
 X32, SYS_CLONE3, SHARED_ANONYMOUS = 0x40000000, 435, 0x21
-# By machine: its name in filters, its `mmap`, and what is refused: memory without a mapping (memfd_create,
-# memfd_secret, shmget, msgget, semget, mq_open), keys, other processes' memory (ptrace, process_vm_*, pidfd_getfd,
-# kcmp), kernel interfaces (bpf, perf_event_open, userfaultfd, io_uring_setup), namespaces and mounts, handles of files.
+# For each machine: its audit architecture, its number of `mmap`, and the numbers of the refused calls. Refused are:
+# memory that no process maps (memfd_create, memfd_secret, shmget, msgget, semget, mq_open), kernel keys, access to
+# other processes (ptrace, process_vm_*, pidfd_getfd, kcmp), kernel interfaces (bpf, perf_event_open, userfaultfd,
+# io_uring_setup), namespaces and mounts, and file handles.
 REFUSED = {
     "x86_64": (0xC000003E, 9, (319, 447, 29, 68, 64, 240, 248, 249, 250, 101, 310, 311, 438, 312, 321, 298, 323, 425,
                                272, 308, 165, 166, 155, 161, 428, 429, 430, 431, 432, 433, 442, 303, 304)),
     "aarch64": (0xC00000B7, 222, (279, 447, 194, 186, 190, 180, 217, 218, 219, 117, 270, 271, 438, 272, 280, 241, 282,
                                   425, 97, 268, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433, 442, 264, 265)),
 }  # fmt: skip
-CAPABILITIES_3 = 0x20080522  # the version of the kernel's structure that `capset` is given
+CAPABILITIES_3 = 0x20080522  # the version of the structure that is passed to `capset`
 
 libc = ctypes.CDLL(None, use_errno=True)
-python = ctypes.PyDLL(None, use_errno=True)  # calls that keep Python's lock, as a fork must
+python = ctypes.PyDLL(None, use_errno=True)  # its calls keep the GIL, as a fork must
 
 
-def require(result: int, what: str) -> None:
-    """Raise where a system call failed: without the limits that it sets, no session may begin."""
+def raise_if_failed(result: int, what: str) -> None:
+    """Raise OSError if a system call failed: no session may start without the limits that these calls set."""
     if result != 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 
@@ -90,7 +91,7 @@ def require(result: int, what: str) -> None:
 
 
 def main() -> None:
-    """Serve submissions until the grader hangs up."""
+    """Run a session for each request, until the grader closes the socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
     control.setblocking(True)
     torch.set_num_threads(1)
@@ -98,24 +99,24 @@ def main() -> None:
     scratch = sys.argv[2] if len(sys.argv) > 2 else ""
     control.sendall(b'{"ready": true}\n')
     gc.collect()
-    gc.freeze()  # or a session that collects would copy every page that it looks at
+    gc.freeze()  # or a garbage collection in a session would write to every shared page, and so copy it
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
         if not message:
             return
         if not descriptors:
-            continue  # a "stop" for a session that had ended by itself
+            continue  # a "stop" for a session that had already ended
         memory = int(json.loads(message.split(b"\n")[-2])["memory"])
         others = set(processes())
         session = start_session(descriptors[0], memory, scratch)
         os.close(descriptors[0])
-        reason = watch(control, session, memory, others)
+        reason = watch_session(control, session, memory, others)
         control.sendall(json.dumps({"ended": reason}).encode() + b"\n")
 
 
 @contextlib.contextmanager
-def errors_written_down() -> Iterator[None]:
-    """Let no exception leave a forked process: write it to standard error, which the grader reads and quotes."""
+def errors_to_stderr() -> Iterator[None]:
+    """Catch every exception, so that none leaves a forked process, and write it to stderr, which the grader quotes."""
     try:
         yield
     except BaseException:
@@ -124,7 +125,7 @@ def errors_written_down() -> Iterator[None]:
 
 
 def warm_up() -> None:
-    """Do once, before forking, what torch and IPython otherwise do at the first call in every session."""
+    """Trigger the lazy initialisation of torch and IPython before forking, so that sessions need not repeat it."""
     first = cells.Notebook(cells.make_shell())
     first.run("import math, torch\nprint(torch.arange(6.0).view(2, 3), torch.zeros(2).bool())\nawait no_such_name", 1)
     first.end()
@@ -138,21 +139,21 @@ def warm_up() -> None:
     torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()
 
 
-# ── a session's beginning and end ─────────────────────────────────────────────────────────────────
+# ── start and end of a session ────────────────────────────────────────────────────────────────────
 
 
 def start_session(channel: int, memory: int, scratch: str) -> int:
-    """Fork a session. With scratch space it begins in namespaces of its own, as pid 1 there."""
+    """Fork a session and return its pid. With a scratch folder, it starts in new namespaces, as pid 1."""
     mapped, tell_mapped = os.pipe()
     session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) if scratch else os.fork()
     if session == 0:
-        with errors_written_down():
+        with errors_to_stderr():
             os.close(tell_mapped)
             if os.read(mapped, 1):
-                live(channel, memory, scratch)
+                run_session(channel, memory, scratch)
         os._exit(0)
     os.close(mapped)
-    with errors_written_down():
+    with errors_to_stderr():
         if scratch:
             map_user(session)
         os.write(tell_mapped, b"1")
@@ -161,34 +162,41 @@ def start_session(channel: int, memory: int, scratch: str) -> int:
 
 
 def fork_into(flags: int) -> int:
-    """Fork a child that starts in new namespaces; give its pid, and 0 in the child, as `os.fork` does.
+    """Fork a child that starts in new namespaces. Return its pid, and 0 in the child, as `os.fork` does.
 
-    `unshare` would need two forks: after it, only a child of the caller is in the new process namespace.
+    `unshare` would need two forks: after it, only a child of the caller is in the new pid namespace.
     """
     pid = int(python.syscall(SYS_CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0))
     if pid == 0:
         ctypes.pythonapi.PyOS_AfterFork_Child()
-    require(-1 if pid < 0 else 0, "clone")
+    raise_if_failed(-1 if pid < 0 else 0, "clone")
     return pid
 
 
 def map_user(session: int) -> None:
-    """Say which user a session is, in the space that it is in: the same, and no other exists there."""
+    """Map the user and group of a session into its user namespace: the same ids, and no others exist there."""
     user, group = os.getuid(), os.getgid()
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/{session}/{name}", "w") as file:
             file.write(text)
 
 
-def watch(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
-    """Wait until the session ends, ends it when it must, and say why it ended."""
+def watch_session(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
+    """Wait until the session ends, and return why. Stop it if the grader asks, or if it uses too much memory.
+
+    Args:
+        control: the socket to the grader
+        session: the session's pid
+        memory: MB that the session may use
+        others: pids of processes that do not belong to the session
+    """
     ended = os.pidfd_open(session)
     poll = select.poll()
     poll.register(ended, select.POLLIN)
     poll.register(control, select.POLLIN)
-    start, reason = used_by(session), ""
+    start, reason = private_bytes(session), ""
     while not reason:
-        ready = dict(poll.poll(LOOK_EVERY_MS))
+        ready = dict(poll.poll(POLL_MS))
         if ended in ready:
             break
         if control.fileno() in ready:
@@ -196,11 +204,11 @@ def watch(control: socket.socket, session: int, memory: int, others: set[int]) -
             reason = "stopped"
             continue
         theirs = [pid for pid in processes() if pid not in others]
-        if sum(max(0, used_by(pid) - start) for pid in theirs) > (memory + RESERVE_MB) * MB:
+        if sum(max(0, private_bytes(pid) - start) for pid in theirs) > (memory + RESERVE_MB) * MB:
             reason = f"memory: more than {memory} MB"
         for pid in theirs:
             if pid != session:
-                step_back(pid)
+                lower_priority(pid)
     os.close(ended)
     with contextlib.suppress(ProcessLookupError):
         os.kill(session, signal.SIGKILL)
@@ -211,8 +219,8 @@ def watch(control: socket.socket, session: int, memory: int, others: set[int]) -
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
 
 
-def step_back(pid: int) -> None:
-    """Let a process that a session has started go last: many of them take no more than one."""
+def lower_priority(pid: int) -> None:
+    """Give a process that a session started the lowest priority, so that many of them do not slow down others."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, 19)
 
@@ -221,8 +229,8 @@ def processes() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]
 
 
-def used_by(pid: int) -> int:
-    """Bytes that a process holds for itself; none when it is gone."""
+def private_bytes(pid: int) -> int:
+    """Return the bytes of memory that a process does not share, or 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/statm") as file:
             _, resident, shared, *_ = map(int, file.read().split())
@@ -234,21 +242,21 @@ def used_by(pid: int) -> int:
 # ── the session ───────────────────────────────────────────────────────────────────────────────────
 
 
-def live(channel: int, memory: int, scratch: str) -> None:
-    """Close everything but the channel, give up every right, and do what the grader asks."""
-    os.setsid()  # or a signal to its process group would reach the worker
+def run_session(channel: int, memory: int, scratch: str) -> None:
+    """Close all files except the channel, give up all rights, and serve the grader's requests."""
+    os.setsid()  # or a signal to the process group would also reach the worker
     own = os.dup2(channel, CHANNEL, inheritable=False)
     os.closerange(3, own)
     os.closerange(own + 1, 4096)
-    torchs_own = address_space()
+    torch_memory = address_space()
     if scratch:
-        join_a_keyring()
+        join_new_keyring()
         with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
-            file.write("0")  # no session needs to be root of anything, not even of a space of its own
-        cover_the_files(scratch)
+            file.write("0")  # a session needs no further user namespaces, in which it would be root
+        isolate_files(scratch)
         give_up_capabilities()
         refuse_system_calls()
-    limit(memory, torchs_own)
+    set_limits(memory, torch_memory)
     os.environ["MPLBACKEND"] = "agg"
     os.chdir(scratch or tempfile.gettempdir())
     quiet = os.open(os.devnull, os.O_RDWR)
@@ -258,45 +266,56 @@ def live(channel: int, memory: int, scratch: str) -> None:
     Session(socket.socket(fileno=own)).serve()
 
 
-def join_a_keyring() -> None:
-    """Leave the keys of the session that the grader was started in; there is nothing to leave without keys."""
+def join_new_keyring() -> None:
+    """Join a new session keyring, so that the keys of the user who started the grader are out of reach.
+
+    Without an effect on a kernel that has no keyrings.
+    """
     machine = os.uname().machine
     if machine in SYS_KEYCTL:
         libc.syscall(SYS_KEYCTL[machine], KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
-def cover_the_files(scratch: str) -> None:
-    """Give the session scratch space of its own, and hide what tells of other processes."""
-    require(libc.unshare(CLONE_NEWNS), "unshare files")
-    require(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
+def isolate_files(scratch: str) -> None:
+    """Mount the session's own scratch folder, make devices read-only, and hide /proc."""
+    raise_if_failed(libc.unshare(CLONE_NEWNS), "new mount namespace")
+    raise_if_failed(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     flags = MS_NOSUID | MS_NODEV
     for place in (scratch, "/dev/shm"):
-        require(libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, SCRATCH.encode()), f"mount {place}")
-    for device in os.listdir("/dev"):  # the host's own: not even their times may be set
+        raise_if_failed(libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, SCRATCH.encode()), f"mount {place}")
+    for device in os.listdir("/dev"):  # these are the host's devices: not even their timestamps may change
         if device != "shm":
             path = os.fsencode(f"/dev/{device}")
-            require(libc.mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, None), f"cover {device}")
-    require(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "cover /proc")
+            raise_if_failed(
+                libc.mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, None),
+                f"remount /dev/{device}",
+            )
+    raise_if_failed(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "hide /proc")
 
 
 def refuse_system_calls() -> None:
-    """Refuse the calls with which memory is taken that no process is seen to hold, and what no answer needs."""
+    """Install a seccomp filter that refuses the calls in `REFUSED`, and shared anonymous memory.
+
+    Such memory would not count as the memory of any process. The other refused calls are not needed by any answer.
+    """
     machine = os.uname().machine
     if machine not in REFUSED:
         return
     architecture, mmap, refused = REFUSED[machine]
     allow, refuse, no_such = SECCOMP_ALLOW, SECCOMP_ERRNO | errno.EPERM, SECCOMP_ERRNO | errno.ENOSYS
-    # Each line: what is done, how many lines further where it holds and where it does not, and a number.
+    # Each line: an instruction, how many lines to skip if its condition is true and if it is false, and an operand.
     lines = [(LOAD, 0, 0, AT_ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, no_such), (LOAD, 0, 0, AT_CALL)]
     lines += [(AT_LEAST, 0, 1, X32), (RETURN, 0, 0, no_such), (EQUAL, 0, 1, SYS_CLONE3), (RETURN, 0, 0, no_such)]
     for call in refused:
         lines += [(EQUAL, 0, 1, call), (RETURN, 0, 0, refuse)]
-    # Memory that is shared and has no file
+    # mmap with MAP_SHARED | MAP_ANONYMOUS
     lines += [(EQUAL, 1, 0, mmap), (RETURN, 0, 0, allow), (LOAD, 0, 0, AT_FOURTH), (AND, 0, 0, SHARED_ANONYMOUS)]
     lines += [(EQUAL, 0, 1, SHARED_ANONYMOUS), (RETURN, 0, 0, refuse), (RETURN, 0, 0, allow)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
     program = struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code))
-    require(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0), "refuse system calls")
+    raise_if_failed(
+        libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0), "refuse system calls"
+    )
 
 
 def give_up_capabilities() -> None:
@@ -305,11 +324,11 @@ def give_up_capabilities() -> None:
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0)
     nothing = (ctypes.c_uint32 * 6)()
-    require(libc.capset(header, nothing), "capset")
+    raise_if_failed(libc.capset(header, nothing), "capset")
 
 
-def limit(memory: int, own_address_space: int) -> None:
-    """Set limits for each process: address space over what torch has, processes, files, and no core dump."""
+def set_limits(memory: int, own_address_space: int) -> None:
+    """Set the limits of each process: address space beyond torch's, number of processes, files, and no core dump."""
     with contextlib.suppress(OSError):
         resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
     for what, most in (
@@ -321,18 +340,18 @@ def limit(memory: int, own_address_space: int) -> None:
     ):
         resource.setrlimit(what, (most, most))
     hold_back_reserve()
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is an OSError, not the end
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing too large a file raises OSError and ends nothing
 
 
 def hold_back_reserve() -> None:
-    """Let this process take no more than a submission may."""
+    """Limit this process to the address space that a submission may use, without the reserve."""
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (most - RESERVE_MB * MB, most))
 
 
 @contextlib.contextmanager
-def reserve() -> Iterator[None]:
-    """While it speaks with the grader, let this process take the rest as well."""
+def using_reserve() -> Iterator[None]:
+    """Raise this process's limit by the reserve while it sends to or receives from the grader."""
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     try:
@@ -342,6 +361,7 @@ def reserve() -> Iterator[None]:
 
 
 def address_space() -> int:
+    """Return the size of this process's address space, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
@@ -350,26 +370,26 @@ TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL
 
 
 class TimeUp(KeyboardInterrupt):
-    """An answer or a cell has had its time."""
+    """An answer or a cell has used up its time."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after this much processor time, or a multiple of it by the clock.
+    """Raise TimeUp in the block after this much processor time, or a multiple of it by the clock.
 
-    The grader has a harder way for what goes on nevertheless.
+    If the block catches TimeUp and continues, the grader stops the session.
     """
-    if threading.current_thread() is not threading.main_thread():  # only there can it be interrupted
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
         yield
         return
-    by_the_clock = wire.BY_THE_CLOCK * seconds
+    wall_clock = wire.WALL_CLOCK_FACTOR * seconds
 
     def interrupt(number: int, frame: object) -> None:
-        raise TimeUp(f"{seconds:g} s of processor time" if number == signal.SIGPROF else f"{by_the_clock:g} s")
+        raise TimeUp(f"{seconds:g} s of processor time" if number == signal.SIGPROF else f"{wall_clock:g} s")
 
     handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, by_the_clock)
+    signal.setitimer(signal.ITIMER_REAL, wall_clock)
     try:
         yield
     finally:
@@ -380,8 +400,8 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def paused() -> Iterator[None]:
-    """Stop the clocks of a cell while one of its checks is observed, which has its own."""
+def timers_paused() -> Iterator[None]:
+    """Stop the timers of a cell while one of its checks is observed: the check has its own timers."""
     left = [(timer, signal.setitimer(timer, 0)[0]) for timer in TIMERS.values()]
     try:
         yield
@@ -392,7 +412,7 @@ def paused() -> Iterator[None]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let no interrupt come between the parts of a frame: it comes afterwards."""
+    """Delay the timers' signals until the block ends, so that no frame is sent or received only in part."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGPROF, signal.SIGALRM))
     try:
         yield
@@ -401,24 +421,24 @@ def uninterrupted() -> Iterator[None]:
 
 
 class Session:
-    """One notebook, whose answers are observed when its checks run.
+    """Runs one notebook, and observes its answers when its checks run.
 
     Attributes:
-        cell, checks: the number of the message that asked for the cell that runs, 0 between cells, and how many checks
-            that cell has come to
-        observed: the number of the message that asked for an answer to be observed; 0 while none is
+        cell_id: the number of the request for the cell that runs; 0 between cells
+        checks: how many checks that cell has called
+        observe_id: the number of the request for the answer that is being observed; 0 if none is
     """
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.notebook = cells.Notebook(cells.make_shell())
         self.process = os.getpid()
-        self.cell, self.checks = 0, 0
-        self.observed = 0
+        self.cell_id, self.checks = 0, 0
+        self.observe_id = 0
         self.one_check, self.one_call = threading.Lock(), threading.Lock()
 
     def serve(self) -> None:
-        """Do what the grader asks, until it hangs up."""
+        """Serve the grader's requests until it closes the socket."""
         while True:
             try:
                 asked = self.receive()
@@ -428,25 +448,25 @@ class Session:
             self.send(asked["id"], answer)
 
     def send(self, number: int, message: dict[str, Any]) -> None:
-        """Answer the message that has this number."""
-        with reserve():
+        """Send the reply to the request with this number."""
+        with using_reserve():
             wire.send(self.channel, {"id": number, **message})
 
     def receive(self) -> dict[str, Any]:
-        with reserve():
-            received: dict[str, Any] = wire.receive(self.channel, self.ask_outside)
+        with using_reserve():
+            received: dict[str, Any] = wire.receive(self.channel, self.call_in_grader)
             return received
 
     def do_greet(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Answer before a line of the notebook has run: whoever cannot is not the learner's fault."""
+        """Reply before any cell has run, so that a failure up to here is not blamed on the notebook."""
         install_stand_in(self.check, asked.get("version", ""))
         qkv = importlib.import_module("qkv")
         self.notebook.shell.user_ns.update(check=qkv.check, progress=qkv.progress)
         return {}
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a cell."""
-        self.cell, self.checks = asked["id"], 0
+        """Run a cell, and return its error."""
+        self.cell_id, self.checks = asked["id"], 0
         try:
             with at_most(asked["seconds"]):
                 error = self.notebook.run(asked["source"], asked["number"])
@@ -456,56 +476,63 @@ class Session:
         except KeyboardInterrupt:  # the cell's own
             return {"error": "KeyboardInterrupt"}
         finally:
-            with self.one_check:  # another thread's may go on
-                self.cell = 0
+            with self.one_check:  # wait for a check in another thread
+                self.cell_id = 0
 
     def check(self, question: Any, answer: Any = None) -> None:
-        """Have an answer observed that a cell hands to a check, here and now: so it is as the learner's kernel has it.
+        """Observe the answer that a cell passes to `check`, at once: later cells could change it.
 
-        Nothing comes of a check that an answer makes, or another process, or a thread that outlives its cell.
+        Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
 
         Raises:
-            TimeUp: a cell has come to more than `CHECKS`.
+            TimeUp: the cell has called `check` more than `MAX_CHECKS` times.
         """
-        if not isinstance(question, str) or self.observed or os.getpid() != self.process:
+        if not isinstance(question, str) or self.observe_id or os.getpid() != self.process:
             return
-        with self.one_check, paused():
-            if not self.cell:
+        with self.one_check, timers_paused():
+            if not self.cell_id:
                 return
             self.checks += 1
-            if self.checks > CHECKS:
-                raise TimeUp(f"{CHECKS} checks")
-            self.send(self.cell, {"kind": "check", "question": observing.bounded(question)})
+            if self.checks > MAX_CHECKS:
+                raise TimeUp(f"{MAX_CHECKS} checks")
+            self.send(self.cell_id, {"kind": "check", "question": observing.bounded(question)})
             asked = self.receive()
             if asked["do"] == "observe":
                 self.send(asked["id"], self.observe(answer, asked))
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Observe what the name in the exercise stands for: no check of that question has run."""
-        return self.observe(self.notebook.named(asked["name"]), asked)
+        """Observe the answer with the name in the exercise, for a question that no check has asked about."""
+        return self.observe(self.notebook.value_of(asked["name"]), asked)
 
     def observe(self, answer: Any, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run an answer on cases, twice, and give what was observed."""
-        self.observed = asked["id"]
+        """Run an answer on the cases, twice, and return the fields of the reply."""
+        self.observe_id = asked["id"]
         try:
             with refusing_the_reference(), at_most(asked["seconds"]):
-                why = answers.unfit(answer, asked["cases"][0].wants_class)
-                if why:
-                    return {"kind": why.kind, "seen": why.seen}
+                unfit = answers.unfit(answer, asked["cases"][0].wants_class)
+                if unfit:
+                    return {"kind": unfit.kind, "seen": unfit.seen}
                 first, again = observing.trace(answer, asked["cases"], asked["gradients"])
         except TimeUp:
             return {"kind": "callable", "stopped": True}
         finally:
-            self.observed = 0
+            self.observe_id = 0
         return {"kind": "callable", "first": first, "again": again}
 
-    def ask_outside(self, of: int, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Let the grader call an implementation that is hidden from answers: nothing of it is here."""
+    def call_in_grader(self, of: int, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Ask the grader to call a hidden implementation, and return the result. The implementation is not here.
+
+        Args:
+            of: the number of the implementation
+            number: the index of an object that it made, 0 for the implementation itself
+            method: the method's name, "" to call the object
+            args, kwargs: the arguments
+        """
         with uninterrupted(), self.one_call:
-            if not self.observed:
+            if not self.observe_id:
                 raise RuntimeError("the test is over")
             call = {"of": of, "object": number, "method": method, "args": args, "kwargs": kwargs}
-            self.send(self.observed, {"kind": "call", **call})
+            self.send(self.observe_id, {"kind": "call", **call})
             said = self.receive()
         if "raised" in said:
             kind: Any = getattr(builtins, said["raised"].type, None)
@@ -514,17 +541,21 @@ class Session:
         return hidden.Made(said["made"]) if "made" in said else said["given"]
 
 
-# ── the course's package, as far as an exercise may see it ────────────────────────────────────────
+# ── a stand-in for the course's package ───────────────────────────────────────────────────────────
 
 
 class Reference(cells.Silent):
-    """Stands for a part of the reference: a cell may compare with it, an answer may not use it."""
+    """A stand-in for a part of the reference: a cell may compare with it, but an answer that calls it fails."""
 
-    refused = False
+    refused = False  # True while an answer runs
     __name__: str
 
     def __init__(self, name: str, bases: Sequence[object] = (), *_: object, **__: object) -> None:
-        """Make it of its name; or of a class that a cell derives from one of its kind, and then it is that one."""
+        """Make a stand-in from its full name.
+
+        If a cell derives a class from a stand-in, Python calls this with the new class's name and bases. The result
+        then has the name of that base.
+        """
         names = [base.name for base in bases if isinstance(base, Reference)]
         self.name: str = names[0] if names else name
         self.__module__, self.__name__ = self.name.rpartition(".")[::2]
@@ -542,7 +573,7 @@ class Reference(cells.Silent):
 
 @contextlib.contextmanager
 def refusing_the_reference() -> Iterator[None]:
-    """While an answer runs, the reference raises."""
+    """Let calls of the reference raise ImportError while an answer runs."""
     Reference.refused = True
     try:
         yield
@@ -551,7 +582,7 @@ def refusing_the_reference() -> Iterator[None]:
 
 
 class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `qkv`: what shows things is silent, `check` has an answer observed, and the reference is a name."""
+    """Imports a stand-in for `qkv`: displays are silent, `check` observes an answer, the rest is `Reference`."""
 
     SHOWN = ("checking", "feedback", "figures", "widgets")
 
@@ -587,6 +618,7 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install_stand_in(check: Callable[..., None], version: str) -> None:
+    """Let `import qkv` import the stand-in."""
     sys.meta_path.insert(0, StandIn(check, version))
 
 
