@@ -1,6 +1,6 @@
-"""Whether what a check was handed can be tried at all: the same rule in a notebook and in a grader's worker.
+"""Check whether an answer can be run at all: the same rule in a notebook and in a grader's worker.
 
-It runs beside untrusted code too, and imports `observing` alone.
+This module also runs in the sandbox, next to untrusted code. Of the course it imports only `observing`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from torch import nn
 
 if __package__:
     from qkv import observing
-else:  # in a worker, which has the files alone
+else:  # in a worker, where these files are top-level modules
     import observing  # type: ignore[no-redef]
 
-REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # what an answer may name: nothing there is an answer
-MOST_LOOKED_AT = 200  # functions, classes and modules that one answer refers to
+REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # modules that an answer may use: they hold no solutions
+MAX_VISITED = 200  # functions, classes and modules that are searched for one answer
 
 
 @dataclass(frozen=True)
 class Unfit:
-    """Why an answer cannot be tried.
+    """The reason why an answer cannot be run.
 
     Attributes:
-        kind: "missing", when there is none; "object", when it is neither the function nor the class that is wanted;
-            "borrowed", when it names a part of the course that holds solutions
-        seen: the object in plain data, or the name
+        kind: "missing" if there is no answer; "object" if it is not the function or class that the question asks for;
+            "borrowed" if it refers to a part of the course that holds solutions
+        seen: the object as plain data, or the name of that part
     """
 
     kind: Literal["missing", "object", "borrowed"]
@@ -38,50 +38,52 @@ class Unfit:
 
 
 def unfit(answer: Any, wants_class: bool) -> Unfit | None:
-    """Say what is wrong with an answer that cannot be tried; nothing where it can."""
+    """Return why an answer cannot be run, or None if it can."""
     if answer is None or answer is Ellipsis:
         return Unfit("missing")
     if not callable(answer):
         return Unfit("object", observing.record(answer))
     if wants_class and isinstance(answer, nn.Module):
         return Unfit("object", observing.OtherValue(f"object of the class {type(answer).__name__[:60]}"))
-    name = borrowed(answer)
+    name = find_borrowed_name(answer)
     return Unfit("borrowed", observing.bounded(name)) if name else None
 
 
-def borrowed(answer: Any) -> str:
-    """Find a name of the package that an answer, or a helper that it calls, refers to, as far as can be seen."""
-    ahead: list[Any] = [answer]
-    done: set[int] = set()
-    while ahead and len(done) < MOST_LOOKED_AT:
-        item = ahead.pop()
-        if id(item) in done:
+def find_borrowed_name(answer: Any) -> str:
+    """Return the name of a part of qkv that an answer, or a helper that it calls, refers to; "" if none is found."""
+    to_visit: list[Any] = [answer]
+    visited: set[int] = set()
+    while to_visit and len(visited) < MAX_VISITED:
+        item = to_visit.pop()
+        if id(item) in visited:
             continue
-        done.add(id(item))
-        if _is_ours(item):
-            return ".".join(filter(None, (_place_of(item), getattr(item, "__name__", ""))))
-        ahead += [value for value in _refers_to(item) if _is_ours(value) or _place_of(value) == _place_of(answer)]
+        visited.add(id(item))
+        if _is_part_of_qkv(item):
+            return ".".join(filter(None, (_module_of(item), getattr(item, "__name__", ""))))
+        to_visit += [
+            value for value in _refers_to(item) if _is_part_of_qkv(value) or _module_of(value) == _module_of(answer)
+        ]
     return ""
 
 
-def _is_ours(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, types.ModuleType) else _place_of(value)
+def _is_part_of_qkv(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, types.ModuleType) else _module_of(value)
     if not name or not (callable(value) or isinstance(value, types.ModuleType)):
         return False
     return (name == "qkv" or name.startswith("qkv.")) and not name.startswith(REACHABLE)
 
 
-def _place_of(value: Any) -> str:
-    """The module that something was written in; nothing where it does not say."""
+def _module_of(value: Any) -> str:
+    """Return the name of the module that defines an object, or "" if it is not known."""
     try:
         place = getattr(value, "__module__", "")
-    except Exception:  # its own way to give attributes
+    except Exception:  # from a `__getattr__` of the object
         return ""
     return place if isinstance(place, str) else ""
 
 
 def _refers_to(value: Any) -> Iterator[Any]:
-    """Give what a function or class refers to; a module of ours that it imports stands as an empty one of that name."""
+    """Yield the objects that a function or class refers to; for an import of qkv, an empty module of that name."""
     if isinstance(value, functools.partial):
         yield value.func
     elif isinstance(value, types.MethodType):

@@ -12,12 +12,12 @@ from qkv import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand: 0 when all is well, 1 when something was found, 2 for bad usage."""
-    asked = _parser().parse_args(arguments)
+    """Run a subcommand, and return its exit status: 0 for success, 1 for problems that it reports, 2 for bad usage."""
+    args = _parser().parse_args(arguments)
     try:
-        return int(asked.run(asked))
+        return int(args.run(args))
     except KeyboardInterrupt:
-        print(f"\nqkv {asked.command}: it was stopped from the keyboard. {asked.after_a_stop}", file=sys.stderr)
+        print(f"\nqkv {args.command}: it was stopped from the keyboard. {args.stop_hint}", file=sys.stderr)
         return 130
 
 
@@ -34,65 +34,90 @@ def _parser() -> argparse.ArgumentParser:
 def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "grade",
-        help="grade notebooks: your own, here, or a class's, in a sandbox",
+        help="grade your own notebooks, or the notebooks of a class in a sandbox",
         description=(
-            "With notebooks alone: run each in a fresh Python, check its answers as its own check cells do, and show "
-            "the feedback here. With a folder, or any option below but --timeout: grade for credit. Every notebook "
-            "runs in a sandbox, and results go to a folder."
+            "If you name only notebooks: run each in a new Python process, check its answers as its own check cells "
+            "do, and print the feedback. If you name a folder, or give any option below except --timeout: grade for "
+            "credit. Then each notebook runs in a sandbox, and the results are written to a folder."
         ),
         epilog=(
-            "Students are named by their folders, <student>/03_scaling.ipynb, or by files, "
-            "<student>_03_scaling.ipynb. Exit status: 0 when all were graded, 1 when some were not, 2 for bad usage."
+            "The student's name is the name of the folder, <student>/03_scaling.ipynb, or the beginning of the file's "
+            "name, <student>_03_scaling.ipynb. Exit status: 0 if all notebooks were graded, 1 if some were not, 2 for "
+            "bad usage."
         ),
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a notebook, or a folder of notebooks")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go; default: graded")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results; default: graded")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="draw every question's inputs from it; default: DIR's, or new"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="draw the inputs of every question from this seed; default: the last seed used in DIR, or a new one",
     )
-    parser.add_argument("--jobs", type=_positive(int), metavar="N", help="how many at once; default: one for each core")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="grade on this Dask cluster, tcp://HOST:8786")
+    parser.add_argument(
+        "--jobs",
+        type=_positive(int),
+        metavar="N",
+        help="number of notebooks to grade at a time; default: one for each core",
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="grade on the Dask cluster with this address, tcp://HOST:8786"
+    )
     parser.add_argument(
         "--timeout",
         type=_positive(float),
         metavar="S",
-        help="seconds for each question; default: 10 (your own: 120 in all)",
+        help="seconds for each question; default: 10. For your own: seconds for the whole notebook; default: 120",
     )
-    parser.add_argument("--memory", type=_positive(int), metavar="MB", help="for each notebook; default: 1024")
-    parser.add_argument("--regrade", action="store_true", help="grade again what was graded with this seed and version")
-    parser.add_argument("--gradebook", metavar="ADDRESS", help="SQLAlchemy's; default: sqlite, DIR/gradebook.db")
     parser.add_argument(
-        "--unsafe-no-sandbox", action="store_true", help="run strangers' code as yourself; not for credit"
+        "--memory", type=_positive(int), metavar="MB", help="memory for each notebook in MB; default: 1024"
+    )
+    parser.add_argument(
+        "--regrade",
+        action="store_true",
+        help="also grade notebooks that already have a result with this seed and version",
+    )
+    parser.add_argument(
+        "--gradebook",
+        metavar="ADDRESS",
+        help="database of nbgrader's gradebook, in SQLAlchemy's notation; default: sqlite, DIR/gradebook.db",
+    )
+    parser.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run the notebooks without a sandbox, with all your rights; not for credit",
     )
     parser.set_defaults(
         run=_grade,
-        after_a_stop="Results that were written stay. Run the same command again to go on.",
+        stop_hint="The results written so far stay. To continue, run the same command again.",
     )
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
+    """Return a converter for an option's value that accepts only positive numbers of this type."""
+
     def number(text: str) -> int | float:
         value = kind(text)
         if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not more than 0")
+            raise argparse.ArgumentTypeError(f"{text} is not a finite number above 0")
         return value
 
-    number.__name__ = kind.__name__
+    number.__name__ = kind.__name__  # argparse names it in the message about a value that is not a number
     return number
 
 
-FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook")
+FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook")  # options that only a class needs
 
 
-def _grade(asked: argparse.Namespace) -> int:
-    for path in asked.paths:
-        if not os.path.exists(path):  # not `path.exists()`: it raises where a name is too long
-            print(f"qkv grade: there is no {_shown(path)}", file=sys.stderr)
+def _grade(args: argparse.Namespace) -> int:
+    for path in args.paths:
+        if not os.path.exists(path):  # not `path.exists()`, which raises if a name is too long
+            print(f"qkv grade: there is no {_printable(path)}", file=sys.stderr)
             return 2
-    options = any(getattr(asked, name) is not None for name in FOR_CREDIT) or asked.regrade or asked.unsafe_no_sandbox
-    if options or any(path.is_dir() for path in asked.paths):
-        return _grade_class(asked)
-    return _grade_own(asked.paths, asked.timeout or 120)
+    options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade or args.unsafe_no_sandbox
+    if options or any(path.is_dir() for path in args.paths):
+        return _grade_class(args)
+    return _grade_own(args.paths, args.timeout or 120)
 
 
 def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
@@ -102,92 +127,96 @@ def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
     total = full = 0.0
     worst = 0
     for notebook in notebooks:
-        print(f"{_shown(notebook)}\n", flush=True)
+        print(f"{_printable(notebook)}\n", flush=True)
         try:
             result = grade(notebook, timeout)
         except UnreadableError as why:
-            print(f"qkv grade: {_shown(notebook)} was not graded: {why}", file=sys.stderr)
+            print(f"qkv grade: {_printable(notebook)} was not graded: {why}", file=sys.stderr)
             worst = 1
             continue
         total += sum(result.points.values())
         full += sum(result.max_points.values())
     if full:
-        print(f"\n{total:g} of {full:g} points. This was your own machine: it is not for credit.")
+        print(f"\n{total:g} of {full:g} points. This ran on your own machine, so it is not for credit.")
     return worst
 
 
-def _shown(path: Path) -> str:
-    """A path as a terminal may show it: no character of its name acts on the terminal."""
+def _printable(path: Path) -> str:
+    """Return a path without control characters, so that it can be printed to a terminal."""
     from qkv.grading.results import clean
 
     return clean(path, 1000)
 
 
-def _grade_class(asked: argparse.Namespace) -> int:
+def _grade_class(args: argparse.Namespace) -> int:
     try:
         from qkv.grading import batch
     except ImportError as missing:
-        print(f"qkv grade needs what the extra `grade` installs ({missing}): pip install 'qkv[grade]'", file=sys.stderr)
+        print(f"qkv grade: a package is missing ({missing}). Run: pip install 'qkv[grade]'", file=sys.stderr)
         return 2
-    return batch.run(asked)
+    return batch.run(args)
 
 
 def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "release",
         help="write the exercises from the solutions",
-        description="Write exercises/ from solutions/: the same notebooks, without what a learner is to write.",
-        epilog="Exercises are never edited by hand. Edit the solution, then run this.",
+        description="Write exercises/ from solutions/: the same notebooks without the answers.",
+        epilog="Do not edit exercises by hand. Edit the solution, then run this command.",
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; say which exercises are out of sync")
+    parser.add_argument("--check", action="store_true", help="write nothing; list the exercises that are out of sync")
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="default: solutions")
     parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR", help="default: exercises")
-    parser.add_argument("--seed", type=int, metavar="N", help="draw the numbers of the examples again, for a term")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="draw new numbers for the examples from this seed, for a new term"
+    )
     other = parser.add_mutually_exclusive_group()
     other.add_argument(
-        "--without-solutions", type=Path, metavar="DIR", help="write what learners get there: chapters and exercises"
+        "--without-solutions", type=Path, metavar="DIR", help="write the chapters and exercises for learners to DIR"
     )
-    other.add_argument("--nbgrader", type=Path, metavar="DIR", help="write the sources of a course of nbgrader's there")
-    parser.set_defaults(run=_release, after_a_stop="Run it again: it may have written some of its files.")
+    other.add_argument(
+        "--nbgrader", type=Path, metavar="DIR", help="write the source folder of an nbgrader course to DIR"
+    )
+    parser.set_defaults(run=_release, stop_hint="Run it again: it may have written only some of its files.")
 
 
-def _release(asked: argparse.Namespace) -> int:
-    if not asked.solutions.is_dir():
-        print(f"qkv release: there is no folder {asked.solutions} here. Run it where the course is.", file=sys.stderr)
+def _release(args: argparse.Namespace) -> int:
+    if not args.solutions.is_dir():
+        print(f"qkv release: there is no folder {args.solutions} here. Run it in the course's folder.", file=sys.stderr)
         return 2
     try:
-        return _check_release(asked) if asked.check else _write_release(asked)
+        return _check_release(args) if args.check else _write_release(args)
     except ImportError as missing:
-        print(f"qkv release needs nbgrader ({missing}). Install the extra `grade` of this package.", file=sys.stderr)
-    except FileExistsError as there:
-        print(f"qkv release: {there}. Choose another.", file=sys.stderr)
+        print(f"qkv release: a package is missing ({missing}). Install the extra `grade` of qkv.", file=sys.stderr)
+    except FileExistsError as error:
+        print(f"qkv release: {error}. Choose another folder.", file=sys.stderr)
     return 2
 
 
-def _check_release(asked: argparse.Namespace) -> int:
+def _check_release(args: argparse.Namespace) -> int:
     from qkv.release import findings
 
-    found = findings(asked.solutions, asked.exercises, asked.seed)
+    found = findings(args.solutions, args.exercises, args.seed)
     for finding in found:
-        print(f"{finding.exercise} {finding.what}. Mend it with: qkv release")
+        print(f"{finding.exercise} {finding.what}. To fix this, run: qkv release")
     return 1 if found else 0
 
 
-def _write_release(asked: argparse.Namespace) -> int:
+def _write_release(args: argparse.Namespace) -> int:
     from qkv.release import release, release_for_nbgrader, release_without_solutions
 
-    if asked.without_solutions:
-        chapters = asked.solutions.parent / "chapters"
-        files = release_without_solutions(asked.solutions, chapters, asked.without_solutions, asked.seed)
-        print(f"wrote {len(files)} notebooks into {asked.without_solutions}")
-    elif asked.nbgrader:
-        files = release_for_nbgrader(asked.solutions, asked.nbgrader, asked.seed)
-        print(f"wrote {len(files)} notebooks into {asked.nbgrader}")
+    if args.without_solutions:
+        chapters = args.solutions.parent / "chapters"
+        files = release_without_solutions(args.solutions, chapters, args.without_solutions, args.seed)
+        print(f"wrote {len(files)} notebooks into {args.without_solutions}")
+    elif args.nbgrader:
+        files = release_for_nbgrader(args.solutions, args.nbgrader, args.seed)
+        print(f"wrote {len(files)} notebooks into {args.nbgrader}")
     else:
-        changed = release(asked.solutions, asked.exercises, asked.seed)
+        changed = release(args.solutions, args.exercises, args.seed)
         for exercise in changed:
             print(f"wrote {exercise}")
-        print(f"{len(changed)} of {len(list(asked.solutions.glob('*.ipynb')))} exercises changed")
+        print(f"{len(changed)} of {len(list(args.solutions.glob('*.ipynb')))} exercises changed")
     return 0
 
 
@@ -195,22 +224,26 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "train",
         help="train one of the course's small models again",
-        description="Train one of the course's small models, write its weights, and say how good it is.",
+        description="Train one of the course's small models, write its weights, and print how good it is.",
         epilog="The same seed on the same machine gives the same weights.",
     )
     models = ["tagger", "tagger-one-layer", "tagger-without-positions", "repeater", "repeater-one-layer", "writer"]
     parser.add_argument("model", choices=models, metavar="MODEL", help=", ".join(models))
-    parser.add_argument("--steps", type=_positive(int), metavar="N", help="default: as many as the course's own took")
+    parser.add_argument(
+        "--steps", type=_positive(int), metavar="N", help="training steps; default: those of the course's model"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    parser.add_argument("--out", type=Path, default=Path("weights"), metavar="DIR", help="default: weights")
+    parser.add_argument(
+        "--out", type=Path, default=Path("weights"), metavar="DIR", help="folder for the weights; default: weights"
+    )
     parser.set_defaults(run=_train)
 
 
-def _train(asked: argparse.Namespace) -> int:
+def _train(args: argparse.Namespace) -> int:
     from qkv.models.training import train
 
-    told = train(asked.model, asked.out, asked.steps, asked.seed)
-    print(f"wrote {asked.out / asked.model}.safetensors\n{told}")
+    summary = train(args.model, args.out, args.steps, args.seed)
+    print(f"wrote {args.out / args.model}.safetensors\n{summary}")
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Keep a learner's progress when the kernel restarts: one small file of their own, never anything that a check needs.
+"""Save a learner's progress in a small file, so that it survives a restart of the kernel. No check depends on it.
 
-Kept by the folder that the notebook runs in, so that two copies of a notebook do not share their points. A file that
-cannot be read or written is as good as none.
+Progress is stored for each folder that a notebook runs in, so that two copies of a notebook do not share points. If
+the file cannot be read or written, progress is not saved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Record = dict[str, dict[str, Any]]  # by question id: status, points, ideas
 
 
 def path() -> Path:
-    """Where progress is kept: $QKV_STATE_DIR, or where this system keeps the state of programs."""
+    """Return the path of the file: in $QKV_STATE_DIR, or in this system's folder for the state of programs."""
     if "QKV_STATE_DIR" in os.environ:
         return Path(os.environ["QKV_STATE_DIR"]) / "progress.json"
     if sys.platform == "win32":
@@ -33,7 +33,7 @@ def path() -> Path:
 
 
 def load(chapter: int) -> Record:
-    """Read what is kept of a chapter for this folder."""
+    """Return the saved record of a chapter for the working directory; empty if there is none."""
     record = _read().get(_key(chapter), {})
     if not isinstance(record, dict):
         return {}
@@ -41,7 +41,7 @@ def load(chapter: int) -> Record:
 
 
 def save(chapter: int, record: Record) -> None:
-    """Keep a chapter's record; where that cannot be done, go without."""
+    """Save a chapter's record for the working directory. If that fails, do nothing."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
         file = path()
         everything = _read() | {_key(chapter): record}

@@ -1,7 +1,7 @@
-"""Turn solutions into exercises: the same notebooks without what a learner is to write.
+"""Turn solutions into exercises: the same notebooks without the answers.
 
-nbgrader's preprocessors do it, used as a library: they cut what stands between BEGIN SOLUTION and END SOLUTION, lock
-the cells that grade, and drop outputs. The same source gives the same file, byte for byte.
+This uses nbgrader's preprocessors as a library. They remove the lines between BEGIN SOLUTION and END SOLUTION, lock the
+graded cells, and clear outputs. The same solution always gives the same file, byte for byte.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import nbformat
 from nbformat import NotebookNode
 
 STUB = "raise NotImplementedError"
-SOLUTION_ONLY = "solution-only"  # the tag of a cell that stays behind
-EXERCISE_ONLY = "exercise-only"  # the tag of a cell that a solution's page leaves out, by `remove-cell` beside it
+SOLUTION_ONLY = "solution-only"  # the tag of a cell that the exercise does not get
+EXERCISE_ONLY = "exercise-only"  # the tag of a cell that the solution's page hides (it has the tag remove-cell too)
 
 
 class Finding(NamedTuple):
-    """An exercise that is not what its solution releases to, and in which way."""
+    """An exercise that is out of sync with its solution."""
 
     exercise: Path
-    what: str
+    what: str  # the problem, as the rest of a sentence: "is missing"
 
 
 def released(source: NotebookNode) -> NotebookNode:
-    """Give the exercise that a solution releases to.
+    """Return the exercise for a solution.
 
     Raises:
         ImportError: nbgrader is not installed.
-        RuntimeError: a solution is marked outside a solution cell, or its end is missing.
+        RuntimeError: BEGIN SOLUTION stands outside of a solution cell, or END SOLUTION is missing.
     """
     from nbgrader.preprocessors import (
         CheckCellMetadata,
@@ -61,7 +61,7 @@ def released(source: NotebookNode) -> NotebookNode:
 
 
 def _tidy(cell: NotebookNode) -> None:
-    """Drop the empty lines that a cut solution leaves, and the tags that only a solution needs."""
+    """Remove the empty lines at the end of a cell, and the tags that only a solution needs."""
     cell.source = cell.source.rstrip()
     tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval")]
     if EXERCISE_ONLY in tags:
@@ -73,12 +73,15 @@ def _tidy(cell: NotebookNode) -> None:
 
 
 def written(notebook: NotebookNode) -> str:
-    """The notebook as a file holds it."""
+    """Return the content of the notebook's file."""
     return nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n"
 
 
 def release(solutions: Path, exercises: Path, seed: int | None = None) -> list[Path]:
-    """Write every exercise that is not as it should be, and give those files; a seed draws their examples again."""
+    """Write every exercise that is out of date, and return the paths of those files.
+
+    With a seed, the numbers in the examples are drawn again.
+    """
     changed = []
     for exercise, text in _expected(solutions, exercises, seed):
         if not exercise.exists() or exercise.read_text(encoding="utf-8") != text:
@@ -89,13 +92,13 @@ def release(solutions: Path, exercises: Path, seed: int | None = None) -> list[P
 
 
 def release_without_solutions(solutions: Path, chapters: Path, handout: Path, seed: int | None = None) -> list[Path]:
-    """Write what learners get into a folder: the exercises and the chapters that they link to. Gives its files.
+    """Write the folder for learners: the exercises, and the chapters that they link to. Return its notebooks.
 
     Raises:
-        FileExistsError: the folder holds solutions, from another use or another command.
+        FileExistsError: the folder already contains solutions.
     """
     if (handout / "solutions").exists():
-        raise FileExistsError(f"there is a folder solutions in {handout}")
+        raise FileExistsError(f"{handout} already contains a folder named solutions")
     release(solutions, handout / "exercises", seed)
     (handout / "chapters").mkdir(parents=True, exist_ok=True)
     for chapter in sorted(chapters.glob("**/[0-9]*.ipynb")):
@@ -106,9 +109,10 @@ def release_without_solutions(solutions: Path, chapters: Path, handout: Path, se
 
 
 def release_for_nbgrader(solutions: Path, source: Path, seed: int | None = None) -> list[Path]:
-    """Write the `source/` folder of a course of nbgrader's, from which its own commands release and grade.
+    """Write the `source/` folder of an nbgrader course, from which nbgrader's own commands release and grade.
 
-    A notebook is an assignment of its own. Answers stay, between their marks; only what is about the solution goes.
+    Each notebook becomes an assignment. The answers stay, between BEGIN SOLUTION and END SOLUTION. Only cells with the
+    tag solution-only are removed. Returns the files.
     """
     files = []
     for path in sorted(solutions.glob("*.ipynb")):
@@ -120,14 +124,14 @@ def release_for_nbgrader(solutions: Path, source: Path, seed: int | None = None)
 
 
 def without_solution_only(source: NotebookNode) -> NotebookNode:
-    """A copy without the cells that are about the solution."""
+    """Return a copy of a notebook without the cells that have the tag solution-only."""
     notebook = nbformat.from_dict(source)
     notebook.cells = [cell for cell in notebook.cells if SOLUTION_ONLY not in cell.metadata.get("tags", [])]
     return notebook
 
 
 def findings(solutions: Path, exercises: Path, seed: int | None = None) -> list[Finding]:
-    """Say which exercises are not what their solutions release to."""
+    """Return the exercises that are out of sync with their solutions."""
     found = []
     wanted = set()
     for exercise, text in _expected(solutions, exercises, seed):
@@ -135,21 +139,22 @@ def findings(solutions: Path, exercises: Path, seed: int | None = None) -> list[
         if not exercise.exists():
             found.append(Finding(exercise, "is missing"))
         elif exercise.read_text(encoding="utf-8") != text:
-            found.append(Finding(exercise, f"is not what {solutions / exercise.name} releases to"))
+            found.append(Finding(exercise, f"is not up to date with {solutions / exercise.name}"))
     orphans = sorted(set(exercises.glob("*.ipynb")) - wanted)
     return found + [Finding(orphan, "has no solution") for orphan in orphans]
 
 
 def _expected(solutions: Path, exercises: Path, seed: int | None) -> Iterator[tuple[Path, str]]:
+    """Yield the path and the expected content of each exercise."""
     for source in sorted(solutions.glob("*.ipynb")):
         yield exercises / source.name, written(released(_read(source, seed)))
 
 
 def _read(solution: Path, seed: int | None) -> NotebookNode:
-    """A solution, with other numbers in its examples where a seed is given."""
+    """Read a solution; with a seed, draw new numbers for its examples."""
     notebook = nbformat.read(solution, as_version=4)
     if seed is not None:
-        from qkv.examples import redraw  # it needs torch, which takes its time
+        from qkv.examples import redraw  # imports torch, which is slow
 
         redraw(notebook, seed)
     return notebook

@@ -1,4 +1,4 @@
-"""Stop what runs for too long, in the process that it runs in."""
+"""Interrupt code that runs for too long, in the same process."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-TOO_LONG = "Is there a loop that does not end, or a step that takes too long?"  # asked about what was stopped
+TOO_LONG = "Is there a loop that does not end, or a step that takes too long?"  # added to messages about a timeout
 
 
 class TimeUp(KeyboardInterrupt):
-    """It has had its time. Whatever catches errors lets it through, as it lets through the key that interrupts."""
+    """The time limit was reached. It is a KeyboardInterrupt, so that `except Exception` does not catch it."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after this time, with `TimeUp`.
+    """Raise `TimeUp` in the block after this many seconds.
 
-    Outside the main thread, and where a system has neither timers nor threads, there is no limit.
+    There is no limit outside the main thread, or on a system that has neither timers nor threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -34,7 +34,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Let the system's timer interrupt, and give it back as it was."""
+    """Interrupt the block with the system's timer (SIGALRM), and restore the timer and its handler afterwards."""
 
     def interrupt(*_: Any) -> None:
         raise TimeUp
@@ -50,15 +50,15 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupting_thread(seconds: float) -> Iterator[None]:
-    """Let a thread press the key that interrupts."""
+    """Interrupt the block from another thread, which raises KeyboardInterrupt in the main thread."""
     timer = threading.Timer(seconds, _thread.interrupt_main)
     timer.daemon = True
-    with contextlib.suppress(RuntimeError):  # in a web page there are no threads
+    with contextlib.suppress(RuntimeError):  # Python in a browser has no threads
         timer.start()
     try:
         yield
     except KeyboardInterrupt:
-        if timer.ident is None or timer.is_alive():  # it was the learner
+        if timer.ident is None or timer.is_alive():  # the learner pressed Ctrl-C
             raise
         raise TimeUp from None
     finally:

@@ -1,8 +1,8 @@
-"""A learner grades a notebook of their own: its cells in a fresh process, its answers through the same checks.
+"""`qkv grade` for a learner's own notebook: its cells run in a child process, and the usual checks grade its answers.
 
-The fresh process prints feedback, and lines of JSON. The cells run as they do in the sandbox (`sandboxed.cells`),
-beside the real package. Nothing protects this process from the notebook, so its result is worth what its owner's word
-is: it is not for credit.
+The child prints feedback and lines of JSON. The cells run as they do in the sandbox (`sandboxed.cells`), but with the
+real package. Nothing protects the child from the notebook, which could give itself any points. So the result is not
+for credit.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from qkv.questions.engine.question import Question
 from qkv.timing import TOO_LONG, TimeUp, at_most
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
-MARK = "QKV-RESULT "
-PATIENCE = 5  # seconds past its time after which what cannot be interrupted is ended with its process
-# The fresh process is deaf to the keyboard until it can end without a word: who started it says so, and ends it.
-FRESH = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from qkv.grading import own; own.start()"
-TRIES = 6  # of a notebook: one more for each cell or answer that had to be ended
+PREFIX = "QKV-RESULT "  # of a line of JSON in the child's output
+GRACE = 5  # seconds past its time limit after which code that cannot be interrupted is ended with its process
+# The child ignores Ctrl-C during its imports, so that it prints no traceback. The parent reports it and ends the child.
+CHILD_CODE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from qkv.grading import own; own.start()"
+TRIES = 6  # child processes for one notebook; each cell or answer that ends its process needs one more
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a notebook: points by question, of how many."""
+    """The points of a notebook, and the maximal points, by question."""
 
     points: dict[str, float]
     max_points: dict[str, float]
@@ -52,74 +52,75 @@ class Result:
 
 
 @dataclass
-class Said:
-    """What a fresh process said before it ended."""
+class ChildOutput:
+    """The output of a child process, which may have ended early."""
 
     feedback: str = ""
-    doing: str = ""
-    result: dict[str, Any] = field(default_factory=dict)
+    doing: str = ""  # the cell or answer that ran last
+    result: dict[str, Any] = field(default_factory=dict)  # empty if the child ended early
 
 
 def grade(notebook: Path, timeout: float) -> Result:
-    """Grade a notebook in a fresh Python, and show its feedback here.
+    """Grade a notebook in a child process, and print its feedback.
 
-    A cell or an answer may end the process, or run without end. Then a new process starts, which leaves that cell
-    or answer out.
+    If a cell or an answer ends the process, or runs too long, a new child starts and skips that cell or answer.
 
     Raises:
-        UnreadableError: the file is no notebook, has no check of this course, or took longer than `timeout` seconds.
+        UnreadableError: the file is not a notebook, has no check of this course, or could not be run to its end.
     """
-    code_cells(notebook)  # say what is wrong with the file before a process is started for it
+    code_cells(notebook)  # raises here, without a child process, if the file cannot be graded
     skipped: dict[str, str] = {}
     for _ in range(TRIES):
-        said = _try(notebook, timeout, skipped)
-        if said.result:
-            print(said.feedback, end="")
-            return Result(**said.result)
-        if not said.doing:
+        output = _run_child(notebook, timeout, skipped)
+        if output.result:
+            print(output.feedback, end="")
+            return Result(**output.result)
+        if not output.doing:
             break
-    raise UnreadableError(f"Python stopped while it ran ({'; '.join(skipped.values()) or 'before its first cell'}).")
+    why = "; ".join(skipped.values()) or "before its first cell"
+    raise UnreadableError(f"Python stopped while it ran the notebook ({why}).")
 
 
-def _try(notebook: Path, timeout: float, skipped: dict[str, str]) -> Said:
-    """Run a fresh process; where it did not reach its end, add what it was doing to what is skipped."""
-    command = [sys.executable, "-c", FRESH, str(notebook.resolve()), json.dumps(skipped)]
+def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> ChildOutput:
+    """Run a child process. If it did not reach the end, add the cell or answer that ran last to `skipped`."""
+    command = [sys.executable, "-c", CHILD_CODE, str(notebook.resolve()), json.dumps(skipped)]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
     try:
-        done = subprocess.run(command, timeout=timeout, check=False, env=_environment(), **options)
-        output, how = done.stdout, f"Python stopped (exit status {done.returncode})"
+        child = subprocess.run(command, timeout=timeout, check=False, env=_environment(), **options)
+        stdout, how = child.stdout, f"Python stopped (exit status {child.returncode})"
     except subprocess.TimeoutExpired as expired:
-        output, how = expired.stdout or b"", f"it ran for more than {timeout:g} seconds"
-    said = _said(output.decode(errors="replace"))
-    if not said.result and said.doing:
-        skipped[said.doing] = how
-    return said
+        stdout, how = expired.stdout or b"", f"it ran for more than {timeout:g} seconds"
+    output = _parse_output(stdout.decode(errors="replace"))
+    if not output.result and output.doing:
+        skipped[output.doing] = how
+    return output
 
 
 def _environment() -> dict[str, str]:
-    """This process's, with absolute paths to packages: the notebook's own folder is where the fresh one runs."""
+    """Return the child's environment variables. Paths to packages are absolute: it runs in the notebook's folder."""
     paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
 
 
-def _said(output: str) -> Said:
-    said = Said()
-    for line in output.splitlines(keepends=True):
-        before, mark, text = line.rpartition(MARK)
-        said.feedback += before if mark else line
-        if mark:
+def _parse_output(stdout: str) -> ChildOutput:
+    """Separate the child's messages, the lines of JSON, from its feedback."""
+    output = ChildOutput()
+    for line in stdout.splitlines(keepends=True):
+        before, prefix, text = line.rpartition(PREFIX)
+        output.feedback += before if prefix else line
+        if prefix:
             with contextlib.suppress(ValueError):
-                told = json.loads(text)
-                said.doing = told.get("doing", said.doing)
-                said.result = told.get("result", {})
-    return said
+                message = json.loads(text)
+                output.doing = message.get("doing", output.doing)
+                output.result = message.get("result", {})
+    return output
 
 
 def code_cells(notebook: Path) -> list[str]:
-    """The sources of a notebook's code cells.
+    """Return the sources of a notebook's code cells.
 
     Raises:
-        UnreadableError: it cannot be read, or checks no question of this course.
+        UnreadableError: the file cannot be read, or checks no question of this course.
     """
     try:
         sources = submissions.code_cells(notebook.read_bytes())
@@ -130,12 +131,17 @@ def code_cells(notebook: Path) -> list[str]:
     return sources
 
 
-# ── in the fresh process ──────────────────────────────────────────────────────────────────────────
+# ── in the child process ──────────────────────────────────────────────────────────────────────────
 
 
 def main(path: str, skipped: dict[str, str]) -> None:
-    """Run the notebook, check its answers, print the feedback and the result."""
-    from qkv.grading.sandboxed import cells  # it needs IPython
+    """Run the notebook, check its answers, and print the feedback and the result.
+
+    Args:
+        path: the notebook
+        skipped: for each cell or answer to skip, why
+    """
+    from qkv.grading.sandboxed import cells  # imports IPython
 
     sources = code_cells(Path(path))
     notebook = Notebook(cells.Notebook(cells.make_shell()), skipped)
@@ -144,22 +150,22 @@ def main(path: str, skipped: dict[str, str]) -> None:
             raised = notebook.run(source, number)
             if raised:
                 print(f"Code cell {number} {raised}\n", flush=True)
-    cells.Shell.clear_instance()  # from here on feedback is printed
+    cells.Shell.clear_instance()  # without an IPython shell, feedback is printed as plain text
     named = {question for source in sources for question in CHECK.findall(source)}
     touched = {int(question.partition(".")[0]) for question in named} & set(chapters())
     questions = [q for chapter in sorted(touched or {chapter_of("", sources)}) for q in questions_of(chapter).values()]
-    points = {question.id: notebook.told(question) for question in questions}
+    points = {question.id: notebook.show_result(question) for question in questions}
     for chapter in sorted(touched):
         checking.progress(chapter)
-    _tell(result={"points": points, "max_points": {q.id: float(q.points) for q in questions}})
+    _send(result={"points": points, "max_points": {q.id: float(q.points) for q in questions}})
 
 
 class Notebook:
-    """A notebook whose answers are checked as its cells come to their checks, and told about at the end.
+    """Runs a notebook: its answers are checked when its cells call `check`, and the feedback is shown at the end.
 
     Attributes:
-        checks: what the last check of each question found; a text where it was left out
-        cell: the code cell that runs
+        checks: the result of the last check of each question, or a text that says why it was skipped
+        cell: the code cell that runs, "code cell 3"
     """
 
     def __init__(self, cells: Any, skipped: dict[str, str]) -> None:
@@ -169,11 +175,11 @@ class Notebook:
         self.cell = ""
 
     def run(self, source: str, number: int) -> str:
-        """Run one cell; say what went wrong with it."""
+        """Run one cell. Return what went wrong, or "" if nothing did."""
         self.cell = f"code cell {number}"
         if self.cell in self.skipped or not source.strip():
-            return f"was left out: {self.skipped[self.cell]}" if self.cell in self.skipped else ""
-        with _watched(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
+            return f"was skipped: {self.skipped[self.cell]}" if self.cell in self.skipped else ""
+        with _watchdog(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
             try:
                 with (
                     at_most(checking.SECONDS),
@@ -187,14 +193,14 @@ class Notebook:
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
-        """While cells run, a check says nothing: what it finds is kept."""
+        """While cells run, replace `check` and `progress`: a check stores its result and shows nothing."""
         from qkv.grading.sandboxed.cells import SILENT
 
         real = {name: vars(checking)[name] for name in ("check", "progress")}
 
         def check(question: Any, answer: Any = None) -> Any:
             asked = None
-            with contextlib.suppress(KeyError):  # no such question
+            with contextlib.suppress(KeyError):  # there is no such question
                 asked = find(str(question))
             if asked is not None:
                 self.check(asked, answer, f"{asked.id} in {self.cell}")
@@ -209,16 +215,19 @@ class Notebook:
                 vars(module).update(real)
 
     def check(self, question: Question, answer: Any, doing: str) -> None:
-        """Check an answer here and now, as it is in the learner's kernel."""
+        """Check an answer at once, as in the learner's kernel, and store the result."""
         if doing in self.skipped:
             text = f"{question.id} was not checked: {self.skipped[doing]}. {TOO_LONG}\n"
             self.checks[question.id] = text
         else:
-            with _watched(doing):
+            with _watchdog(doing):
                 self.checks[question.id] = checking.examine(question, answer)
 
-    def told(self, question: Question) -> float:
-        """Show what came of a question, and give its points. Where no check of it ran, its name is the answer."""
+    def show_result(self, question: Question) -> float:
+        """Show the result of a question, and return its points.
+
+        If no check of the question ran, the answer with the name in the exercise is checked now.
+        """
         if question.id not in self.checks:
             self.check(question, self.cells.value_of(question.name), question.id)
         found = self.checks[question.id]
@@ -229,44 +238,46 @@ class Notebook:
         return found[0].points
 
 
-_doing: list[str] = []  # what is being done, and in what
+_activities: list[str] = []  # the cell that runs, and the answer that it checks; the innermost is last
 
 
 @contextlib.contextmanager
-def _watched(doing: str) -> Iterator[None]:
-    """Say what is being done, and end this process where that goes on although it was interrupted.
+def _watchdog(doing: str) -> Iterator[None]:
+    """Report a cell or answer to the parent, and end this process if the block runs too long and cannot be interrupted.
 
-    A loop inside one built-in function, as in `sum(iter(int, 1))`, holds Python's lock: no thread could end it.
+    A loop inside a built-in function, such as `sum(iter(int, 1))`, holds the GIL, so no Python thread could end it.
     """
-    _doing.append(doing)
-    _watch()
+    _activities.append(doing)
+    _reset_watchdog()
     try:
         yield
     finally:
-        _doing.pop()
-        _watch()
+        _activities.pop()
+        _reset_watchdog()
 
 
-def _watch() -> None:
-    """Give what is being done now its whole time; nothing is watched where nothing is done."""
-    if _doing:
-        _tell(doing=_doing[-1])
-        faulthandler.dump_traceback_later(checking.SECONDS + PATIENCE, exit=True, file=_nowhere())
+def _reset_watchdog() -> None:
+    """Restart the watchdog for the innermost activity, or stop it if there is none."""
+    if _activities:
+        _send(doing=_activities[-1])
+        faulthandler.dump_traceback_later(checking.SECONDS + GRACE, exit=True, file=_devnull())
     else:
         faulthandler.cancel_dump_traceback_later()
 
 
 @functools.cache
-def _nowhere() -> TextIO:
-    """A file that stays open, since what watches may write to it at any time."""
+def _devnull() -> TextIO:
+    """Return /dev/null as a file that stays open, because the watchdog may write to it at any time."""
     return open(os.devnull, "w", encoding="utf-8")
 
 
-def _tell(**what: Any) -> None:
-    print(MARK + json.dumps(what), flush=True, file=sys.__stdout__)
+def _send(**message: Any) -> None:
+    """Print a message to the parent as a line of JSON."""
+    print(PREFIX + json.dumps(message), flush=True, file=sys.__stdout__)
 
 
 def start() -> None:
-    with contextlib.suppress(KeyboardInterrupt):  # the process that started this one says so
+    """Run the child process, with the command line's arguments."""
+    with contextlib.suppress(KeyboardInterrupt):  # the parent reports it
         signal.signal(signal.SIGINT, signal.default_int_handler)
         main(sys.argv[1], json.loads(sys.argv[2]))
