@@ -1,10 +1,10 @@
-"""Implementations that an answer can call and cannot look into: a learner's test is tried on them.
+"""Implementations that an answer can call but not inspect. If the answer is a test, it is tried on them.
 
-In a notebook the implementation is there, behind a `Handle`. In a grader's sandbox it is not: there each call goes to
-the grader, which evaluates it (`Bench`) and sends the result. Both ways the same goes in and comes out: tensors without
-gradients, numbers, and tuples of them, and no more of them than the limits below.
+In a notebook the implementation is in the same process, behind a `Handle`. In a grader's sandbox it is absent: there
+each call goes to the grader, which evaluates it (`Bench`) and sends back the result. Both ways accept and return the
+same values, tensors without gradients, numbers, and lists and tuples of them, and have the limits below.
 
-This file runs beside untrusted code too. It imports torch only.
+This file also runs next to untrusted code in the sandbox. It imports only torch.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-MAX_CALLS = 200  # of one implementation and of what it made, in one run
-MAX_MADE = 64  # objects that one implementation makes, in one run
-MAX_NUMBERS = 100_000  # in one call, and in what it gives
-MAX_DEPTH = 3
+MAX_CALLS = 200  # of one implementation and of the objects that it made, in one run
+MAX_MADE = 64  # objects that one implementation can make in one run
+MAX_NUMBERS = 100_000  # in the arguments of one call
+MAX_DEPTH = 3  # levels of lists and tuples
 
-Ask = Callable[[int, str, tuple[Any, ...], dict[str, Any]], Any]  # an object, its method, and the arguments
+# Makes a call. Its arguments: the index of an object, the name of its method, args and kwargs.
+Ask = Callable[[int, str, tuple[Any, ...], dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """Stands for the implementation `make(*args)`; an answer is handed a `Handle` of it.
+    """A placeholder for the implementation `make(*args)`; an answer gets a `Handle` of it.
 
     Attributes:
-        make, args: what makes it; they never leave the process that judges
-        methods: of the objects that the implementation makes; without any, a call gives tensors and numbers
-        name: which implementation it is, for the judge alone
-        ask: where calls go, in a sandbox
+        make, args: make the implementation; they never leave the process that judges
+        methods: the methods of the objects that the implementation makes; empty if it returns tensors and numbers
+        name: the name of the implementation, only for the judge
+        ask: makes the calls, in a sandbox; None elsewhere
     """
 
     make: Callable[..., Any] | None
@@ -43,19 +44,19 @@ class Hidden:
     ask: Ask | None = None
 
     def handle(self) -> Handle:
-        """Give what an answer is handed."""
+        """Return a new handle, which is passed to an answer."""
         return Handle(self.ask or Bench(self).ask, self.methods)
 
 
 @dataclass(frozen=True)
 class Made:
-    """Stands for an object that an implementation made, by its number."""
+    """A placeholder for an object that an implementation made: its index in `Bench.objects`."""
 
     number: int
 
 
 class Handle:
-    """All that an answer has of an implementation: it can be called, or has the methods that the question names."""
+    """An answer's access to an implementation: it can be called, or has the methods that the question names."""
 
     def __init__(self, ask: Ask, methods: tuple[str, ...], number: int = 0) -> None:
         self._ask, self._methods, self._number = ask, methods, number
@@ -78,7 +79,13 @@ class Handle:
 
 
 class Bench:
-    """Has an implementation and what it made, and evaluates the calls."""
+    """Holds an implementation and the objects that it made, and evaluates the calls.
+
+    Attributes:
+        runs: how many runs of an answer share this bench, and so its limits
+        objects: the implementation, then the objects that it made
+        calls: how many calls were made
+    """
 
     def __init__(self, hidden: Hidden, runs: int = 1) -> None:
         assert hidden.make is not None
@@ -88,7 +95,7 @@ class Bench:
         self.calls = 0
 
     def ask(self, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an object, or a method of it."""
+        """Call an object, or a method of it, and return the result, or `Made` for a new object."""
         self.calls += 1
         if self.calls > MAX_CALLS * self.runs:
             raise RuntimeError(f"a test may make {MAX_CALLS} calls, and this one makes more")
@@ -107,16 +114,16 @@ class Bench:
 
 
 def behind(handle: Handle) -> Hidden:
-    """Say what is behind a handle: in the process that judges, where its bench is."""
+    """Return the `Hidden` of a handle. This works only in the process that judges, which has the bench."""
     hidden: Hidden = handle._ask.__self__.hidden  # type: ignore[attr-defined]
     return hidden
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Copy tensors, without their gradients, and numbers; nothing else goes in or comes out.
+    """Copy tensors, without their gradients, numbers, and lists and tuples of them.
 
     Raises:
-        TypeError: there is something else.
+        TypeError: the value contains something else.
     """
     if isinstance(value, Tensor) and not value.is_complex():
         return value.detach().cpu().clone()
@@ -125,14 +132,16 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
         members = [plain(item, depth + 1) for item in value]
         return members if isinstance(value, list) else tuple(members)
-    raise TypeError(f"tensors and numbers can be handed over, and this is a {type(value).__name__}")
+    raise TypeError(f"only tensors and numbers can be passed, and this is a {type(value).__name__}")
 
 
 def _count(value: Any) -> int:
+    """Return how many numbers a value contains."""
     return sum(item.numel() if isinstance(item, Tensor) else 1 for item in _leaves(value))
 
 
 def _leaves(value: Any) -> Iterator[Any]:
+    """Yield the tensors and numbers in nested lists and tuples."""
     if isinstance(value, (tuple, list)):
         for item in value:
             yield from _leaves(item)

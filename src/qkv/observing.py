@@ -1,11 +1,11 @@
-"""Run an answer on a case and say, in plain data, what it did.
+"""Run an answer on a case, and record what it did as plain data.
 
-An answer is code that somebody else wrote. It may raise anything, print, draw random numbers, write into what it
-was handed, or return an object that claims to equal everything. What leaves this module is plain: tensors on
-the CPU, numbers, short strings, and tuples of them.
+An answer is untrusted code. It may raise anything, print, draw random numbers, write into its arguments, or return an
+object that claims to equal everything. This module returns only plain data: tensors on the CPU, numbers, short
+strings, and tuples of them.
 
-The same code runs in a notebook and beside untrusted code in a grader's worker. So it imports torch and numpy only,
-and `hidden` beside it, and it holds no reference answer, no expected value and nothing of a score.
+The same code runs in a notebook and, next to untrusted code, in a grader's worker. So it imports only torch, NumPy and
+`hidden`, and it holds no reference answer, no expected value and no score.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 if __package__:
     from qkv.hidden import Hidden
-else:  # in a worker, which has the files alone
+else:  # in a worker, where these files are top-level modules
     from hidden import Hidden  # type: ignore[no-redef]
 
 MAX_TEXT = 300  # characters of any text that comes from an answer
-MAX_ITEMS = 64  # members of a list or tuple that are looked at
-MAX_PARAMETERS = 1_000  # of an object whose layers are looked at
-MAX_DEPTH = 4
-MAX_NUMBERS = 2_000_000  # entries of a tensor
-MAX_AGAIN = 300  # calls with the same arguments in the second run: so many tell whether they depend on what came before
+MAX_ITEMS = 64  # members of a list or tuple that are recorded
+MAX_PARAMETERS = 1_000  # parameters of an object whose shapes are recorded
+MAX_DEPTH = 4  # levels of lists and tuples that are recorded
+MAX_NUMBERS = 2_000_000  # entries of a tensor that is recorded
+MAX_AGAIN = 300  # calls with the same arguments in the second run; enough to see whether they depend on earlier calls
 DTYPES = (
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
     *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
 )
 
-# ── a case: what is done with an answer ───────────────────────────────────────────────────────────
+# ── a case: the steps to run an answer ────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Seeded:
-    """Stands for a `torch.Generator` with this seed; one generator for every place it is named in a case."""
+    """A placeholder for a `torch.Generator` with this seed. All its places in a case get the same generator."""
 
     seed: int
 
 
 @dataclass(frozen=True, eq=False)
 class Provided:
-    """Stands for the object `make(*args)`; one object for every place it is named in a case.
+    """A placeholder for the object `make(*args)`. All its places in a case get the same object.
 
-    `make` is written with torch alone and needs nothing around it, so that its source can be sent to a worker.
+    The source of `make` is sent to a worker, so it may use only torch and builtins.
     """
 
     make: Callable[..., Any]
@@ -67,71 +67,74 @@ class Provided:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """Stands for the state that came back last in an earlier step, the very object."""
+    """A placeholder for the state, the last member of the result of an earlier step. It is passed on uncopied."""
 
     step: int
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One thing that is done: make an object, load its layers, or call something."""
+    """One step of a case: make an object, load its parameters, or call something."""
 
     act: Literal["make", "load", "call"]
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
-    method: str | None = None  # of the object that was made, or of `on`
-    on: Provided | None = None
-    times: int = 1
-    carries: bool = False  # the last thing that comes back is a state of any form: handed on, and not compared
+    method: str | None = None  # the method to call, of the object that was made or of `on`
+    on: Provided | None = None  # the object to call, if not the answer's own
+    times: int = 1  # number of calls
+    carries: bool = False  # whether the last member of the result is a state: passed on by `Carried`, and not compared
 
 
 def call(*args: Any, **kwargs: Any) -> Step:
-    """Call the answer, or the object that was made of it."""
+    """Return a step that calls the answer, or the object that an earlier step made from it."""
     return Step("call", args, kwargs)
 
 
 def call_many(times: int, *args: Any, **kwargs: Any) -> Step:
-    """Call it this often with the same arguments; whole numbers that come back are gathered in one tensor."""
+    """Return a step that calls the answer `times` times with the same arguments. Integer results become one tensor."""
     return Step("call", args, kwargs, times=times)
 
 
 def call_carrying(*args: Any) -> Step:
-    """Call it for a result and a state, which `Carried(step)` hands to later calls."""
+    """Return a step that calls the answer for a result and a state, which `Carried(step)` passes to later calls."""
     return Step("call", args, carries=True)
 
 
 def method(name: str, *args: Any, on: Provided | None = None, **kwargs: Any) -> Step:
-    """Call a method of the object that was made, or of an object that was provided."""
+    """Return a step that calls a method of the object that was made, or of `on`."""
     return Step("call", args, kwargs, method=name, on=on)
 
 
 def length(on: Provided | None = None) -> Step:
-    """Take `len` of the object that was made, or of an object that was provided."""
+    """Return a step that takes `len` of the object that was made, or of `on`."""
     return method("__len__", on=on)
 
 
 def make(*args: Any, **kwargs: Any) -> Step:
-    """Make an object of the answer, a class. Later steps call that object."""
+    """Return a step that makes an object of the answer, which is a class. Later steps call that object."""
     return Step("make", args, kwargs)
 
 
 def load(parameters: dict[str, Tensor]) -> Step:
-    """Copy these into the object's parameters: `{"w_q.weight": …, "w_q.bias": …}`. It may have a bias or none."""
+    """Return a step that copies tensors into the object's parameters: `{"w_q.weight": …, "w_q.bias": …}`.
+
+    The object need not have a bias.
+    """
     return Step("load", kwargs=dict(parameters))
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One situation that an answer is put into. Plain data but for `Provided` and `Hidden`.
+    """One test case for an answer: steps with their inputs. Plain data, except for `Provided` and `Hidden`.
 
     Attributes:
-        steps: what is done, in order; one step or several
-        name: the situation in the learner's words: "n = 1", "two leading axes", "float64"
-        sizes: what each size is called, for messages and for recognising factors: {"d_k": 5}
-        raises: the exception that the last step must raise
-        gradients: False where gradients are not looked at, though the question asks for them
+        steps: one step, or several in order
+        name: what is special about the case, in the learner's words: "n = 1", "two leading axes", "float64"
+        sizes: the names of the sizes, for messages and for recognising factors: {"d_k": 5}
+        raises: the name of the exception that the last step must raise
+        gradients: False to skip the gradients in this case, although the question asks for them
         tolerance: absolute; by default 1e-4 in float32 and 1e-8 in float64
-        most: the numbers that the largest tensor formed on the way may hold; None where nobody counts
+        most: how many numbers the largest intermediate tensor may have; None for no limit
     """
 
     steps: Step | tuple[Step, ...]
@@ -153,26 +156,29 @@ class Case:
 
     @property
     def quoted_step(self) -> int:
-        """The last step that hands something over: what a message quotes."""
+        """The last step that calls something with arguments. Messages quote it."""
         steps = [i for i, step in enumerate(self.script) if step.act == "call" and step.args]
         return steps[-1] if steps else 0
 
 
-# ── an observation: what came of it ───────────────────────────────────────────────────────────────
+# ── an observation: what an answer did ────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, eq=False)
 class OtherValue:
-    """Something that came back and is neither a tensor, a number, nor a few of them."""
+    """The record of a result that is not a tensor, a number, a text, or a short list or tuple of them."""
 
-    kind: str
+    kind: str  # the type, in words: "NumPy array", "function"
     text: str = ""
-    tensor: Tensor | None = None
+    tensor: Tensor | None = None  # the values of a NumPy array
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception: the names of its type and of that type's bases, its text, and the learner's line it came from."""
+    """The record of an exception: the names of its type and of all base classes, its message, and a line of code.
+
+    The line is the last one of the learner's own code that the traceback goes through.
+    """
 
     types: tuple[str, ...]
     text: str
@@ -183,7 +189,7 @@ class Raised:
         return self.types[0]
 
 
-Where = tuple[int, int | str]  # a step, and an argument's position or name
+Where = tuple[int, int | str]  # a place of an input: the index of its step, and the argument's position or name
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,19 +197,19 @@ class Observation:
     """What an answer did in one case.
 
     Attributes:
-        results: what came back from each step, as far as it got
-        raised: what the step after those raised
-        lacking: why a layer's weights could not be loaded
-        absent: parameters that were to be loaded and that the object does not have (a bias)
-        changed: the arguments that were written into
-        changed_later: the steps whose result was different at the end
-        generators: what became of each generator: "unused", "moved", "reseeded"
-        global_draws: whether the global random state was drawn from
-        unstable: the steps that gave something else the second time
-        gradients: the gradient that each floating-point argument and loaded parameter received, None where none flowed
-        gradient_raised: what came instead when gradients were asked for
-        printed: what was printed, bounded
-        largest: the numbers in the largest tensor that was formed; None where nobody counted
+        results: the result of each step that did not raise
+        raised: the exception of the step after those; None if all steps ran
+        lacking: why weights could not be loaded
+        absent: parameters in a "load" step that the object does not have (a bias)
+        changed: the arguments that the answer wrote into
+        changed_later: the steps whose result had changed after the last step
+        generators: the state of each generator afterwards: "unused", "moved" or "reseeded"
+        global_draws: whether the answer drew from the global random state
+        unstable: the steps whose result was different in the second run
+        gradients: the gradient of each floating-point argument and loaded parameter, None if it received none
+        gradient_raised: the exception that came when gradients were computed
+        printed: the beginning of what the answer printed
+        largest: how many numbers the largest intermediate tensor had; None if they were not counted
     """
 
     results: tuple[Any, ...] = ()
@@ -223,16 +229,17 @@ class Observation:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What one run left behind, as it is.
+    """The raw record of one run, without any comparison.
 
-    It holds no comparison. Code that an answer can reach must not be the one that says whether an input was changed.
+    The comparisons are made later, in `combine_runs`: an answer can tamper with code in its own process, so that code
+    must not decide whether an input was changed.
 
     Attributes:
-        results, raised, lacking, absent, gradients, gradient_raised, printed, largest: as in an observation
-        at_the_end: the steps that called something, with what they had returned, read again after the last step
-        handed: the tensors and lists that were handed over, in order, as they are afterwards
-        generators: each generator's seed and state afterwards
-        random_states: torch's global random state, before and after
+        results, raised, lacking, absent, gradients, gradient_raised, printed, largest: as in `Observation`
+        at_the_end: the steps that called something, with their results as they are after the last step
+        handed: the tensors and lists that were passed to the answer, in order, as they are after the run
+        generators: each generator's seed and state after the run
+        random_states: torch's global random state, before and after the run
     """
 
     results: tuple[Any, ...] = ()
@@ -250,32 +257,32 @@ class Trace:
 
 
 def observe(answer: Any, cases: Sequence[Case], gradients: bool = False) -> list[Observation]:
-    """Run the answer on every case, and then again in the reverse order."""
-    return digest(cases, *trace(answer, cases, gradients))
+    """Run the answer on every case, twice, and return what it did in each case."""
+    return combine_runs(cases, *trace(answer, cases, gradients))
 
 
 def trace(answer: Any, cases: Sequence[Case], gradients: bool = False) -> tuple[list[Trace], list[Trace]]:
-    """Run the answer on every case, and then again in the reverse order: the traces of both, in the order of the cases.
+    """Run the answer on every case, then again in reverse order. Return the traces of both runs, in the cases' order.
 
-    The second run tells whether anything depends on what came before. Gradients are taken in it, so that an answer
-    that cannot carry them still shows its values in the first.
+    The second run shows whether a result depends on earlier calls. Gradients are computed only in the second run, so
+    that the results of an answer without gradients are recorded in the first.
     """
     with undisturbed(), quiet():
         first = [_Run(answer, False).trace(case) for case in cases]
-        again = [_Run(answer, gradients and case.gradients).trace(as_again(case)) for case in reversed(cases)]
+        again = [_Run(answer, gradients and case.gradients).trace(for_second_run(case)) for case in reversed(cases)]
     return first, again[::-1]
 
 
-def as_again(case: Case) -> Case:
-    """What the second run does of a case: calls with the same arguments are made at most `MAX_AGAIN` times."""
+def for_second_run(case: Case) -> Case:
+    """Return the case for the second run: calls are repeated at most `MAX_AGAIN` times."""
     if all(step.times <= MAX_AGAIN for step in case.script):
         return case
     steps = tuple(replace(step, times=min(step.times, MAX_AGAIN)) for step in case.script)
     return replace(case, steps=steps)
 
 
-def digest(cases: Sequence[Case], first: Sequence[Trace], again: Sequence[Trace]) -> list[Observation]:
-    """Say what two runs show of an answer."""
+def combine_runs(cases: Sequence[Case], first: Sequence[Trace], again: Sequence[Trace]) -> list[Observation]:
+    """Compare the traces of both runs with the cases and with each other. Return an observation for each case."""
     return [
         _merge(case, _observation(case, one), _observation(case, other))
         for case, one, other in zip(cases, first, again, strict=True)
@@ -283,18 +290,19 @@ def digest(cases: Sequence[Case], first: Sequence[Trace], again: Sequence[Trace]
 
 
 def observe_once(answer: Any, case: Case, gradients: bool = False) -> Observation:
-    """Run the answer on one case. The caller keeps the global state (`undisturbed`)."""
+    """Run the answer once on one case. The caller has to protect the global state (`undisturbed`)."""
     return _observation(case, _Run(answer, gradients).trace(case))
 
 
 def results_of(answer: Any, case: Case) -> Observation:
-    """Run an answer that is trusted, and look at what comes back only."""
+    """Run a trusted answer once, and record only its results."""
     run = _Run(answer, gradients=False)
-    results, raised = run.follow(case)
+    results, raised = run.run_steps(case)
     return Observation(results, raised, tuple(run.lacking), tuple(run.absent))
 
 
 def _observation(case: Case, left: Trace) -> Observation:
+    """Compare the trace of one run with its case."""
     seeds = [value for value in _shared(case) if isinstance(value, Seeded)]
     return Observation(
         results=left.results,
@@ -302,8 +310,8 @@ def _observation(case: Case, left: Trace) -> Observation:
         lacking=left.lacking,
         absent=left.absent,
         changed=tuple(dict.fromkeys(_changed(case, left.handed))),
-        changed_later=tuple(i for i, value in left.at_the_end if not _alike(value, left.results[i])),
-        generators=tuple(map(_became, seeds, left.generators)),
+        changed_later=tuple(i for i, value in left.at_the_end if not _almost_equal(value, left.results[i])),
+        generators=tuple(map(_generator_fate, seeds, left.generators)),
         global_draws=not all(torch.equal(state, left.random_states[0]) for state in left.random_states),
         gradients=None if left.gradients is None else dict(left.gradients),
         gradient_raised=left.gradient_raised,
@@ -313,17 +321,20 @@ def _observation(case: Case, left: Trace) -> Observation:
 
 
 def _changed(case: Case, handed: Sequence[tuple[Where, Any]]) -> Iterator[Where]:
-    """Give the places whose tensors or lists are no longer what the case has there."""
+    """Yield the places of the inputs that are different from the case after the run."""
     expected: dict[Where, list[Any]] = {}
     for where, original in originals(case):
         expected.setdefault(where, []).append(original)
     for where, now in handed:
-        if not expected.get(where) or not _same(now, expected[where].pop(0)):
+        if not expected.get(where) or not _identical(now, expected[where].pop(0)):
             yield where
 
 
 def originals(case: Case, steps: int | None = None) -> Iterator[tuple[Where, Any]]:
-    """Walk through what a case hands over in its first steps, or in all, in the order in which it does."""
+    """Yield the tensors and lists that a case passes to an answer, with their places and in their order.
+
+    With `steps`, only those of the first steps.
+    """
     met: set[int] = set()
     for i, step in enumerate(case.script[:steps]):
         places: list[tuple[int | str, Any]] = [*enumerate(step.args), *step.kwargs.items()]
@@ -346,21 +357,22 @@ def _parts(value: Any, where: Where, met: set[int]) -> Iterator[tuple[Where, Any
 
 
 def _shared(case: Case) -> list[Any]:
-    """The objects of a case that it may name in several places, in the order in which they are met."""
+    """Return the `Seeded` and `Provided` objects of a case, each once, in order of appearance."""
     values = [value for step in case.script for value in (*step.args, *step.kwargs.values(), step.on)]
     return list({id(value): value for value in values if isinstance(value, (Seeded, Provided))}.values())
 
 
-def _same(now: Any, then: Any) -> bool:
-    """Say whether two values are the same to the last bit."""
+def _identical(now: Any, then: Any) -> bool:
+    """Check whether two values are exactly equal, including types and dtypes."""
     if isinstance(then, Tensor):
         return isinstance(now, Tensor) and now.dtype == then.dtype and torch.equal(now, then)
     if isinstance(then, (list, tuple)):
-        return isinstance(now, (list, tuple)) and len(now) == len(then) and all(map(_same, now, then))
+        return isinstance(now, (list, tuple)) and len(now) == len(then) and all(map(_identical, now, then))
     return type(now) is type(then) and now == then
 
 
-def _became(seeded: Seeded, left: tuple[int, Tensor]) -> str:
+def _generator_fate(seeded: Seeded, left: tuple[int, Tensor]) -> str:
+    """Return what an answer did with a generator: "unused", "moved" or "reseeded"."""
     seed, state = left
     if seed != seeded.seed:
         return "reseeded"
@@ -368,13 +380,13 @@ def _became(seeded: Seeded, left: tuple[int, Tensor]) -> str:
 
 
 def _merge(case: Case, first: Observation, again: Observation) -> Observation:
-    """Keep the first run's values, and what the second adds."""
+    """Return the first run's observation, with gradients and unstable steps from the second run."""
     if first.raised is None and again.raised is not None:
         return replace(first, gradient_raised=again.raised)
     if first.raised is not None and again.raised is None:
         return replace(first, unstable=(len(first.results),))
     results = zip(case.script, first.results, again.results, strict=False)
-    unstable = tuple(i for i, (step, a, b) in enumerate(results) if not _alike(_as_often(step, a), b))
+    unstable = tuple(i for i, (step, a, b) in enumerate(results) if not _almost_equal(_cut_to_second_run(step, a), b))
     return replace(
         first,
         unstable=unstable,
@@ -383,24 +395,24 @@ def _merge(case: Case, first: Observation, again: Observation) -> Observation:
     )
 
 
-def _as_often(step: Step, result: Any) -> Any:
-    """Cut what many calls gave in the first run to as many as the second makes."""
+def _cut_to_second_run(step: Step, result: Any) -> Any:
+    """Cut the results of repeated calls in the first run to the number of calls in the second."""
     return result[:MAX_AGAIN] if step.times > MAX_AGAIN and isinstance(result, Tensor) else result
 
 
-def _alike(a: Any, b: Any) -> bool:
-    """Say whether two runs gave the same, up to the order in which sums were taken.
+def _almost_equal(a: Any, b: Any) -> bool:
+    """Check whether the results of two runs are equal, up to rounding.
 
-    torch sums in another order where gradients are wanted; in float32 that changes results by almost 1e-6.
+    With gradients, torch adds numbers in another order, which changes results in float32 by almost 1e-6.
     """
     if isinstance(a, OtherValue) and isinstance(b, OtherValue):
-        return a.kind == b.kind and (a.tensor is None or b.tensor is None or _alike(a.tensor, b.tensor))
+        return a.kind == b.kind and (a.tensor is None or b.tensor is None or _almost_equal(a.tensor, b.tensor))
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
         return torch.allclose(a.double(), b.double(), rtol=1e-5, atol=1e-5, equal_nan=True)
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-        return len(a) == len(b) and all(map(_alike, a, b))
+        return len(a) == len(b) and all(map(_almost_equal, a, b))
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (a != a and b != b)
     return type(a) is type(b) and a == b
@@ -410,51 +422,52 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 @dataclass(eq=False)
-class _Handed:
-    """A tensor or list that an answer was given."""
+class _Input:
+    """A tensor or list that was passed to an answer."""
 
     where: Where
-    given: Any
-    leaf: Tensor | None = None
-    size: int = 0  # of a list, when it was handed over
+    given: Any  # the object that the answer got
+    leaf: Tensor | None = None  # the leaf whose gradient is computed
+    size: int = 0  # the length of a list before the run
 
 
 class _Run:
-    """One answer on one case, from handing over to looking at what came back."""
+    """Runs one answer on one case: copies the inputs, runs the steps, records the results."""
 
     def __init__(self, answer: Any, gradients: bool) -> None:
         self.subject = answer
         self.gradients = gradients
-        self.handed: list[_Handed] = []
+        self.inputs: list[_Input] = []
         self.shared: dict[int, Any] = {}
         self.generators: list[torch.Generator] = []
-        self.kept: list[tuple[int, Any]] = []  # step, and the very object that came back
-        self.states: dict[int, Any] = {}  # of the steps that carry one
-        self.compared: list[Any] = []  # what came back, states apart
+        self.returned: list[tuple[int, Any]] = []  # the index of a step, and the object that it returned, uncopied
+        self.states: dict[int, Any] = {}  # the states that steps returned, by the index of the step
+        self.compared: list[Any] = []  # the objects that steps returned, without states
         self.lacking: list[str] = []
         self.absent: list[str] = []
 
-    def follow(self, case: Case) -> tuple[tuple[Any, ...], Raised | None]:
-        """Do the steps; give their results as far as they went, and what ended them."""
+    def run_steps(self, case: Case) -> tuple[tuple[Any, ...], Raised | None]:
+        """Run the steps. Return the results of those that did not raise, and the exception that ended them, if any."""
         results: list[Any] = []
         try:
             for i, step in enumerate(case.script):
-                results.append(self.do(i, step))
+                results.append(self.run_step(i, step))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # sys.exit() is an answer's fault too
+        except BaseException as error:  # also SystemExit from `sys.exit()`
             return tuple(results), describe_error(error)
         return tuple(results), None
 
     def trace(self, case: Case) -> Trace:
+        """Run the case and record everything about the run."""
         gradients, gradient_raised = None, None
         before = torch.get_rng_state()
-        _settle()
+        _reset_torch()
         counting = Counting() if case.most is not None else None
-        with _Bounded() as printed:
+        with _CapturedOutput() as printed:
             with counting or contextlib.nullcontext():
-                results, raised = self.follow(case)
-            _settle()  # the answer may have changed what all of torch does
+                results, raised = self.run_steps(case)
+            _reset_torch()  # the answer may have changed torch's global settings
             if self.gradients and raised is None and not self.lacking:
                 gradients, gradient_raised = self.take_gradients()
         several = len(case.script) > 1
@@ -463,8 +476,8 @@ class _Run:
             raised=raised,
             lacking=tuple(dict.fromkeys(self.lacking)),
             absent=tuple(self.absent),
-            at_the_end=tuple((i, _read_again(came_back)) for i, came_back in self.kept) if several else (),
-            handed=tuple((handed.where, _as_it_is(handed)) for handed in self.handed),
+            at_the_end=tuple((i, _read_again(came_back)) for i, came_back in self.returned) if several else (),
+            handed=tuple((handed.where, _record_input(handed)) for handed in self.inputs),
             generators=tuple((generator.initial_seed(), generator.get_state()) for generator in self.generators),
             random_states=(before, torch.get_rng_state()),
             gradients=None if gradients is None else tuple(gradients.items()),
@@ -473,53 +486,56 @@ class _Run:
             largest=None if counting is None else counting.largest,
         )
 
-    def do(self, i: int, step: Step) -> Any:
+    def run_step(self, i: int, step: Step) -> Any:
+        """Run one step, and return the record of its result."""
         if step.act == "load":
             return self.load(i, step.kwargs)
-        args = tuple(self.hand_over(value, (i, j)) for j, value in enumerate(step.args))
-        kwargs = {name: self.hand_over(value, (i, name)) for name, value in step.kwargs.items()}
+        args = tuple(self.copy_input(value, (i, j)) for j, value in enumerate(step.args))
+        kwargs = {name: self.copy_input(value, (i, name)) for name, value in step.kwargs.items()}
         if step.act == "make":
             self.subject = self.subject(*args, **kwargs)
             return None
-        target = self.subject if step.on is None else self.hand_over(step.on, (i, "on"))
+        target = self.subject if step.on is None else self.copy_input(step.on, (i, "on"))
         if step.method == "__len__":
             return record(len(target))
         function = target if step.method is None else getattr(target, step.method)
         if step.times > 1:
-            return _gathered([record(function(*args, **kwargs)) for _ in range(step.times)])
+            return _gather([record(function(*args, **kwargs)) for _ in range(step.times)])
         came_back = function(*args, **kwargs)
         result = record(came_back)
-        self.kept.append((i, came_back))
+        self.returned.append((i, came_back))
         self.compared.append(came_back)
         if step.carries and isinstance(came_back, (tuple, list)) and came_back:
             self.compared[-1], self.states[i] = came_back[:-1], came_back[-1]
         return result
 
-    def hand_over(self, value: Any, where: Where) -> Any:
-        """Copy a value of the case, so that nothing an answer does to it reaches the case."""
+    def copy_input(self, value: Any, where: Where) -> Any:
+        """Copy an input of the case, so that the answer cannot change the case itself."""
         if isinstance(value, Tensor):
-            return self.hand_over_tensor(value, where)
+            return self.copy_tensor(value, where)
         if isinstance(value, (Seeded, Provided, Hidden)):
-            return self.hand_over_shared(value)
+            return self.make_shared(value)
         if isinstance(value, Carried):
             return self.states.get(value.step)
         if isinstance(value, (list, tuple)):
-            given = type(value)(self.hand_over(item, where) for item in value)
+            given = type(value)(self.copy_input(item, where) for item in value)
             if isinstance(given, list):
-                self.handed.append(_Handed(where, given, size=len(given)))
+                self.inputs.append(_Input(where, given, size=len(given)))
             return given
         return value
 
-    def hand_over_tensor(self, value: Tensor, where: Where) -> Tensor:
+    def copy_tensor(self, value: Tensor, where: Where) -> Tensor:
+        """Copy a tensor. If gradients are wanted, let it require a gradient."""
         leaf = None
         given = value.clone()
         if self.gradients and value.is_floating_point():
             leaf = given.requires_grad_()
-            given = leaf.clone()  # not a leaf, so that writing into it is possible, and seen
-        self.handed.append(_Handed(where, given, leaf))
+            given = leaf.clone()  # not a leaf, because torch forbids in-place writes to leaves
+        self.inputs.append(_Input(where, given, leaf))
         return given
 
-    def hand_over_shared(self, value: Seeded | Provided | Hidden) -> Any:
+    def make_shared(self, value: Seeded | Provided | Hidden) -> Any:
+        """Return the object for a placeholder: make it at the first call, then return the same one."""
         if id(value) not in self.shared:
             if isinstance(value, Seeded):
                 generator = torch.Generator().manual_seed(value.seed)
@@ -529,12 +545,15 @@ class _Run:
                 self.shared[id(value)] = value.handle()
             else:
                 self.shared[id(value)] = value.make(
-                    *(self.hand_over(item, (-1, j)) for j, item in enumerate(value.args))
+                    *(self.copy_input(item, (-1, j)) for j, item in enumerate(value.args))
                 )
         return self.shared[id(value)]
 
     def load(self, i: int, wanted: dict[str, Tensor]) -> dict[str, tuple[int, ...]]:
-        """Copy the weights in, in their dtype; say which layer is not there or has another shape."""
+        """Copy tensors into the object's parameters, in the tensors' dtype. Return the shapes of all its parameters.
+
+        Layers that are missing or have another shape are noted in `lacking`, missing biases in `absent`.
+        """
         have: dict[str, nn.Parameter] = {}
         if isinstance(self.subject, nn.Module):
             self.subject.to(next(iter(wanted.values())).dtype)
@@ -545,13 +564,14 @@ class _Run:
         missing = [layer for layer in layers if have and layer not in have and f"{layer}.weight" not in have]
         if missing:
             called = " or ".join(missing)
-            self.lacking.append(f"there is no nn.Linear layer called {called}; there are: {_named(have)}")
+            self.lacking.append(f"there is no nn.Linear layer called {called}; there are: {_layer_names(have)}")
         for name, value in wanted.items() if have else ():
             if name.rpartition(".")[0] not in missing:
                 self.load_one(i, name, value, have)
         return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_PARAMETERS]}
 
     def load_one(self, i: int, name: str, value: Tensor, have: dict[str, nn.Parameter]) -> None:
+        """Copy one tensor into the parameter of this name."""
         parameter = have.get(name)
         layer, _, kind = name.rpartition(".")
         if layer in have:
@@ -565,11 +585,15 @@ class _Run:
         else:
             with torch.no_grad():
                 parameter.copy_(value)
-            self.handed.append(_Handed((i, name), parameter, parameter if self.gradients else None))
+            self.inputs.append(_Input((i, name), parameter, parameter if self.gradients else None))
 
     def take_gradients(self) -> tuple[dict[Where, Tensor | None], Raised | None]:
-        """Differentiate a fixed projection of all that came back, with respect to each floating-point input."""
-        leaves = [(h.where, h.leaf) for h in self.handed if h.leaf is not None and h.where[0] >= 0]
+        """Return the gradient of a fixed projection of all results, with respect to each floating-point input.
+
+        Returns:
+            the gradients, and the exception if they could not be computed
+        """
+        leaves = [(h.where, h.leaf) for h in self.inputs if h.leaf is not None and h.where[0] >= 0]
         received: dict[Where, Tensor | None] = dict.fromkeys(where for where, _ in leaves)
         open_leaves = [(where, leaf) for where, leaf in leaves if leaf.requires_grad]
         try:
@@ -586,12 +610,12 @@ class _Run:
             return received, describe_error(error)
         for where in received:
             pairs = [(leaf, g) for (at, leaf), g in zip(open_leaves, given, strict=True) if at == where]
-            received[where] = _joined(pairs)
+            received[where] = _join_gradients(pairs)
         return received, None
 
 
 class Counting(TorchDispatchMode):
-    """Count the numbers in the largest tensor that any operation gives."""
+    """A dispatch mode that counts the numbers in the largest tensor that any torch operation returns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -599,20 +623,23 @@ class Counting(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = operation(*args, **(kwargs or {}))
-        self.largest = max([self.largest, _hidden(operation, args), *(t.numel() for t in _tensors(given))])
+        self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in _tensors(given))])
         return given
 
 
-def _hidden(operation: Any, args: Sequence[Any]) -> int:
-    """Count the scores of attention that is one operation, whatever it does inside."""
+def _fused_scores_size(operation: Any, args: Sequence[Any]) -> int:
+    """Return the number of scores in a fused attention operation, or 0 for any other operation.
+
+    The scores count even if the operation never stores them all.
+    """
     if "scaled_dot_product" not in operation.name() or len(args) < 2:
         return 0
     q, k = args[:2]
     return int(q.shape[:-1].numel() * k.shape[-2])
 
 
-def _joined(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:
-    """Give the gradient of one argument: that of its tensor, or of a list's tensors, end to end."""
+def _join_gradients(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:
+    """Return the gradient of one argument: of its tensor, or the flattened and concatenated gradients of a list."""
     if all(g is None for _, g in pairs):
         return None
     parts = [torch.zeros_like(leaf) if g is None else g.clone() for leaf, g in pairs]
@@ -620,12 +647,12 @@ def _joined(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:
 
 
 def projection(like: Tensor) -> Tensor:
-    """Give fixed numbers of this shape, without a pattern that a mistake could cancel."""
+    """Return fixed numbers of the same shape and dtype, so irregular that a mistake cannot cancel in their sum."""
     return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
 
 
 def _read_again(came_back: Any) -> Any:
-    """Record it once more; what cannot be read any more is not what it was."""
+    """Record a result again. If it can no longer be read, it has changed, and the record says so."""
     try:
         return record(came_back)
     except KeyboardInterrupt:
@@ -634,19 +661,20 @@ def _read_again(came_back: Any) -> Any:
         return OtherValue("something that can no longer be read")
 
 
-def _as_it_is(handed: _Handed) -> Any:
-    """Record what was handed over; a list that was made longer is cut, and stays longer."""
+def _record_input(handed: _Input) -> Any:
+    """Record an input after the run. A list that grew is cut to one member more than before: it still differs."""
     given = handed.given
     return [record(item) for item in given[: handed.size + 1]] if isinstance(given, list) else record(given)
 
 
-def _named(parameters: dict[str, Any]) -> str:
+def _layer_names(parameters: dict[str, Any]) -> str:
+    """Return the names of the layers that these parameters belong to, as a list in a sentence."""
     layers = dict.fromkeys(name.rpartition(".")[0] or name for name in parameters)
     return bounded(", ".join(layers))
 
 
-def _gathered(values: list[Any]) -> Any:
-    """Gather many results: whole numbers in one tensor, anything else as it came, bounded."""
+def _gather(values: list[Any]) -> Any:
+    """Join the results of repeated calls: integers in one tensor, anything else in a tuple of at most `MAX_ITEMS`."""
     numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
     if all(type(v) is int for v in numbers):
         return torch.tensor(numbers, device="cpu")
@@ -654,6 +682,7 @@ def _gathered(values: list[Any]) -> Any:
 
 
 def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
+    """Yield the tensors in a value, also in nested lists and tuples."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
@@ -665,7 +694,7 @@ def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
 
 
 def record(value: Any, depth: int = 0) -> Any:
-    """Turn what came back into plain data that nothing can change any more."""
+    """Return a copy of a value as plain data, which the answer cannot change later."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Tensor):
@@ -681,7 +710,7 @@ def record(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return bounded(value)
     if isinstance(value, (tuple, list, dict, set, frozenset)) and len(value) > MAX_ITEMS:
-        return OtherValue(_kind(value), f"of {len(value)} items")  # to write out many tensors would take seconds
+        return OtherValue(_kind(value), f"of {len(value)} items")  # the repr of many tensors would take seconds
     if isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
         items = [record(item, depth + 1) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
@@ -689,7 +718,7 @@ def record(value: Any, depth: int = 0) -> Any:
 
 
 def _record_tensor(value: Tensor) -> Any:
-    with torch._C.DisableTorchFunctionSubclass():  # a subclass may answer anything when it is asked
+    with torch._C.DisableTorchFunctionSubclass():  # a subclass could override these methods
         plain = torch.Tensor.detach(value)
         if plain.numel() > MAX_NUMBERS or plain.dtype not in DTYPES:
             kind = "very large " * (plain.numel() > MAX_NUMBERS) + str(plain.dtype).removeprefix("torch.")
@@ -708,7 +737,7 @@ def _as_tensor(array: np.ndarray) -> Tensor | None:
 
 
 def _kind(value: Any) -> str:
-    """Name a type in words a learner knows."""
+    """Return the name of a value's type in words that a learner knows."""
     if isinstance(value, type):
         return "class"
     return {"function": "function", "generator": "generator", "dict": "dictionary"}.get(
@@ -717,7 +746,7 @@ def _kind(value: Any) -> str:
 
 
 def bounded(text: str, limit: int = MAX_TEXT) -> str:
-    """Cut a text that an answer controls, and drop what cannot be shown."""
+    """Cut a text that an answer controls to `limit` characters, and replace unprintable characters by U+FFFD."""
     text = str(text)[: limit + 1]
     if len(text) <= limit and text.isprintable():
         return text
@@ -726,7 +755,7 @@ def bounded(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def safe_text(say: Callable[[], str]) -> str:
-    """Ask an object for its text; a text that cannot be had is said to be so."""
+    """Call `say` for an object's text, and return it bounded, or a note if `say` raises."""
     try:
         return bounded(say())
     except KeyboardInterrupt:
@@ -736,19 +765,20 @@ def safe_text(say: Callable[[], str]) -> str:
 
 
 def describe_error(error: BaseException) -> Raised:
+    """Return the record of an exception."""
     types = tuple(bounded(cls.__name__) for cls in type(error).__mro__[:MAX_ITEMS] if cls is not object)
     return Raised(types, safe_text(lambda: str(error)), _line_of(error))
 
 
 def remember_lines(name: str, source: str) -> None:
-    """Keep the source of a cell that is compiled under this name, so that an error in it can quote its line."""
+    """Store the source of a cell under the name of its code in `linecache`, so that errors can quote its lines."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
 def _line_of(error: BaseException) -> str:
-    """Find the last line of the answer's own code that the exception went through.
+    """Return the last line of the answer's own code in the traceback.
 
-    The line of a function that is still to be written says nothing: the one that called it does.
+    If that line is `raise NotImplementedError`, return the line that called the unfinished function.
     """
     ours = (os.path.dirname(__file__) + os.sep, torch.__path__[0], np.__path__[0])
     try:
@@ -760,76 +790,78 @@ def _line_of(error: BaseException) -> str:
         return ""
 
 
-# ── leave the process as it was ───────────────────────────────────────────────────────────────────
+# ── restore the state of the process ──────────────────────────────────────────────────────────────
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Give answers the same surroundings each time, and put the process back afterwards as it was.
+    """Run the block with fixed global settings, and restore the global state of the process afterwards.
 
-    Inside: gradients on, float32 by default, the CPU, one thread. Put back: the random states of torch, numpy and
-    Python, grad mode, default dtype and device, threads, print options, recursion limit, working directory.
+    In the block: gradients on, default dtype float32, default device CPU, one thread, warnings off. Restored: the
+    random states of torch, NumPy and Python, grad mode, default dtype and device, number of threads, print options,
+    recursion limit, working directory.
     """
     random_states = torch.get_rng_state(), np.random.get_state(), random.getstate()
     dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
     printing = vars(torch._tensor_str.PRINT_OPTS).copy(), np.get_printoptions()
-    depth, folder = sys.getrecursionlimit(), _folder()
+    depth, folder = sys.getrecursionlimit(), _working_directory()
     try:
         with torch.inference_mode(False), torch.enable_grad(), _uncompiled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.set_num_threads(1)  # the tensors are tiny, and a second thread only waits
-            _settle()
+            torch.set_num_threads(1)  # the tensors are tiny, so more threads would only wait
+            _reset_torch()
             yield
     finally:
         torch.set_rng_state(random_states[0])
         np.random.set_state(random_states[1])
         random.setstate(random_states[2])
         torch.set_default_dtype(dtype)
-        _compute_on(device)
+        _set_default_device(device)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
         vars(torch._tensor_str.PRINT_OPTS).update(printing[0])
         np.set_printoptions(**printing[1])
         sys.setrecursionlimit(depth)
-        if folder and _folder() != folder:
+        if folder and _working_directory() != folder:
             os.chdir(folder)
 
 
 def _uncompiled() -> contextlib.AbstractContextManager[object]:
-    """Let functions under `torch.compile` run as they are written: to compile them takes longer than to run them."""
-    compiled = "torch._dynamo" in sys.modules  # loaded where something was compiled
+    """Let functions under `torch.compile` run uncompiled: compiling them takes longer than running them."""
+    compiled = "torch._dynamo" in sys.modules  # torch loads it when something is compiled
     return torch.compiler.set_stance("force_eager") if compiled else contextlib.nullcontext()
 
 
-def _folder() -> str:
-    """The working directory; none where it was removed."""
+def _working_directory() -> str:
+    """Return the working directory, or "" if it was deleted."""
     try:
         return os.path.realpath(os.curdir)
     except OSError:
         return ""
 
 
-def _settle() -> None:
+def _reset_torch() -> None:
+    """Set the global settings of torch that answers run with."""
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
-    _compute_on(torch.device("cpu"))
+    _set_default_device(torch.device("cpu"))
 
 
-def _compute_on(device: torch.device) -> None:
-    """Set the default device only where it differs: once it was set, every call into torch is a little slower."""
+def _set_default_device(device: torch.device) -> None:
+    """Set torch's default device, but only if it is another one: setting it slows down every later torch call."""
     if torch.get_default_device() != device:
         torch.set_default_device(device)
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Let nothing reach the standard error stream: neither through Python nor past it."""
+    """Discard everything written to stderr, by Python code or by C code, and restore the log handlers afterwards."""
     handlers = logging.root.handlers[:]
     try:
         sys.stderr.flush()
         kept = os.dup(2)
         silence = os.open(os.devnull, os.O_WRONLY)
-    except (OSError, AttributeError):  # no such stream: nothing to keep quiet
+    except (OSError, AttributeError):  # there is no stderr
         yield
         return
     try:
@@ -842,15 +874,15 @@ def quiet() -> Iterator[None]:
         logging.root.handlers[:] = handlers
 
 
-class _Bounded(io.TextIOBase):
-    """Catch what is printed, on either stream, and keep no more than can be shown."""
+class _CapturedOutput(io.TextIOBase):
+    """Captures stdout and stderr of Python code, and keeps only as much as can be shown."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.size = 0
         self.streams = contextlib.ExitStack()
 
-    def __enter__(self) -> _Bounded:
+    def __enter__(self) -> _CapturedOutput:
         self.streams.enter_context(contextlib.redirect_stdout(self))
         self.streams.enter_context(contextlib.redirect_stderr(self))
         return self

@@ -120,7 +120,7 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Contai
         fingerprint=reply.fingerprint,
         first=[_trace(reply, one, case, False) for one, case in same_length(items(first, "list"), cases)],
         again=[
-            _trace(reply, one, observing.as_again(case), gradients)
+            _trace(reply, one, observing.for_second_run(case), gradients)
             for one, case in same_length(items(again, "list"), cases)
         ],
     )

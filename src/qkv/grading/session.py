@@ -22,7 +22,7 @@ from qkv.grading.results import Answer, Result
 from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.hidden import Bench, Hidden, Made
-from qkv.observing import Case, describe_error, digest
+from qkv.observing import Case, combine_runs, describe_error
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
@@ -377,7 +377,7 @@ class _Attempt:
             text = f"It took more than {self.timeout:g} seconds and was stopped. {TOO_LONG}"
             return Verdict("error", text)
         try:
-            return judge(question, cases, digest(cases, observed.first, observed.again))
+            return judge(question, cases, combine_runs(cases, observed.first, observed.again))
         except Exception as error:
             raise FaultError(f"question {question.id} could not be judged: {type(error).__name__}: {error}") from error
 
