@@ -79,7 +79,7 @@ class Handle:
 
 
 class Bench:
-    """Holds an implementation and the objects that it made, and evaluates the calls.
+    """An implementation with the objects that it made, on which the calls are evaluated.
 
     Attributes:
         runs: how many runs of an answer share this bench, and so its limits

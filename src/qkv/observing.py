@@ -432,7 +432,7 @@ class _Input:
 
 
 class _Run:
-    """Runs one answer on one case: copies the inputs, runs the steps, records the results."""
+    """A run of one answer on one case: copies the inputs, runs the steps, records the results."""
 
     def __init__(self, answer: Any, gradients: bool) -> None:
         self.subject = answer
@@ -875,7 +875,7 @@ def quiet() -> Iterator[None]:
 
 
 class _CapturedOutput(io.TextIOBase):
-    """Captures stdout and stderr of Python code, and keeps only as much as can be shown."""
+    """A stream that captures stdout and stderr of Python code, and keeps only as much as can be shown."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []

@@ -161,7 +161,7 @@ def main(path: str, skipped: dict[str, str]) -> None:
 
 
 class Notebook:
-    """Runs a notebook: its answers are checked when its cells call `check`, and the feedback is shown at the end.
+    """A notebook that runs here: an answer is checked when a cell calls `check`, and the feedback is shown at the end.
 
     Attributes:
         checks: the result of the last check of each question, or a text that says why it was skipped

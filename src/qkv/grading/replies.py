@@ -171,7 +171,7 @@ def _numbers(reply: Reply, tree: Any, most: int, depth: int = 0) -> tuple[Any, i
 
 
 class Reply:
-    """Reads one reply: the values in its JSON text, and the bytes of its tensors, which are read in order."""
+    """A reply that is being read: the values in its JSON text, and the bytes of its tensors, in order."""
 
     def __init__(self, frame: bytes | bytearray, number: int) -> None:
         self.frame = memoryview(frame)

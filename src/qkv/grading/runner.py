@@ -58,7 +58,7 @@ def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
     """Grade a submission in this process.
 
     Raises:
-        StarvedError: the clock ran out while the submission waited for a processor; never if `alone`.
+        StarvedError: the submission ran out of time because it waited for a processor; never if `alone`.
     """
     return grader_of(settings).grade(work, alone)
 
@@ -175,7 +175,7 @@ def failed_result(work: Work, settings: Settings, why: str) -> Result:
 
 
 class Reader:
-    """Reads notebooks in a separate process with limits: a file can be made so that reading it takes gigabytes."""
+    """A separate process with limits that reads notebooks: a file can be made so that reading it takes gigabytes."""
 
     def __init__(self) -> None:
         self.executor = self.new_executor()

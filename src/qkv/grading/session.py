@@ -50,7 +50,7 @@ class FaultError(Exception):
 
 
 class StarvedError(Exception):
-    """The clock ran out while the submission waited for a processor. It has to be graded again, alone."""
+    """The submission ran out of time because it waited for a processor. It has to be graded again, alone."""
 
 
 class CrashError(Exception):
@@ -76,17 +76,15 @@ class Settings:
 
 @dataclass
 class Grader:
-    """Grades submissions one after another, in a worker that it starts when one is needed."""
+    """A grader of submissions, one after another, in a worker that it starts when one is needed."""
 
     settings: Settings
     worker: sandbox.Worker | None = None
     alone: bool = False  # whether nothing else is graded at the same time
     cases: dict[str, list[Case]] = field(default_factory=dict)
-    encoded_cases: dict[str, wire.Encoded] = field(default_factory=dict)  # each question's cases
-    verdicts: dict[str, dict[bytes, Verdict]] = field(default_factory=dict)  # by question, and by the reply's mark
-    reference_passed: dict[str, float] = field(
-        default_factory=dict
-    )  # when a question's reference passed here last, by the clock
+    encoded_cases: dict[str, wire.Encoded] = field(default_factory=dict)  # by question id
+    verdicts: dict[str, dict[bytes, Verdict]] = field(default_factory=dict)  # by question id and fingerprint
+    reference_passed: dict[str, float] = field(default_factory=dict)  # the time of its last pass, by question id
 
     def grade(self, work: Work, alone: bool = False) -> Result:
         """Grade a submission.
@@ -96,7 +94,7 @@ class Grader:
             alone: whether nothing else is graded at the same time
 
         Raises:
-            StarvedError: the clock ran out while the submission waited for a processor; never if `alone`.
+            StarvedError: the submission ran out of time because it waited for a processor; never if `alone`.
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
@@ -185,7 +183,7 @@ class Grader:
 
 
 class _Attempt:
-    """Grades one notebook: usually in one session, and in a new session after each crash."""
+    """The grading of one notebook: usually in one session, and in a new session after each crash."""
 
     def __init__(
         self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False

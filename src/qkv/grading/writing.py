@@ -65,7 +65,7 @@ def remember_seed(out: Path, seed: int) -> None:
 
 
 class Writer:
-    """Writes the results of a run into a folder, and reads the results of earlier runs."""
+    """The results folder of a run: writes its results, and reads the results of earlier runs."""
 
     def __init__(self, out: Path, seed: int, gradebook: str | None = None) -> None:
         self.out = out

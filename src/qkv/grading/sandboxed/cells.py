@@ -58,7 +58,7 @@ SKIPPED_MAGICS = (
 
 
 class NoPublisher(DisplayPublisher):
-    """Discards cell outputs."""
+    """A display publisher that discards cell outputs."""
 
     def publish(self, *_: Any, **__: Any) -> None:
         pass
@@ -68,7 +68,7 @@ class NoPublisher(DisplayPublisher):
 
 
 class NoDisplay(DisplayHook):
-    """Stores a cell's last value as `_` and in `Out`, without displaying it."""
+    """A display hook that stores a cell's last value as `_` and in `Out`, without displaying it."""
 
     def compute_format_data(self, result: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
@@ -256,7 +256,7 @@ SILENT = Silent()
 
 
 class Notebook:
-    """Runs the cells of one notebook in this process, from the first to the last."""
+    """A notebook whose cells run in this process, from the first to the last."""
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell

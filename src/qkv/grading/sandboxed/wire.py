@@ -194,7 +194,7 @@ def decode(frame: bytes | bytearray, ask: Ask | None = None) -> Any:
 
 
 class _Encoder:
-    """Encodes one message: each value that is not a number or text becomes `[kind, …]`; a shared object is sent once.
+    """The encoder of one message. A value that is not a number or text becomes `[kind, …]`.
 
     Attributes:
         blobs: the bytes of the tensors, in order
@@ -251,7 +251,7 @@ class _Encoder:
 
 
 class _Decoder:
-    """Decodes one message of the grader, the reverse of `_Encoder`."""
+    """The decoder of one message of the grader, the reverse of `_Encoder`."""
 
     def __init__(self, blob: memoryview, ask: Ask | None) -> None:
         self.blob = blob

@@ -421,7 +421,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 class Session:
-    """Runs one notebook, and observes its answers when its checks run.
+    """A session with one notebook: runs its cells, and observes its answers when its checks run.
 
     Attributes:
         cell_id: the number of the request for the cell that runs; 0 between cells
@@ -473,7 +473,7 @@ class Session:
                 return {"error": observing.bounded(error, wire.MAX_ERROR)}
         except TimeUp as up:
             return {"error": f"it was stopped after {up}"}
-        except KeyboardInterrupt:  # the cell's own
+        except KeyboardInterrupt:  # raised by the cell itself
             return {"error": "KeyboardInterrupt"}
         finally:
             with self.one_check:  # wait for a check in another thread
@@ -582,7 +582,7 @@ def refusing_the_reference() -> Iterator[None]:
 
 
 class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports a stand-in for `qkv`: displays are silent, `check` observes an answer, the rest is `Reference`."""
+    """An importer that replaces `qkv`: displays are silent, `check` observes an answer, the rest is `Reference`."""
 
     SHOWN = ("checking", "feedback", "figures", "widgets")
 
