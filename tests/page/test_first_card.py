@@ -37,7 +37,7 @@ def checked(python: Interpreter, repeat: str, power: float, silence: float, pati
 
 def test_two_ideas_are_named_after_a_first_verdict(python: Interpreter):
     first, last = checked(python, TILED, 1, silence=-1)
-    assert last["message"].startswith("Two things at once.")
+    assert last["message"].startswith("Two mistakes at once.")
     assert last["misconception"] == "kv-heads-tiled"
     assert "kv heads tiled" in last["html"]
     assert (first["status"], first["points"], first["misconception"]) == (last["status"], 0, None)

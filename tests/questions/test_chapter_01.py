@@ -239,7 +239,7 @@ SAID = {
     ),
     "two at once": (
         "1.3", lambda s: ((b := batch_by_cat(s))[0].masked_fill(~b[1][..., None], -1), ~b[1]),
-        "failed", "mask-inverted", ["Two things at once", "−1"],
+        "failed", "mask-inverted", ["Two mistakes at once", "−1"],
     ),
     "signal changed": ("1.4", zeroes_the_signal, "failed", "inputs-changed", ["writes into", "signal"]),
     "a list of windows": ("1.4", lambda *a: list(frames_by_while(*a)), "failed", None, ["came back"]),

@@ -317,17 +317,17 @@ SAID = {
     "in place": ("2.4", lambda w, v: (w @ v, w.mul_(2))[0], "failed", "inputs-changed", ["weights has"]),
     "two ideas": (
         "2.3", lambda q, k, a, b, v: torch.relu((q @ b).unsqueeze(-2) + (k @ a).unsqueeze(-3)) @ v,
-        "failed", "another-function", ["Two things at once", "by w_k"],
+        "failed", "another-function", ["Two mistakes at once", "by w_k"],
     ),
     "no layers": ("2.5", NoLayers, "failed", None, ["no parameters"]),
     "other names": ("2.5", OtherNames, "failed", None, ["no nn.Linear layer called w_q or w_k or w_v", "query"]),
     "widths swapped": ("2.5", WidthsSwapped, "failed", None, ["w_q.weight has shape"]),
     "dropout": ("2.5", Dropped, "failed", "not-the-same-twice", ["two different results"]),
     "batch only": ("2.5", BatchOnly, "error", None, ["ValueError"]),
-    "gradient half cut": ("2.5", Detached, "failed", "gradient-cut", ["way back"]),
+    "gradient half cut": ("2.5", Detached, "failed", "gradient-cut", ["is cut off"]),
     "fixed scale": ("2.5", FixedScale, "failed", None, []),
     "two ideas in a class": (
-        "2.5", NoScaleOverQueries, "failed", "softmax-over-queries", ["Two things at once", "q · k, without a scale"],
+        "2.5", NoScaleOverQueries, "failed", "softmax-over-queries", ["Two mistakes at once", "q · k, without a scale"],
     ),
 }  # fmt: skip
 

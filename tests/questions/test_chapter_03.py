@@ -214,7 +214,7 @@ SAID = {
     ),
     "half detached": (
         "3.3", lambda q, k, v: (weights(q, k).detach() @ v, weights(q, k)),
-        "failed", "gradient-cut", ["a part of the way back is cut"],
+        "failed", "gradient-cut", ["a part of it is cut off"],
     ),
     "query detached": ("3.1", lambda q, k: scores(q.detach(), k), "failed", "gradient-cut", ["reaches q"]),
     "no graph": ("3.1", torch.no_grad()(scores), "failed", "gradient-cut", ["no gradient"]),

@@ -368,5 +368,5 @@ def test_two_ideas_at_once_are_told_apart():
     ideas = {idea.slug: idea for idea in question.misconceptions}
     both = ideas["heads-split-by-reshape"], ideas["output-not-projected"]
     message = verdict(question, question.twin(*both)).message
-    assert message.startswith("Two things at once.")
+    assert message.startswith("Two mistakes at once.")
     assert "Which layer mixes" in message

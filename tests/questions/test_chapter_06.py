@@ -268,7 +268,7 @@ SAID = {
             arrange=lambda sines, cosines: torch.cat([sines, cosines], -1),
             positions=lambda n: torch.arange(1, n + 1, dtype=torch.float64),
         ),
-        "failed", "concatenated", ["Two things at once", "position 1"],
+        "failed", "concatenated", ["Two mistakes at once", "position 1"],
     ),
     "no base": ("6.3", lambda x, positions: rope(x, positions), "error", None, ["base", "another base"]),
     "writes": ("6.3", rope_over_itself, "failed", "inputs-changed", ["writes into", "x has"]),

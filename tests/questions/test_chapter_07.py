@@ -385,7 +385,7 @@ SAID = {
         "7.5",
         QUESTIONS["7.5"].variant(keys=lambda t, n: t.repeat(1, n // t.shape[1], 1, 1),
             values=lambda t, n: t.repeat(1, n // t.shape[1], 1, 1), scale=lambda scores, q, k: 1.0),
-        "failed", "kv-heads-tiled", ["Two things at once", "q · k, without a scale"],
+        "failed", "kv-heads-tiled", ["Two mistakes at once", "q · k, without a scale"],
     ),
 }  # fmt: skip
 

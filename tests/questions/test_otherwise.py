@@ -351,7 +351,7 @@ test_what_is_said_of_a_wrong_answer = what_is_said(
             "failed", "parameters-for-layers", ["nn.Parameter"],
         ),
         "one sequence detached": (
-            "1.3", lambda s: pad_by_insertion([s[0].detach(), *s[1:]]), "failed", "gradient-cut", ["part of the way"],
+            "1.3", lambda s: pad_by_insertion([s[0].detach(), *s[1:]]), "failed", "gradient-cut", ["is cut off"],
         ),
         "a store that is never made": (
             "7.1", type("Forgetful", (Shelf,), {"__init__": lambda self: None}),

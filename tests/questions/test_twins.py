@@ -106,7 +106,7 @@ def test_two_ideas_at_once_are_told_apart():
     ideas = {idea.slug: idea for idea in attention.misconceptions}
     both = ideas["softmax-over-queries"], ideas["no-scale"]
     message = verdict(attention, attention.twin(*both)).message
-    assert message.startswith("Two things at once.")
+    assert message.startswith("Two mistakes at once.")
     assert "columns" in message
     assert "q · k, without a scale" in message
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.questions import FOLDER, find, ids, read, shared_words
+from qkv.questions import FOLDER, find, ids, read_texts, shared_words
 from qkv.questions.engine.question import Misconception
 
 SHARED = sorted(FOLDER.glob("shared/*.toml"))
@@ -27,7 +27,7 @@ def module_of(question_id: str) -> str:
 
 @pytest.mark.parametrize("question_id", ids())
 def test_words_and_ideas_are_of_the_same_names(question_id: str):
-    words = read(FOLDER / f"catalogue/{module_of(question_id).rpartition('.')[2]}.toml")
+    words = read_texts(FOLDER / f"catalogue/{module_of(question_id).rpartition('.')[2]}.toml")
     assert words.keys() <= {"title", "about", "ideas"}
     assert words["title"]
     slugs = [idea.slug for idea in ideas_of(question_id)]
@@ -48,7 +48,7 @@ def test_what_stands_in_braces_can_be_filled_in(question_id: str):
 
 
 def test_shared_words_are_used_and_each_stands_once():
-    every = [slug for path in SHARED for slug in read(path)["ideas"]]
+    every = [slug for path in SHARED for slug in read_texts(path)["ideas"]]
     assert len(every) == len(set(every))
     used = {idea.slug for question_id in ids() for idea in ideas_of(question_id)}
     assert set(every) <= used

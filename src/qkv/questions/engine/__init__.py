@@ -1,4 +1,4 @@
-"""What question files are made of. They import it from here; the judge has its own modules beside this one."""
+"""The names that question files import. The other modules of this package judge answers."""
 
 from qkv.hidden import Hidden, behind
 from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method

@@ -1,4 +1,4 @@
-"""Say what may have led to a difference that no known wrong idea explains: read from an exception or a shape."""
+"""Describe a difference that no twin explains, and infer its cause from the exception, the shape or the values."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.questions.engine.comparing import STOPPED, WRONG_RESULT, Difference
+from qkv.questions.engine.comparing import GRADIENT_QUESTION, WRONG_RESULT, Difference
 from qkv.questions.engine.diagnosing import explain
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.wording import input_name
 
-# What these differences are called where the question has no name of its own for them.
+# The slugs of differences that no twin of the question explains, by the kind of difference.
 SLUGS = {
     "dtype": "wrong-dtype",
     "aliased": "earlier-results-change",
@@ -24,10 +24,10 @@ SLUGS = {
     "large": "tensor-too-large",
 }
 
-# What was done in place of raising the exception that was asked for.
+# The slugs of answers that return where the case requires an exception, by the place of the difference.
 RAISED_OTHERWISE = {"returned": "no-error-raised", "exception returned": "error-returned"}
 
-# What an exception gives away, by its type and its text: a name for the mistake, and the question that leads to it.
+# For exceptions with a known cause: patterns of the type and of the text, the slug, and a question about the cause.
 CAUSES = (
     ("NameError|UnboundLocalError", "", "name-without-a-value", "Where is that name given a value, before it is used?"),
     (
@@ -108,24 +108,24 @@ IN_A_BATCH = " It fits one sequence. A batch puts an axis in front. Which line o
 
 OUT_OF_TORCH = " No gradient passes through it. Which step leaves torch?"
 
-NO_WAY_BACK = ("NumPy array", "float", "int")  # types that carry no gradient
+NO_WAY_BACK = ("NumPy array", "float", "int")  # types through which no gradient flows
 
-Cause = tuple[str | None, str]  # a name for the mistake, where there is one, and what to ask
+Cause = tuple[str | None, str]  # the slug of the mistake, if it has one, and the question about it
 Shape = tuple[int, ...]
 
 
 def describe_difference(evidence: Evidence, i: int, difference: Difference) -> Cause:
-    """Describe a difference that no twin explains; some kinds have a name of their own."""
+    """Return the slug, if there is one, and the message of a difference that no twin explains."""
     if difference.kind in ("values", "dtype"):
         causes = [d for d in evidence.found[i] if d.kind in ("generator", "unstable", "shape")]
         difference = causes[0] if causes else difference
     if difference.kind == "values" and isinstance(difference.seen, Tensor) and not evidence.question.differs:
-        slug, text = explain(difference.name, evidence.pairs(difference.name))
+        slug, text = explain(difference.name, evidence.output_pairs(difference.name))
         return _slug_of(evidence, difference) or slug, text
     if difference.kind == "gradient" and difference.place[-1] == "none":
-        return SLUGS["gradient"], _without_gradient(evidence, i)
+        return SLUGS["gradient"], _missing_gradients_text(evidence, i)
     slug, question = None, ""
-    if difference.kind in ("raised", "shape") and evidence.only_batches:
+    if difference.kind in ("raised", "shape") and evidence.fails_only_for_batches:
         question = IN_A_BATCH
     elif difference.kind == "raised":
         slug, question = _cause_of_an_exception(evidence, i)
@@ -133,7 +133,7 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
         slug, question = _cause_of_shapes(evidence, difference)
     elif difference.kind == "type" and _slug_of(evidence, difference) == SLUGS["gradient"]:
         question = OUT_OF_TORCH
-    return slug or _slug_of(evidence, difference), difference.text + question + _only_some(evidence, difference)
+    return slug or _slug_of(evidence, difference), difference.text + question + _right_and_wrong(evidence, difference)
 
 
 def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
@@ -150,31 +150,31 @@ def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
         return "nothing-returned"
     if difference.kind == "type" and evidence.question.gradients and place in NO_WAY_BACK:
         return "gradient-cut"
-    if difference.kind in WRONG_RESULT and evidence.only_batches:
+    if difference.kind in WRONG_RESULT and evidence.fails_only_for_batches:
         return "one-batch-shape"
     return SLUGS.get(difference.kind)
 
 
-def _without_gradient(evidence: Evidence, i: int) -> str:
-    """Name every input that no gradient reaches."""
+def _missing_gradients_text(evidence: Evidence, i: int) -> str:
+    """Return the message that names every input that no gradient reaches."""
     cut = [d.place[0] for d in evidence.found[i] if d.kind == "gradient" and d.place[-1] == "none"]
     names = dict.fromkeys(input_name(evidence.question, evidence.cases[i], where) for where in cut)
-    return f"The values are right, but no gradient reaches {', '.join(names)}. {STOPPED}"
+    return f"The values are right, but no gradient reaches {', '.join(names)}. {GRADIENT_QUESTION}"
 
 
-def _only_some(evidence: Evidence, difference: Difference) -> str:
-    """Say for which inputs it is right, where the text does not say it yet."""
+def _right_and_wrong(evidence: Evidence, difference: Difference) -> str:
+    """Return a sentence that lists the right and the wrong cases, if both exist and the text does not list them yet."""
     if difference.kind not in WRONG_RESULT or difference.kind == "values" or evidence.question.of_implementations:
         return ""
     mixed = [name for name in evidence.right_names if name not in evidence.wrong_names]
     return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(evidence.wrong_names)}." if mixed else ""
 
 
-# ── an exception ──────────────────────────────────────────────────────────────────────────────────
+# ── causes of an exception ────────────────────────────────────────────────────────────────────────
 
 
 def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
-    """Name what led to an exception, where its type and text say so."""
+    """Infer the cause of an exception from its type and text."""
     raised = evidence.seen[i].raised
     if raised is None:
         return None, ""
@@ -182,23 +182,24 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
         if re.fullmatch(types, raised.type) and re.search(text, raised.text):
             return slug, f" {question}"
     causes = [
-        cause_of_a_product(seen.text, _matrices(evidence.want[j].results))
+        cause_of_a_product(seen.text, _matrix_shapes(evidence.want[j].results))
         for j in evidence.ordinary
         if (seen := evidence.seen[j].raised)
     ]
-    return most_frequent(cause_of_a_product(raised.text, _matrices(evidence.want[i].results)), causes)
+    return most_frequent(cause_of_a_product(raised.text, _matrix_shapes(evidence.want[i].results)), causes)
 
 
-def _matrices(values: Sequence[Any]) -> list[Shape]:
-    """The rows and columns of all tensors in there."""
+def _matrix_shapes(values: Sequence[Any]) -> list[Shape]:
+    """Return the sizes of the last two axes of all tensors in these results."""
     members = [one for value in values for one in (value if isinstance(value, (tuple, list)) else [value])]
     return [tuple(one.shape[-2:]) for one in members if isinstance(one, Tensor)]
 
 
 def cause_of_a_product(text: str, wanted: Sequence[Shape] = ()) -> Cause:
-    """Look at the shapes of two factors that do not fit: would they fit in the other order, or transposed?
+    """Infer why a matrix product failed: would the two factors fit in the other order, or with one transposed?
 
-    In the other order q.mT @ k fits as well; but what comes of it is the transpose of what is wanted.
+    The factors of q.mT @ k fit in the other order too, but k @ q.mT is the transpose of the scores that are wanted.
+    So if swapping the factors gives the transpose of a `wanted` shape, the answer transposed the wrong factor.
     """
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
     rows, inner, others, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
@@ -215,15 +216,15 @@ def cause_of_a_product(text: str, wanted: Sequence[Shape] = ()) -> Cause:
 
 
 def most_frequent(cause: Cause, causes: Sequence[Cause]) -> Cause:
-    """Give the cause, where most cases have the same: sizes that are equal by chance in one case say nothing."""
+    """Return the cause if at least 70 % of the cases have the same one: in one case, sizes may be equal by chance."""
     return cause if causes.count(cause) >= 0.7 * len(causes) else (None, "")
 
 
-# ── a shape ───────────────────────────────────────────────────────────────────────────────────────
+# ── causes of a wrong shape ───────────────────────────────────────────────────────────────────────
 
 
 def _cause_of_shapes(evidence: Evidence, difference: Difference) -> Cause:
-    """Name what a wrong shape gives away."""
+    """Infer the cause of a wrong shape from its shapes in all cases."""
     shapes = [(d.seen.shape, d.want.shape) for found in evidence.found for d in found if d.kind == "shape"]
     causes = [_cause_of_a_shape(tuple(seen), tuple(want)) for seen, want in shapes]
     cause = _cause_of_a_shape(tuple(difference.seen.shape), tuple(difference.want.shape))
@@ -231,9 +232,9 @@ def _cause_of_shapes(evidence: Evidence, difference: Difference) -> Cause:
 
 
 def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
-    """Read from a wrong shape whether axes were merged or left apart, mixed up, summed over, or are one off."""
+    """Infer from a wrong shape whether axes are permuted, merged, not merged, summed over, or off by one."""
     if len(seen) == len(want) and sorted(seen) == sorted(want):
-        return "axes-in-another-order", ""  # the text says so
+        return "axes-in-another-order", ""  # `shape_text` asks about it already
     if len(seen) != len(want) and [size for size in seen if size > 1] == [size for size in want if size > 1]:
         if len(seen) > len(want):
             return "size-one-axis-left", " An axis of size 1 is left. Where do you take it away?"
@@ -256,7 +257,7 @@ def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
 
 
 def _merges_to(longer: Shape, shorter: Shape) -> bool:
-    """Say whether joining one or more runs of neighbouring axes makes one shape of the other."""
+    """Check whether merging neighbouring axes of the longer shape gives the shorter one."""
     i = 0
     for size in shorter:
         product = 1

@@ -1,6 +1,6 @@
-"""Compare what an answer did with what the reference did, and say the first thing that differs.
+"""Compare the observations of an answer with those of the reference, and describe the differences.
 
-Pure: observations in, a difference out. Nothing here runs an answer.
+These functions are pure: they take observations and return differences. None of them runs an answer.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ Kind = Literal[
     "aliased", "changed", "unstable", "generator", "gradient", "large",
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
-STOPPED = "Which step copies numbers out of a tensor, or stops the gradient?"
+GRADIENT_QUESTION = "Which step copies numbers out of a tensor, or stops the gradient?"
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """One thing that an answer did otherwise than the reference.
+    """One difference between an answer and the reference in one case.
 
     Attributes:
-        kind: what sort of thing
+        kind: the kind of difference
         text: what was seen and what was expected, in a sentence or two
-        place: the step, input or output that it is about; equal for answers that go wrong alike
-        name: the output that it is about
-        seen, want: its values, where the kind is "values"
+        place: data that locates the difference, such as a step or an input; two answers with the same mistake have
+            equal places
+        name: the name of the output that differs
+        seen, want: the tensors or numbers of the answer and of the reference, for the kinds "values", "shape", "nan"
     """
 
     kind: Kind
@@ -58,7 +59,7 @@ class Difference:
 
 
 def differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Go through all that may differ, what came back first."""
+    """Yield all differences in one case: first the results, then side effects, then gradients."""
     if case.raises:
         yield from _raise_differences(question, case, seen)
     else:
@@ -69,8 +70,8 @@ def differences(question: Question, case: Case, seen: Observation, want: Observa
 
 
 def agree(question: Question, case: Case, seen: Observation, other: Observation) -> bool:
-    """Say whether two answers gave the same, dtypes aside, or both raised alike in the same step."""
-    if seen.lacking or other.lacking:  # without its weights, what an object does tells nothing
+    """Check whether two answers return equal results, dtypes aside, until both end or raise the same exception type."""
+    if seen.lacking or other.lacking:  # without the weights of the case, results cannot be compared
         return set(seen.lacking) == set(other.lacking)
     types = [o.raised.type if o.raised else None for o in (seen, other)]
     if types[0] != types[1] or len(seen.results) != len(other.results):
@@ -84,25 +85,26 @@ def agree(question: Question, case: Case, seen: Observation, other: Observation)
 def result_differences(
     question: Question, case: Case, seen: Observation, want: Observation, compare_raised: bool = True
 ) -> Iterator[Difference]:
-    """Compare the steps' results, as far as they go."""
+    """Yield the differences between the results of the steps, as far as both observations have results."""
     if seen.lacking:
         text = f"Your class cannot take the check's parameters: {'; '.join(seen.lacking)}."
         yield Difference("lacking", text.replace("?.", "?"), seen.lacking)
         return
-    for i in _looked_at(case):
+    for i in _compared_steps(case):
         if i < min(len(seen.results), len(want.results)):
-            for d in _differences_of_one(question, case, case.script[i], seen.results[i], want.results[i]):
+            for d in _step_differences(question, case, case.script[i], seen.results[i], want.results[i]):
                 yield replace(d, text=in_step(case, i) + d.text, place=(i, d.place))
     if compare_raised and seen.raised is not None:
         yield Difference("raised", _raised_text(question, case, seen.raised, len(seen.results), want), seen.raised.type)
 
 
-def _looked_at(case: Case) -> list[int]:
-    """List the steps whose result is compared: what a module hands back of `eval` and `train` is the module."""
+def _compared_steps(case: Case) -> list[int]:
+    """Return the steps whose results are compared: all calls except `eval` and `train`, which return the module."""
     return [i for i, step in enumerate(case.script) if step.act == "call" and step.method not in ("eval", "train")]
 
 
-def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
+def _step_differences(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
+    """Yield the differences between two results of one step, output by output."""
     names = ("length",) if step.method == "__len__" else question.outputs
     if step.times > 1 and isinstance(seen, tuple) and isinstance(want, Tensor):
         name = question.output_names[0]
@@ -130,6 +132,7 @@ def _differences_of_one(question: Question, case: Case, step: Step, seen: Any, w
 
 
 def _difference(question: Question, case: Case, name: str, shape: str, seen: Any, want: Any) -> Difference | None:
+    """Compare two values of one output; `shape` is the expected shape in letters, for messages."""
     if isinstance(want, Tensor):
         difference = _tensor_difference(question, case, name, shape, seen, want)
     elif isinstance(want, OtherValue):
@@ -146,7 +149,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
 
 
 def _members_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
-    """Compare a list within a result, member by member."""
+    """Compare two lists or tuples within a result, member by member."""
     if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
     pairs = zip(seen, want, strict=True)
@@ -169,28 +172,29 @@ def _tensor_difference(
     if not close(case, seen, want):
         return Difference("values", f"The values of your {name} differ.", None, name, seen, want)
     both_floating = seen.is_floating_point() and want.is_floating_point()
-    if seen.dtype != want.dtype and not (question.any_float and both_floating) and not _is_coarser(seen, want):
+    if seen.dtype != want.dtype and not (question.any_float and both_floating) and not _lacks_float64(seen, want):
         kinds = f"{dtype_name(seen.dtype)}; {dtype_name(want.dtype)} was expected"
         return Difference("dtype", f"The values of your {name} are right, but their dtype is {kinds}.", None, name)
     return None
 
 
-def _is_coarser(seen: Any, want: Any) -> bool:
-    """Say whether this is float32 where float64 was expected: as right as float32 can be, and worth a remark."""
+def _lacks_float64(seen: Any, want: Any) -> bool:
+    """Check whether a tensor is float32 where float64 was expected: this is accepted, with a remark."""
     tensors = isinstance(seen, Tensor) and isinstance(want, Tensor)
     return tensors and (seen.dtype, want.dtype) == (torch.float32, torch.float64)
 
 
 def is_float32_for_float64(seen: Observation, want: Observation) -> bool:
-    """Say whether a result, or one of several in it, is float32 where float64 was expected."""
+    """Check whether any output of an answer is float32 where float64 was expected."""
     for a, b in zip(seen.results, want.results, strict=False):
         several = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
-        if any(_is_coarser(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
+        if any(_lacks_float64(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
             return True
     return False
 
 
 def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:
+    """Compare two values that are no tensors, such as numbers, strings or None; a 0-d tensor counts as its number."""
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
         tolerance = 1e-4 if seen.dtype in (torch.float32, torch.float16, torch.bfloat16) else 1e-8
         seen = seen.item()
@@ -212,7 +216,7 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
 
 
 def close(case: Case, seen: Tensor, want: Tensor) -> bool:
-    """Say whether two are equal: by the tolerance of the coarser dtype; whole numbers and truth values exactly."""
+    """Check whether two tensors are equal, within `tolerance_of` for floats, and exactly for integers and booleans."""
     if seen.shape != want.shape:
         return False
     if not (seen.is_floating_point() or want.is_floating_point()):
@@ -222,14 +226,16 @@ def close(case: Case, seen: Tensor, want: Tensor) -> bool:
 
 
 def tolerance_of(case: Case, *tensors: Tensor) -> float:
+    """Return the case's own tolerance; else 1e-4 if a tensor has 32 bits or fewer, and 1e-8 otherwise."""
     coarse = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors)
     return case.tolerance or (1e-4 if coarse else 1e-8)
 
 
-# ── what should have been raised ──────────────────────────────────────────────────────────────────
+# ── exceptions that the case requires ─────────────────────────────────────────────────────────────
 
 
 def _raise_differences(question: Question, case: Case, seen: Observation) -> Iterator[Difference]:
+    """Yield a difference if the answer does not raise the exception that the case requires."""
     if seen.raised is None and _is_exception(seen.results[-1:], case.raises):
         text = f"For {case.name} your answer returned {case.raises}, as a value. Which statement raises it instead?"
         yield Difference("silent", text, "exception returned")
@@ -243,12 +249,13 @@ def _raise_differences(question: Question, case: Case, seen: Observation) -> Ite
 
 
 def _is_exception(returned: tuple[Any, ...], name: str | None) -> bool:
-    """Say whether an exception came back as a value: its class, or an object of it."""
+    """Check whether an answer returned the exception, as a class or an object, instead of raising it."""
     value = returned[0] if returned else None
     return isinstance(value, OtherValue) and (value.kind == name or value.text == f"<class '{name}'>")
 
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
+    """Return the message about an exception that a step raised."""
     said = f": {raised.text.rstrip('.')}" if raised.text else ""
     names = ", ".join(question.inputs)
     making = case.script[step].act == "make"
@@ -261,6 +268,7 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
 
 
 def _expected(question: Question, step: Step, want: Any) -> str:
+    """Return a sentence that describes the expected result of a step."""
     if want is None:
         return ""
     if isinstance(want, (tuple, list)):
@@ -271,26 +279,25 @@ def _expected(question: Question, step: Step, want: Any) -> str:
     return f"Expected: {describe(want)}."
 
 
-# ── what must hold besides ────────────────────────────────────────────────────────────────────────
+# ── side effects and gradients ────────────────────────────────────────────────────────────────────
 
 
 def _side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
+    """Yield the side effects that the reference does not have, such as changed inputs or draws from a generator."""
     for i in seen.changed_later:
-        text = (
-            f"What came back in {step_name(case, i)}, was different after the later steps. Who else can write into it?"
-        )
+        text = f"The result of {step_name(case, i)}, changed in a later step. What else writes into it?"
         yield Difference("aliased", text, i)
     written = [where for where in seen.changed if where not in want.changed]
     if written:
         names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
-        text = f"Your answer writes into what it was handed: {names} has other values afterwards."
+        text = f"Your answer writes into its inputs: {names} has other values afterwards."
         yield Difference("changed", text, tuple(written))
     if case.most is not None and seen.largest is not None and seen.largest > case.most:
         yield Difference("large", _large_text(case, seen.largest), seen.largest)
     yield from _generator_differences(seen, want)
     if seen.unstable:
         text = "Called twice with the same inputs, your answer gave two different results. "
-        text += _why_unstable(question, seen)
+        text += _question_about_instability(question, seen)
         yield Difference("unstable", text, seen.unstable)
 
 
@@ -302,7 +309,7 @@ def _large_text(case: Case, largest: int) -> str:
     )
 
 
-def _why_unstable(question: Question, seen: Observation) -> str:
+def _question_about_instability(question: Question, seen: Observation) -> str:
     if seen.global_draws and question.of_implementations:
         return (
             "What does it draw at random? Or is its tolerance too small? Two right ways of computing round differently."
@@ -316,18 +323,20 @@ def _why_unstable(question: Question, seen: Observation) -> str:
 
 
 def _generator_differences(seen: Observation, want: Observation) -> Iterator[Difference]:
+    """Yield a difference for each generator that is used wrongly, and for draws from the global random state."""
     for got, wanted in zip(seen.generators, want.generators, strict=False):
         if got == "reseeded":
-            text = "Your answer seeds the generator that it was handed, so everybody's draws start again."
+            text = "Your answer seeds the generator that was passed to it, so all draws from it start again."
             yield Difference("generator", text, got)
         elif got == "unused" and wanted == "moved":
-            yield Difference("generator", "Your answer drew nothing from the generator that it was handed.", got)
+            yield Difference("generator", "Your answer drew nothing from the generator that was passed to it.", got)
     if want.generators and seen.global_draws and not want.global_draws:
-        text = "Your answer draws from the global random state; a generator was handed over for that."
+        text = "Your answer draws from the global random state, although a generator was passed to it."
         yield Difference("generator", text, "global")
 
 
 def _gradient_differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
+    """Yield a difference for each input and parameter whose gradient is missing, NaN or wrong."""
     if seen.gradient_raised is not None:
         raised = seen.gradient_raised
         at = f" It came from the line `{raised.line}`." if raised.line else ""
@@ -347,17 +356,17 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         if expected is None or (got is None and expected.abs().max() < 1e-6):
             continue
         if got is None:
-            text = f"The values are right, but no gradient reaches {name}. {STOPPED}"
+            text = f"The values are right, but no gradient reaches {name}. {GRADIENT_QUESTION}"
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
         elif not _gradients_close(got, expected, coarse):
-            text = f"The values are right, but the gradient that reaches {name} is not: a part of the way back is cut."
+            text = f"The values are right, but the gradient of {name} is wrong: a part of it is cut off."
             yield Difference("gradient", text, (where, "part"))
 
 
 def same_gradients(one: Observation, other: Observation) -> bool:
-    """Say whether the same came back to every input: nothing, or the same numbers."""
+    """Check whether two answers have the same gradients: for each input, both have none or equal numbers."""
     if one.gradients is None or other.gradients is None:
         return one.gradients is other.gradients
     return all(
@@ -367,6 +376,7 @@ def same_gradients(one: Observation, other: Observation) -> bool:
 
 
 def _gradients_close(seen: Tensor, want: Tensor, coarse: bool = False) -> bool:
+    """Check whether two gradients are equal, with the tolerance of float32 if `coarse`."""
     relative = 1e-6 if want.dtype == torch.float64 and not coarse else 2e-3
     scale = float(want.nan_to_num(0.0, 0.0, 0.0).abs().max().clamp(min=1.0))
     return torch.allclose(seen.double(), want.double(), rtol=relative, atol=relative * scale, equal_nan=True)

@@ -1,4 +1,4 @@
-"""Say how wrong values relate to the right ones, where no known misconception explains them."""
+"""Describe how wrong values relate to the right ones, if no twin explains them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qkv.questions.engine.wording import are, number
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """One output of an answer beside the right one, in one case."""
+    """One output of an answer and the right one, in one case."""
 
     case: Case
     seen: Tensor
@@ -25,29 +25,30 @@ class Pair:
 
     @property
     def right(self) -> bool:
+        """Whether the answer's output is right."""
         return close(self.case, self.seen, self.want)
 
 
 def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
-    """Say, in two or three sentences, how an output differs: a factor, an axis, a shift, some rows, one place.
+    """Describe how an output differs from the right one: by a factor, an axis, a shift, in some rows, in one place.
 
     Returns:
-        the slug of a wrong idea, where the relation gives one away, and the sentences
+        the slug of the mistake if the relation has one, and two or three sentences
     """
     wrong = [pair for pair in pairs if not pair.right]
-    telling = (
+    with_slugs = (
         ("hard-coded-size", _hard_coded(name, pairs)),
         ("sign-flipped", _sign(name, wrong)),
         ("rounded", _rounded(name, wrong)),
     )
-    slug, relation = next(((slug, text) for slug, text in telling if text), (None, ""))
+    slug, relation = next(((slug, text) for slug, text in with_slugs if text), (None, ""))
     relation = relation or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
     sentences = [relation or _rows(name, wrong[0]), _place(name, wrong[0]), _which_cases(pairs)]
     return slug, " ".join(sentence for sentence in sentences if sentence)
 
 
 def _which_cases(pairs: list[Pair]) -> str:
-    """Tell the situations apart in which it is right and wrong, where both occur."""
+    """Return a sentence that lists the right and the wrong cases, if there are both."""
     right = list(dict.fromkeys(pair.case.name for pair in pairs if pair.right))
     wrong = list(dict.fromkeys(pair.case.name for pair in pairs if not pair.right))
     mixed = [name for name in right if name not in wrong]
@@ -55,9 +56,9 @@ def _which_cases(pairs: list[Pair]) -> str:
 
 
 def _place(name: str, pair: Pair) -> str:
-    """Quote the place where the difference is largest."""
+    """Return a sentence with the entry whose difference is largest, and the right value."""
     gap = (pair.seen.double() - pair.want.double()).nan_to_num(nan=math.inf, posinf=math.inf, neginf=math.inf).abs()
-    at = tuple((gap == gap.max()).nonzero()[0].tolist())  # torch.unravel_index would import sympy first: seconds
+    at = tuple((gap == gap.max()).nonzero()[0].tolist())  # torch.unravel_index would import sympy, which takes seconds
     index = ", ".join(map(str, at))
     place = f"{name}[{index}]" if index else name
     return f"{place} is {number(pair.seen[at].item())}; {number(pair.want[at].item())} was expected."
@@ -67,26 +68,26 @@ def _place(name: str, pair: Pair) -> str:
 
 
 def _sign(name: str, wrong: list[Pair]) -> str:
-    """Recognise a minus too many or too few."""
-    turned = _everywhere(wrong, lambda t: -t if t.is_floating_point() else None)
-    return f"Every sign in your {name} is opposite. Which step has a minus too many, or lacks one?" if turned else ""
+    """Recognise values whose signs are all opposite."""
+    opposite = _fits_all(wrong, lambda t: -t if t.is_floating_point() else None)
+    return f"Every sign in your {name} is opposite. Which step has a minus too many, or lacks one?" if opposite else ""
 
 
 def _rounded(name: str, wrong: list[Pair]) -> str:
-    """Recognise numbers that were rounded at the end."""
-    if not _everywhere(wrong, lambda t: t.round() if t.is_floating_point() else None):
+    """Recognise values that are rounded to whole numbers."""
+    if not _fits_all(wrong, lambda t: t.round() if t.is_floating_point() else None):
         return ""
     return f"Your {name} {are(name)} what was expected, rounded to whole numbers. Which step does that?"
 
 
 def _factor(name: str, wrong: list[Pair]) -> str:
-    """Recognise a constant factor, by the size or the constant that it is."""
+    """Recognise a factor between the values and the right ones: a size, a constant, or one that changes."""
     factors = [_factor_of(pair) for pair in wrong]
     if None in factors or all(pair.want.numel() == 1 for pair in wrong):
         return ""
     found = [factor for factor in factors if factor is not None]
-    named = [set(_names_of(factor, pair.case)) for factor, pair in zip(found, wrong, strict=True)]
-    common = [label for label in _names_of(found[0], wrong[0].case) if all(label in names for names in named)]
+    named = [set(_labels_of(factor, pair.case)) for factor, pair in zip(found, wrong, strict=True)]
+    common = [label for label in _labels_of(found[0], wrong[0].case) if all(label in names for names in named)]
     if common:
         return f"Your {name} {are(name)} {common[0]} times what was expected, in every case. Where does that come from?"
     if max(found) - min(found) < 1e-3 * abs(found[0]):
@@ -95,7 +96,7 @@ def _factor(name: str, wrong: list[Pair]) -> str:
 
 
 def _hard_coded(name: str, pairs: list[Pair]) -> str:
-    """Recognise a factor that would be right for one value of a size: a number stands where the size should."""
+    """Recognise a fixed number in place of a size: the output is right only if the size has that value."""
     factors = [1.0 if pair.right else _factor_of(pair) for pair in pairs]
     for size_name in pairs[0].case.sizes:
         sizes = [pair.case.sizes.get(size_name, 0) for pair in pairs]
@@ -110,6 +111,7 @@ def _hard_coded(name: str, pairs: list[Pair]) -> str:
 
 
 def _factor_of(pair: Pair) -> float | None:
+    """Return the factor between the output and the right one; None if there is no such factor, or it is 1 or 0."""
     seen, want = pair.seen.double(), pair.want.double()
     size = float((want * want).sum())
     if not math.isfinite(size) or size < 1e-12 or not seen.isfinite().all():
@@ -119,8 +121,8 @@ def _factor_of(pair: Pair) -> float | None:
     return factor if far and close(pair.case, (seen / factor).to(pair.want.dtype), pair.want) else None
 
 
-def _names_of(factor: float, case: Case) -> Iterator[str]:
-    """Name what a factor may be, the likeliest first."""
+def _labels_of(factor: float, case: Case) -> Iterator[str]:
+    """Yield labels of a factor, such as "√d_k" or "ln 2", the likeliest first."""
     for size_name, size in case.sizes.items():
         powers = {f"√{size_name}": 0.5, f"1/√{size_name}": -0.5, size_name: 1, f"1/{size_name}": -1, f"{size_name}²": 2}
         yield from (label for label, power in powers.items() if size > 1 and _near(factor, size**power))
@@ -132,8 +134,8 @@ def _near(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-4 * abs(b)
 
 
-def _everywhere(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) -> bool:
-    """Say whether this change to the right values gives what was seen, in every wrong case."""
+def _fits_all(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) -> bool:
+    """Check whether `change`, applied to the right values, gives the answer's values in every wrong case."""
     changed = [change(pair.want) for pair in wrong]
     return all(
         other is not None and other.shape == pair.seen.shape and close(pair.case, pair.seen, other)
@@ -143,24 +145,24 @@ def _everywhere(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) ->
 
 def _axes(name: str, wrong: list[Pair]) -> str:
     """Recognise transposed, reversed and shifted axes."""
-    if _everywhere(wrong, lambda t: t.mT if t.ndim > 1 else None):
+    if _fits_all(wrong, lambda t: t.mT if t.ndim > 1 else None):
         return f"Your {name} {are(name)} transposed: the rows are what the columns should be."
     for axis, places in ((-1, "along the last axis"), (-2, "along the last axis but one")):
-        if _everywhere(wrong, lambda t, a=axis: t.flip(a) if t.ndim >= -a else None):  # type: ignore[misc]
+        if _fits_all(wrong, lambda t, a=axis: t.flip(a) if t.ndim >= -a else None):  # type: ignore[misc]
             return f"Your {name} {are(name)} in the reverse order {places}."
         for step in (1, -1):
-            if _everywhere(wrong, lambda t, a=axis, s=step: t.roll(s, a) if t.ndim >= -a else None):  # type: ignore[misc]
+            if _fits_all(wrong, lambda t, a=axis, s=step: t.roll(s, a) if t.ndim >= -a else None):  # type: ignore[misc]
                 return f"Your {name} {are(name)} shifted by one {places}."
     return ""
 
 
 def _order(name: str, wrong: list[Pair]) -> str:
-    """Recognise the same numbers in other places."""
+    """Recognise the right numbers in other places: permuted axes, a wrong reshape, any other order."""
     ndim = wrong[0].want.ndim
     for order in permutations(range(ndim)) if ndim < 5 else ():
-        if _everywhere(wrong, lambda t, o=order: t.permute(o) if t.ndim == len(o) else None):  # type: ignore[misc]
+        if _fits_all(wrong, lambda t, o=order: t.permute(o) if t.ndim == len(o) else None):  # type: ignore[misc]
             return f"The axes of your {name} are in another order."
-    if _everywhere(wrong, lambda t: t.mT.reshape(t.shape) if t.ndim > 1 else None):
+    if _fits_all(wrong, lambda t: t.mT.reshape(t.shape) if t.ndim > 1 else None):
         return (
             f"Your {name} {are(name)} laid out along the wrong axis. Was something reshaped that should be transposed?"
         )
@@ -175,12 +177,10 @@ def _same_numbers(pair: Pair) -> bool:
     return close(pair.case, pair.seen.flatten().sort()[0], pair.want.flatten().sort()[0])
 
 
-def _function(name: str, wrong: list[Pair]) -> str:
-    """Recognise an offset, a negation, and a function applied to each number."""
+def _elementwise(name: str, wrong: list[Pair]) -> str:
+    """Recognise a function of each number, an offset, a logical negation, or values that are all the same."""
     if all(pair.want.dtype == torch.bool for pair in wrong):
-        return (
-            f"In your {name}, True and False are the other way round." if _everywhere(wrong, torch.logical_not) else ""
-        )
+        return f"In your {name}, True and False are the other way round." if _fits_all(wrong, torch.logical_not) else ""
     functions: dict[str, Callable[[Tensor], Tensor]] = {
         "the square of": lambda t: t.double() ** 2,
         "the square root of": lambda t: t.double().sqrt(),
@@ -191,7 +191,7 @@ def _function(name: str, wrong: list[Pair]) -> str:
         "one minus": lambda t: 1 - t.double(),
     }
     for label, function in functions.items():
-        if _everywhere(wrong, function):
+        if _fits_all(wrong, function):
             return f"Each number of your {name} is {label} what was expected."
     offsets = [(pair.seen.double() - pair.want.double()) for pair in wrong]
     level = (close(p.case, o.float(), o.float().mean().expand_as(o)) for o, p in zip(offsets, wrong, strict=True))
@@ -205,7 +205,7 @@ def _function(name: str, wrong: list[Pair]) -> str:
 
 
 def _rows(name: str, pair: Pair) -> str:
-    """Say which rows, counted along the last axis but one, are right."""
+    """Return a sentence with the share of wrong values, and the rows or columns that have all of them."""
     if pair.want.ndim < 1 or pair.want.numel() < 2:
         return ""
     off = ~torch.isclose(pair.seen.double(), pair.want.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
@@ -221,4 +221,4 @@ def _rows(name: str, pair: Pair) -> str:
     return share
 
 
-RELATIONS = (_factor, _axes, _function, _order)
+RELATIONS = (_factor, _axes, _elementwise, _order)

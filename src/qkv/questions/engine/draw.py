@@ -1,4 +1,4 @@
-"""Draw the cases that an answer is tried in."""
+"""Draw the cases in which an answer is tried."""
 
 from __future__ import annotations
 
@@ -15,58 +15,64 @@ PLAIN, BATCH, TWO_AXES, DOUBLE = "plain", "a batch", "two axes in front", "float
 
 
 def any_seed() -> int:
-    """Draw a seed from the system's entropy: nobody knows it before."""
+    """Return a seed from the system's entropy, which nobody can predict."""
     return int.from_bytes(os.urandom(6), "big")
 
 
 class Draw:
-    """Draws what cases are made of, from a generator of its own."""
+    """A source of random sizes, tensors and seeds for cases, with a generator of its own."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = any_seed() if seed is None else seed
         self.generator = torch.Generator().manual_seed(self.seed)
 
     def whole(self, low: int, high: int) -> int:
-        """Draw a whole number, low ≤ … ≤ high."""
+        """Return a random whole number from low to high, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
     def uniform(self, low: float, high: float) -> float:
-        """Draw a number between these."""
+        """Return a random number, uniform between low and high."""
         return low + (high - low) * float(torch.rand((), generator=self.generator, dtype=torch.float64))
 
     def choose(self, options: Sequence[Any]) -> Any:
-        """Draw one of these."""
+        """Return one of the options at random."""
         return options[self.whole(0, len(options) - 1)]
 
     def sizes(self, *names: str, low: int = 4, high: int = 10, **fixed: int) -> dict[str, int]:
-        """Draw a size for each name, no two the same, none that of a batch; those that are fixed keep their value."""
+        """Return a size for each name: those in `fixed` keep their value, the others differ from them and each other.
+
+        Drawn sizes are at least 4 by default, so none equals a batch or head axis of `situations` (2 or 3).
+        """
         free = [n for n in range(low, high + 1) if n not in fixed.values()]
         order = torch.randperm(len(free), generator=self.generator).tolist()
         drawn = (free[i] for i in order)
         return {name: fixed[name] if name in fixed else next(drawn) for name in names}
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> Tensor:
-        """Draw numbers of mean 0 and this standard deviation."""
+        """Return a tensor of normal random numbers with mean 0 and standard deviation `scale`."""
         return scale * torch.randn(*shape, generator=self.generator, dtype=dtype)
 
     def weights(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Draw rows of positive numbers that sum to 1."""
+        """Return a tensor of random positive numbers whose rows sum to 1."""
         return self.normal(*shape, dtype=dtype).softmax(-1)
 
     def ids(self, *shape: int, below: int) -> Tensor:
-        """Draw whole numbers 0 … below − 1."""
+        """Return a tensor of random whole numbers from 0 to below − 1."""
         return torch.randint(0, below, shape, generator=self.generator)
 
     def flags(self, *shape: int, share: float = 0.5) -> Tensor:
-        """Draw True with this probability."""
+        """Return a random boolean tensor in which each entry is True with probability `share`."""
         return torch.rand(*shape, generator=self.generator) < share
 
     def seeded(self) -> Seeded:
-        """Draw a generator."""
+        """Return a `Seeded` with a random seed, which stands for a `torch.Generator` in a case."""
         return Seeded(self.whole(0, 2**31 - 2))
 
     def situations(self, case: Callable[..., Case]) -> list[Case]:
-        """Call `case(name, leading=…, dtype=…)` for what every answer must bear that allows axes in front."""
+        """Return five cases for answers that allow leading axes: two plain ones, a batch, two leading axes, float64.
+
+        Each is made by `case(name, leading=…, dtype=…)`.
+        """
         batch, heads = self.choose(((2, 3), (3, 2)))
         return [
             case(PLAIN, leading=(), dtype=torch.float32),

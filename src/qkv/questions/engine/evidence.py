@@ -1,4 +1,4 @@
-"""One answer's observations in all cases, beside those of the reference."""
+"""The observations of an answer in all cases, with those of the reference and the differences."""
 
 from __future__ import annotations
 
@@ -19,48 +19,55 @@ from qkv.questions.engine.question import Question
 
 
 class Evidence:
-    """What an answer and the reference did.
+    """The observations of an answer and of the reference in all cases of a question.
 
     Attributes:
-        question, cases: what was asked
-        seen, want: the observations of the answer and of the reference, one a case
-        found: the differences between the two, a list for each case
+        question, cases: the question and its cases
+        seen, want: the observations of the answer and of the reference, one for each case
+        found: the differences between the two, one list for each case
     """
 
     def __init__(self, question: Question, cases: Sequence[Case], seen: Sequence[Observation]) -> None:
         self.question = question
         self.seen = seen
-        self.cases = [_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
+        self.cases = [_case_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
         self.want: list[Observation] = []
         self.found: list[list[Difference]] = []
         for case, observation in zip(self.cases, seen, strict=True):
-            are_right = not any(map(self.is_wrong, range(len(self.found))))  # else nobody asks for gradients
-            self.want.append(_of_the_reference(question, case, question.gradients and are_right))
+            # Gradients are compared only as long as all results are right.
+            are_right = not any(map(self.is_wrong, range(len(self.found))))
+            self.want.append(_reference_observation(question, case, question.gradients and are_right))
             self.found.append(list(differences(question, case, observation, self.want[-1])))
 
     @cached_property
     def ordinary(self) -> list[int]:
-        """The cases in which no exception is asked for."""
+        """The indices of the cases that do not require an exception."""
         return [i for i, case in enumerate(self.cases) if not case.raises]
 
     @cached_property
     def wrong_names(self) -> dict[str, None]:
+        """The names of the cases in which the answer has a wrong result, in order."""
         return dict.fromkeys(self.cases[i].name for i in self.ordinary if self.is_wrong(i))
 
     @cached_property
     def right_names(self) -> dict[str, None]:
+        """The names of the cases in which the answer has right results, in order; a name may be in both."""
         return dict.fromkeys(self.cases[i].name for i in self.ordinary if not self.is_wrong(i))
 
     def is_wrong(self, i: int) -> bool:
+        """Check whether the answer has a wrong result in case i."""
         return any(d.kind in WRONG_RESULT for d in self.found[i])
 
     @property
-    def only_batches(self) -> bool:
-        """Whether it is right for inputs without axes in front, and wrong for all that have some."""
+    def fails_only_for_batches(self) -> bool:
+        """Whether the answer is right for plain inputs, and wrong only for inputs with leading axes."""
         return "plain" in self.right_names and bool(self.wrong_names) and self.wrong_names.keys() <= {BATCH, TWO_AXES}
 
-    def first(self) -> tuple[int, Difference] | None:
-        """Find what to talk about: a wrong result before a missing exception, before a side effect."""
+    def first_difference(self) -> tuple[int, Difference] | None:
+        """Return the difference that the message is about, with the index of its case.
+
+        Wrong results come first, then missing exceptions, then dtypes, then side effects and gradients.
+        """
         every = [(i, difference) for i, found in enumerate(self.found) for difference in found]
         for kinds in (WRONG_RESULT, ("silent",), ("dtype",)):
             for i, difference in every:
@@ -68,38 +75,39 @@ class Evidence:
                     return i, difference
         return every[0] if every else None
 
-    def pairs(self, name: str) -> list[Pair]:
-        """Put one output beside the right one, in every case and step where it came back with the right shape."""
+    def output_pairs(self, name: str) -> list[Pair]:
+        """Return one output of the answer with the right one, for every case and step in which its shape is right."""
         names = self.question.output_names
         j = names.index(name) if name in names else 0
         pairs = []
         for i in self.ordinary:
             for seen, want in zip(self.seen[i].results, self.want[i].results, strict=False):
-                s, w = _member(seen, want, j), _member(want, want, j)
+                s, w = _output(seen, want, j), _output(want, want, j)
                 if isinstance(s, Tensor) and isinstance(w, Tensor) and s.shape == w.shape and s.numel():
                     pairs.append(Pair(self.cases[i], s, w))
         return pairs
 
 
-def _member(value: Any, want: Any, j: int) -> Any:
-    """Take one output, where several are asked for and that many came back."""
+def _output(value: Any, want: Any, j: int) -> Any:
+    """Return output j of a result; the result itself, if only one output is expected or there is no output j."""
     several = isinstance(want, (tuple, list)) and isinstance(value, (tuple, list)) and j < len(value)
     return value[j] if several else value
 
 
-# What the reference did in a case, without gradients and with them. A grader has the same cases for a whole class.
-_known: WeakKeyDictionary[Case, dict[bool, Observation]] = WeakKeyDictionary()
+# The observations of the reference in each case, without and with gradients: a grader uses the same cases for a whole
+# class.
+_reference_cache: WeakKeyDictionary[Case, dict[bool, Observation]] = WeakKeyDictionary()
 
 
-def _of_the_reference(question: Question, case: Case, gradients: bool) -> Observation:
-    known = _known.setdefault(case, {})
+def _reference_observation(question: Question, case: Case, gradients: bool) -> Observation:
+    known = _reference_cache.setdefault(case, {})
     if gradients not in known:
         known[gradients] = observe_once(question.judged_by or question.reference, case, gradients)
     return known[gradients]
 
 
-def _without(case: Case, absent: tuple[str, ...]) -> Case:
-    """Give the reference no more than the answer has: a bias that is absent there is zero here."""
+def _case_without(case: Case, absent: tuple[str, ...]) -> Case:
+    """Return the case with zeros for the parameters that the answer does not have, such as a bias."""
     if not absent:
         return case
     return replace(case, steps=tuple(_zeroed(step, absent) for step in case.script))

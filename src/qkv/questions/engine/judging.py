@@ -1,6 +1,6 @@
-"""Judge an answer from what was observed of it: right, or which wrong idea it has, or how it differs.
+"""Judge an answer by its observations: whether it is right, which wrong idea it has, or else how it differs.
 
-The trusted side: it runs the reference and the twins, never the answer.
+This module runs trusted code only: the reference and the twins, never the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qkv.observing import Case, Observation, undisturbed
 from qkv.questions.engine.causes import describe_difference
 from qkv.questions.engine.comparing import WRONG_RESULT, Difference, is_float32_for_float64
 from qkv.questions.engine.evidence import Evidence
-from qkv.questions.engine.matching import Matching, Named
+from qkv.questions.engine.matching import FoundIdea, Matching
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe, tried_with
 
@@ -30,15 +30,15 @@ Status = Literal["passed", "failed", "not attempted", "error"]
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the judge says.
+    """The result of judging one answer.
 
     Attributes:
-        status: as in a report
-        misconception: the slug of the wrong idea that was recognised
+        status: the status that the report shows
+        misconception: the slug of the recognised wrong idea, if there is one
         message: what was seen and where to look
-        tried: the inputs in which it was seen
-        case, value, want: that case, and what the answer and the reference gave there; None where nothing is to be
-            shown
+        tried: a description of the inputs that the message is about
+        case, value, want: the case that the message is about, with the last result of the answer and the result of
+            the reference in the same step; None if there is nothing to show
     """
 
     status: Status
@@ -50,29 +50,30 @@ class Verdict:
     want: Any = None
 
 
-SoFar = Callable[[], Verdict]  # gives the verdict as it would be now
+SoFar = Callable[[], Verdict]  # returns the verdict as it is if the search for an idea stops here
 
 
 def judge(
     question: Question,
     cases: Sequence[Case],
     observations: Sequence[Observation],
-    meanwhile: Callable[[SoFar], None] = lambda _: None,
+    on_progress: Callable[[SoFar], None] = lambda _: None,
 ) -> Verdict:
-    """Judge an answer by what it did in these cases.
+    """Judge an answer by its observations in these cases.
 
-    `meanwhile` is called while the wrong idea is looked for, before each that is tried: all of them may take long.
+    The search for the wrong idea may take long, so the callback `on_progress` is called before each idea is tried. Its
+    argument is a function that returns the verdict without a recognised idea.
     """
     if all(map(_is_stub, observations)):
         return Verdict("not attempted", _not_attempted_text(observations[0]))
     with undisturbed():
-        return _verdict(Evidence(question, cases, observations), meanwhile)
+        return _verdict(Evidence(question, cases, observations), on_progress)
 
 
 def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
-    """Say what is wrong with an answer that cannot be tried at all."""
+    """Return the verdict on an answer that cannot be run: it is missing, no function or class, or uses the solution."""
     if why.kind == "missing":
-        return Verdict("not attempted", "Nothing was handed over to check yet.")
+        return Verdict("not attempted", "There is no answer to check yet.")
     if why.kind == "object":
         wanted = f"`check` wants the {'class' if wants_class else 'function'} itself, and was given"
         return Verdict("failed", f"{wanted} {describe(why.seen)}. Was it called? Write its name without brackets.")
@@ -81,11 +82,15 @@ def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
 
 
 def _is_stub(seen: Observation) -> bool:
-    """Say whether nothing came back, or NotImplementedError; torch raises that too, for dtypes it does not support."""
+    """Check whether an answer is not written yet: it returns None or raises NotImplementedError.
+
+    torch raises NotImplementedError too, for dtypes that it does not support; then the answer is no stub.
+    """
     if seen.raised is not None:
         torchs_own = "not implemented for" in seen.raised.text or "aten::" in seen.raised.text
         return "NotImplementedError" in seen.raised.types and not torchs_own
-    return all(result is None or isinstance(result, dict) for result in seen.results)  # a dict is what `load` gives
+    # The result of a `load` step is a dict.
+    return all(result is None or isinstance(result, dict) for result in seen.results)
 
 
 def _not_attempted_text(seen: Observation) -> str:
@@ -99,18 +104,20 @@ def _not_attempted_text(seen: Observation) -> str:
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
-def _verdict(evidence: Evidence, meanwhile: Callable[[SoFar], None]) -> Verdict:
-    where = evidence.first()
-    if where is None:
-        return Verdict("passed", _praise(evidence))
-    kind = where[1].kind
-    matching = Matching(evidence, partial(meanwhile, partial(_refusal, evidence, where, None)))
-    return _refusal(evidence, where, matching.by_results() if kind in WRONG_RESULT else matching.by_effect(kind))
+def _verdict(evidence: Evidence, on_progress: Callable[[SoFar], None]) -> Verdict:
+    first = evidence.first_difference()
+    if first is None:
+        return Verdict("passed", _passed_message(evidence))
+    kind = first[1].kind
+    matching = Matching(evidence, partial(on_progress, partial(_wrong_verdict, evidence, first, None)))
+    found = matching.find_by_results() if kind in WRONG_RESULT else matching.find_by_effect(kind)
+    return _wrong_verdict(evidence, first, found)
 
 
-def _refusal(evidence: Evidence, where: tuple[int, Difference], named: Named | None) -> Verdict:
-    i, difference = where
-    slug, message, i = named or (*describe_difference(evidence, i, difference), i)
+def _wrong_verdict(evidence: Evidence, first: tuple[int, Difference], found: FoundIdea | None) -> Verdict:
+    """Return the verdict on a wrong answer: its message is about the idea that was found, or the first difference."""
+    i, difference = first
+    slug, message, i = found or (*describe_difference(evidence, i, difference), i)
     raised = any(d.kind == "raised" for found in evidence.found for d in found)
     results, right = evidence.seen[i].results, evidence.want[i].results
     return Verdict(
@@ -124,16 +131,16 @@ def _refusal(evidence: Evidence, where: tuple[int, Difference], named: Named | N
     )
 
 
-def _how_many(evidence: Evidence) -> str:
+def _implementation_counts(evidence: Evidence) -> str:
     wrong = sum(want.results[-1] for want in evidence.want)
     return f"{wrong} that are wrong and {len(evidence.cases) - wrong} that are right"
 
 
-def _praise(evidence: Evidence) -> str:
+def _passed_message(evidence: Evidence) -> str:
     times = Counter(case.name for case in evidence.cases)
     names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
     if evidence.question.of_implementations:
-        return f"Right about all {len(evidence.cases)} implementations: {_how_many(evidence)}."
+        return f"Right about all {len(evidence.cases)} implementations: {_implementation_counts(evidence)}."
     gradients = " Gradients reach every input." if evidence.question.gradients else ""
     coarse = FLOAT32_REMARK if any(map(is_float32_for_float64, evidence.seen, evidence.want)) else ""
     return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}{coarse}"

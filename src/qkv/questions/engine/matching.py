@@ -1,4 +1,4 @@
-"""Find the known wrong idea whose twin did what the answer did."""
+"""Find the wrong idea whose twin behaves like the answer."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.question import Misconception, Seen
 from qkv.questions.engine.wording import input_name
 
-# Seconds of processor time after which no more pairs of ideas are tried: a learner is waiting.
+# Seconds of processor time for trying pairs of ideas, because a learner waits for the verdict.
 PATIENCE = 0.3
-# Many compute in float32 what they are given in float64: so closely has a wrong answer to equal a twin there.
+# The tolerance between a wrong answer and a twin: many answers compute in float32 although the inputs are float64.
 SINGLE_PRECISION = 1e-4
 
 Ideas = tuple[Misconception, ...]
 
 
-class Named(NamedTuple):
-    """A wrong idea that was recognised: its slug, what is said about it, and the case that shows it."""
+class FoundIdea(NamedTuple):
+    """A recognised wrong idea: its slug, its message, and the index of a case that shows it."""
 
     slug: str
     message: str
@@ -35,15 +35,16 @@ class Named(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A twin gave what the answer gave.
+    """The result of comparing an answer with a twin that behaves like it.
 
     Attributes:
-        shows: the first case that distinguishes it from the reference
-        closeness: CLOSEST where all that both raised was worded alike, 2 where the numbers in it differ, 1 where the
-            words do, 0 where it did not raise all that the answer raised, and those cases were left out
+        case: the index of the first case that distinguishes the twin from the reference
+        closeness: CLOSEST if the exceptions of both have equal texts (or there are none), 2 if only numbers in the
+            texts differ, 1 if words differ, 0 if the answer raised where the twin gave other wrong results; those cases
+            were left out
     """
 
-    shows: int
+    case: int
     closeness: int
 
 
@@ -51,45 +52,48 @@ CLOSEST = 3
 
 
 class Matching:
-    """Compares an answer with the twins of its question."""
+    """A comparison of one answer with the twins of its question.
 
-    def __init__(self, evidence: Evidence, meanwhile: Callable[[], None]) -> None:
+    The callback `on_progress` is called before each idea is tried.
+    """
+
+    def __init__(self, evidence: Evidence, on_progress: Callable[[], None]) -> None:
         self.evidence = evidence
-        self.meanwhile = meanwhile
+        self.on_progress = on_progress
         self.question, self.cases = evidence.question, evidence.cases
         self.seen, self.want, self.found = evidence.seen, evidence.want, evidence.found
 
-    # ── by what came back ─────────────────────────────────────────────────────────────────────────
+    # ── by results ────────────────────────────────────────────────────────────────────────────────
 
-    def by_results(self) -> Named | None:
-        """Look for the twin that gives the same results: one idea, then two at once."""
+    def find_by_results(self) -> FoundIdea | None:
+        """Find the idea, or else the pair of ideas, whose twin has the same results as the answer."""
         known = self.question.misconceptions
         singles: list[Ideas] = [(idea,) for idea in known]
         joinable = [idea for idea in known if idea.knobs and not idea.alone]
         pairs = (pair for pair in combinations(joinable, 2) if not set(pair[0].knobs) & set(pair[1].knobs))
-        found: dict[int, Named] = {}
-        patient_until = math.inf
+        found: dict[int, FoundIdea] = {}  # the first idea of each closeness
+        deadline = math.inf
         for ideas in chain(singles, pairs):
             if len(ideas) == 2:
-                patient_until = min(patient_until, time.process_time() + PATIENCE)
-                if max(found, default=0) > 0 or time.process_time() > patient_until:
+                deadline = min(deadline, time.process_time() + PATIENCE)
+                if max(found, default=0) > 0 or time.process_time() > deadline:
                     break
-            self.meanwhile()
+            self.on_progress()
             match = self.match(ideas)
             if match and match.closeness not in found:
-                message = self.say(ideas, match.shows) + self.what_was_raised(match, ideas)
-                found[match.closeness] = Named(ideas[0].slug, message, match.shows)
+                message = self.message_for(ideas, match.case) + self.exception_text(match, ideas)
+                found[match.closeness] = FoundIdea(ideas[0].slug, message, match.case)
             if match and match.closeness == CLOSEST:
                 break
         if not found and self.question.of_implementations:
-            return self.by_one_case()
+            return self.find_by_one_case()
         return found[max(found)] if found else None
 
-    def by_one_case(self) -> Named | None:
-        """Look for an idea that explains what an answer says of one implementation: it is wrong about several.
+    def find_by_one_case(self) -> FoundIdea | None:
+        """Find an idea that explains one mistake of a learner's test that is wrong about several implementations.
 
-        One that is wrong about all wrong ones, and about a right one, says True of right ones alone: then first for an
-        idea about all of them that explains every mistake.
+        A test that is wrong about every wrong implementation, and about a right one, returns True for right ones only.
+        Then ideas that concern all implementations are tried first, and must explain every mistake.
         """
 
         def explains(idea: Misconception, i: int) -> bool:
@@ -98,36 +102,36 @@ class Matching:
 
         wrong = [i for i in self.evidence.ordinary if self.seen[i].raised is None and self.evidence.is_wrong(i)]
         about_all = [idea for idea in self.question.misconceptions if idea.alone]
-        turned = set(wrong) > {i for i in self.evidence.ordinary if self.want[i].results[-1]}
-        first = [idea for idea in about_all if turned and all(explains(idea, i) for i in wrong)]
+        only_right_ones = set(wrong) > {i for i in self.evidence.ordinary if self.want[i].results[-1]}
+        first = [idea for idea in about_all if only_right_ones and all(explains(idea, i) for i in wrong)]
         for idea in [*first, *(idea for idea in self.question.misconceptions if not idea.alone)]:
             for i in wrong:
                 if explains(idea, i):
-                    return Named(idea.slug, self.say((idea,), i), i)
+                    return FoundIdea(idea.slug, self.message_for((idea,), i), i)
         return None
 
     @cached_property
     def quickest_first(self) -> list[int]:
-        """The ordinary cases, in the order in which most twins are ruled out early.
+        """The indices of the ordinary cases, in an order that rules out most twins early.
 
-        Where something returned comes first, and of those what is tried least often.
+        Cases in which the answer returned come before those in which it raised; fewer repeated calls come first.
         """
         turns = [max(step.times for step in case.script) for case in self.cases]
         return sorted(self.evidence.ordinary, key=lambda i: (self.seen[i].raised is not None, turns[i]))
 
     def match(self, ideas: Ideas) -> Match | None:
-        """Compare the twin of these ideas with the answer: where it returned something first, then where it raised."""
+        """Compare the answer with the twin of these ideas; return None if they differ or no case shows the ideas."""
         twin = self.question.twin(*ideas)
         shown: list[int] = []
         closeness = CLOSEST
         for i in self.quickest_first:
-            other = _of_a_twin(twin, ideas, self.cases[i])
+            other = _twin_observation(twin, ideas, self.cases[i])
             if not self.is_same(i, other):
                 is_right = agree(self.question, self.cases[i], self.want[i], other)
                 if self.seen[i].raised is None or not shown or is_right:
                     return None
                 closeness = 0
-            elif self.is_shown(i, other):
+            elif self.distinguishes(i, other):
                 shown.append(i)
             closeness = min(closeness, _closeness(self.seen[i], other))
         telling = any(map(self.is_specific, shown)) or all(idea.in_any_words for idea in ideas)
@@ -136,7 +140,10 @@ class Matching:
         return Match(min(shown), closeness)
 
     def is_same(self, i: int, other: Observation) -> bool:
-        """Say whether the answer gave what a twin gave: in single precision where it is clearly wrong."""
+        """Check whether the answer and a twin have equal results in case i.
+
+        They may differ by float32 rounding if the answer differs from the reference by more than that.
+        """
         case = self.cases[i]
         if agree(self.question, case, self.seen[i], other):
             return True
@@ -146,104 +153,113 @@ class Matching:
         )
 
     def is_specific(self, i: int) -> bool:
-        """Say whether what was seen in a case can belong to one idea alone.
+        """Check whether the answer's behaviour in case i is specific to one idea.
 
-        A result can, and so can an exception that the question asks for. Many ideas raise any other exception, so it
-        counts only where its text equals the twin's (`CLOSEST`).
+        A result is specific, and so is a type of exception that the question requires. Any other exception may come
+        from many ideas, so it counts only if its text equals the twin's (`CLOSEST`).
         """
         raised = self.seen[i].raised
-        return raised is None or bool(self.seen[i].lacking) or self.is_asked_for(raised)
+        return raised is None or bool(self.seen[i].lacking) or self.is_required(raised)
 
-    def is_asked_for(self, raised: Raised) -> bool:
+    def is_required(self, raised: Raised) -> bool:
+        """Check whether a case of the question requires an exception of this type."""
         return any(case.raises == raised.type for case in self.cases)
 
-    def is_shown(self, i: int, other: Observation) -> bool:
-        """Say whether a case distinguishes a twin from the reference.
+    def distinguishes(self, i: int, other: Observation) -> bool:
+        """Check whether case i distinguishes a twin from the reference.
 
-        Where the twin raises as the answer does, `is_specific` decides.
+        It does if both the twin and the answer raise; `is_specific` then decides whether the exception counts.
         """
         both_raise = self.seen[i].raised is not None and other.raised is not None
         return bool(other.lacking) or both_raise or not agree(self.question, self.cases[i], self.want[i], other)
 
-    # ── by what it did besides ────────────────────────────────────────────────────────────────────
+    # ── by side effects and gradients ─────────────────────────────────────────────────────────────
 
-    def by_effect(self, kind: str) -> Named | None:
-        """Look for the twin whose results are right and that goes wrong in the same way beside them."""
+    def find_by_effect(self, kind: str) -> FoundIdea | None:
+        """Find the idea whose twin has right results, and the same differences of this kind as the answer."""
         ours = [[d.place for d in found if d.kind == kind] for found in self.found]
         first = next(i for i, places in enumerate(ours) if places)
         for idea in self.question.misconceptions:
-            self.meanwhile()
+            self.on_progress()
             twin = self.question.twin(idea)
-            if not all(self.gives_right(twin, i) for i in self.evidence.ordinary):
+            if not all(self.is_right(twin, i) for i in self.evidence.ordinary):
                 continue
-            # This case first: most twins differ from the answer there, and are done.
+            # One case first: it rules out most twins.
             others = zip([first], observe(twin, [self.cases[first]], self.question.gradients), strict=True)
-            if not self.has_effects(kind, others, ours):
+            if not self.have_same_effects(kind, others, ours):
                 continue
-            if self.has_effects(kind, enumerate(observe(twin, self.cases, self.question.gradients)), ours):
-                return Named(idea.slug, self.say((idea,), first) + self.without_gradient(first), first)
+            if self.have_same_effects(kind, enumerate(observe(twin, self.cases, self.question.gradients)), ours):
+                message = self.message_for((idea,), first) + self.missing_gradients_text(first)
+                return FoundIdea(idea.slug, message, first)
         return None
 
-    def without_gradient(self, i: int) -> str:
-        """Name the inputs that no gradient reaches, where it does not reach all that it should."""
+    def missing_gradients_text(self, i: int) -> str:
+        """Return a sentence with the inputs that no gradient reaches in case i, or an empty string."""
         none = [d.place[0] for d in self.found[i] if d.kind == "gradient" and d.place[1:] == ("none",)]
         names = ", ".join(dict.fromkeys(input_name(self.question, self.cases[i], where) for where in none))
         return f" No gradient reaches {names}." if names else ""
 
-    def has_effects(self, kind: str, others: Iterable[tuple[int, Observation]], ours: list[list[Any]]) -> bool:
-        """Say whether a twin differs from the reference, in this kind of thing, where and as the answer does."""
-        return all(self.has_effect(i, kind, other, ours[i]) for i, other in others)
+    def have_same_effects(self, kind: str, others: Iterable[tuple[int, Observation]], ours: list[list[Any]]) -> bool:
+        """Check whether a twin and the answer have the same differences of this kind from the reference.
 
-    def has_effect(self, i: int, kind: str, other: Observation, ours: list[Any]) -> bool:
+        `others` has the twin's observations with the indices of their cases, `ours` the places of the answer's
+        differences in every case.
+        """
+        return all(self.has_same_effect(i, kind, other, ours[i]) for i, other in others)
+
+    def has_same_effect(self, i: int, kind: str, other: Observation, ours: list[Any]) -> bool:
         found = differences(self.question, self.cases[i], other, self.want[i])
         if [d.place for d in found if d.kind == kind] != ours:
             return False
         return kind != "gradient" or not ours or same_gradients(self.seen[i], other)
 
-    def gives_right(self, twin: Callable[..., Any], i: int) -> bool:
+    def is_right(self, twin: Callable[..., Any], i: int) -> bool:
+        """Check whether a twin has right results in case i."""
         return agree(self.question, self.cases[i], self.want[i], results_of(twin, self.cases[i]))
 
-    # ── in words ──────────────────────────────────────────────────────────────────────────────────
+    # ── messages ──────────────────────────────────────────────────────────────────────────────────
 
-    def say(self, ideas: Ideas, i: int) -> str:
+    def message_for(self, ideas: Ideas, i: int) -> str:
+        """Return the message of one idea, or of two, for case i."""
         results = self.seen[i].results
         seen = Seen(self.cases[i], results[-1] if results else None)
-        said = [self.question.say(idea, seen) for idea in ideas]
-        return said[0] if len(said) == 1 else f"Two things at once. {said[0]} And: {said[1]}"
+        said = [self.question.message_for(idea, seen) for idea in ideas]
+        return said[0] if len(said) == 1 else f"Two mistakes at once. {said[0]} And: {said[1]}"
 
-    def what_was_raised(self, match: Match, ideas: Ideas) -> str:
-        """Say what was raised in the case that is shown, or elsewhere; in its own words where the twin did not raise.
+    def exception_text(self, match: Match, ideas: Ideas) -> str:
+        """Return a sentence about the exception that the answer raised, in the matched case or in another.
 
-        Elsewhere those words add nothing to the idea, and the page's torch may word them otherwise.
-        An idea that is named whatever the exception says tells by itself that there is one.
+        The text of the exception is quoted only if the twin did not raise it. If the twin did, the text adds nothing to
+        the idea's message, and the torch of the web page may have another text. The message of an idea that is
+        recognised `in_any_words` mentions the exception itself.
         """
         raising = [i for i in self.evidence.ordinary if self.seen[i].raised]
         if not raising or all(idea.in_any_words for idea in ideas):
             return ""
-        i = match.shows if match.shows in raising else raising[0]
+        i = match.case if match.case in raising else raising[0]
         raised = self.seen[i].raised
         assert raised is not None
         said = f": {raised.text.rstrip('.')}" if raised.text and match.closeness == 0 else ""
-        elsewhere = "" if i == match.shows else f" for inputs of another kind ({self.cases[i].name})"
+        elsewhere = "" if i == match.case else f" for inputs of another kind ({self.cases[i].name})"
         return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
 
 
-# What the twin of each idea gave in a case. A grader has the same cases for a whole class.
-_known: WeakKeyDictionary[Case, dict[Misconception, Observation]] = WeakKeyDictionary()
+# The observations of each idea's twin in each case: a grader uses the same cases for a whole class.
+_twin_cache: WeakKeyDictionary[Case, dict[Misconception, Observation]] = WeakKeyDictionary()
 
 
-def _of_a_twin(twin: Callable[..., Any], ideas: Ideas, case: Case) -> Observation:
-    """Run the twin of these ideas; what one of a single idea gave is kept. There are too many pairs for that."""
+def _twin_observation(twin: Callable[..., Any], ideas: Ideas, case: Case) -> Observation:
+    """Return the observation of the twin of these ideas, cached for single ideas; there are too many pairs to cache."""
     if len(ideas) > 1:
         return results_of(twin, case)
-    known, idea = _known.setdefault(case, {}), ideas[0]
+    known, idea = _twin_cache.setdefault(case, {}), ideas[0]
     if idea not in known:
         known[idea] = results_of(twin, case)
     return known[idea]
 
 
 def _closeness(seen: Observation, other: Observation) -> int:
-    """Say how much alike two exceptions are worded: as closely as can be, numbers aside, or not at all."""
+    """Return CLOSEST if two exceptions have equal texts, 2 if only numbers in the texts differ, 1 otherwise."""
     texts = [o.raised.text if o.raised else "" for o in (seen, other)]
     if texts[0] == texts[1]:
         return CLOSEST

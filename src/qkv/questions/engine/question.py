@@ -1,14 +1,14 @@
-"""What a question is made of: how inputs are drawn, which function is right, and what people get wrong.
+"""The parts of a question: how inputs are drawn, the reference answer, and the mistakes that people make.
 
-**A function.** This is a whole question file, but for its imports; `q2_4.toml` beside it has the words.
+**The answer is a function.** This is a whole question file without its imports; `q2_4.toml` beside it has the messages.
 
     def draw_sum(draw: Draw) -> list[Case]:
         def case(name, leading=(), dtype=torch.float32, **fixed):
-            s = draw.sizes("n_q", "n_k", "d_v", **fixed)              # pairwise different, new at every check
+            s = draw.sizes("n_q", "n_k", "d_v", **fixed)              # all different, drawn anew for every check
             weights = draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype)
             v = draw.normal(*leading, s["n_k"], s["d_v"], dtype=dtype)
             return Case(call(weights, v), name, s)
-        return [*draw.situations(case), case("n_k = 1", n_k=1)]       # plain, a batch, float64, … and edge cases
+        return [*draw.situations(case), case("n_k = 1", n_k=1)]       # plain, a batch, float64, …; then edge cases
 
     QUESTION = Question(
         points=2, inputs=("weights", "v"), outputs=("out (..., n_q, d_v)",),
@@ -16,43 +16,49 @@
         misconceptions=(mistake("summed-over-queries", lambda weights, v: …),),
     )
 
-A twin is the wrong idea as code. An answer that gives what a twin gives, in every case, has that idea. Twins of
-different ideas must differ in at least one case, and each from the reference. Order the cases from plain to special:
-messages quote the first that fails.
+A twin is a wrong idea as code. An answer has an idea when it returns what a twin of that idea returns in every case.
+Twins of different ideas must differ from each other in at least one case. Each twin must also differ from the reference
+in at least one case. Order the cases from plain to special: messages quote the first case that fails.
 
-**Words.** `title = "…"` and, under `[ideas]`, `summed-over-queries = "…"`: what was seen, then a question that leads to
-the cause, never the answer. `{n_k}` stands for a size of the case; `{first_row}` for what the function
-`quotes={"first_row": …}` says of a `Seen`. Ideas of `shared/` have their words there; a question may give its own.
+**Messages.** `q2_4.toml` has `title = "…"` and, under `[ideas]`, `summed-over-queries = "…"`: what was seen, then a
+question that leads to the cause, never the answer. In a message, `{n_k}` becomes the size n_k of the case, and
+`{first_row}` becomes the result of the function `quotes={"first_row": …}`, called with a `Seen`. The messages of ideas
+from `shared/` are in `shared/`; a question's own message for such an idea takes precedence.
 
-**Ideas that occur together.** Write one factory, `variant(**knobs)`, that returns an answer with the knobs so turned,
-and give misconceptions `knobs={"axis": -2}` in place of a twin: then pairs of them are recognised too. `mistake` is a
-short way to write a misconception with twins, and `by_knob` one with knobs.
+**Two mistakes in one answer.** Write one factory, `variant(**knobs)`, that returns an answer. Each knob is a keyword
+argument that replaces one part of the right answer. Give misconceptions `knobs={"axis": -2}` instead of a twin: then
+answers with two of these mistakes are recognised too. `mistake` is a short way to write a misconception with twins, and
+`by_knob` a short way to write one with knobs.
 
-**An exception that is asked for.** `Case(call(z, 0.0), "temperature 0", raises="ValueError")`.
+**The answer must raise an exception.** `Case(call(z, 0.0), "temperature 0", raises="ValueError")`.
 
-**A class** (`nn.Module`). The steps say what is done with it. A bias may be missing; then the reference has none:
+**The answer is a class** (`nn.Module`). The steps of a case make an object, load its parameters and call it:
 
     Case((make(d_model, d_k, d_v), load({"w_q.weight": …, "w_q.bias": …, …}), call(x)), "plain", s)
 
-The reference and the twins are classes as well; give their layers a bias. Gradients are looked at for the inputs and
-for what was loaded. `method("eval")` between the steps calls a method.
+The reference and the twins are classes as well; give their layers a bias. If the answer has no bias, the reference gets
+a bias of zeros. Gradients are compared for the inputs and for the loaded parameters. `method("eval")` between two steps
+calls a method of the object.
 
-**Something with state**: `Case((make(), method("append", k1, v1), length(), method("append", k2, v2), length()))`.
-Every step's result is compared, and that no earlier result changes later. An object that an answer is *given* is
-`held = Provided(Store, (k, v))`; then `Case((call(x, …, held), length(on=held)))` looks at it afterwards.
+**The answer has state.** `Case((make(), method("append", k1, v1), length(), method("append", k2, v2), length()))`.
+The result of every step is compared. An earlier result must not change in a later step. An object that is passed *to*
+an answer is `held = Provided(Store, (k, v))`; then `Case((call(x, …, held), length(on=held)))` also compares the length
+of that object after the call.
 
-**A state of any form** that the answer gives back and is handed again: `call_carrying(None, q, k)`, whose last result
-nobody compares, then `call_carrying(Carried(0), q, k)`, where 0 is the first step.
+**The answer returns a state of any form, and gets it back in the next call.** `call_carrying(None, q, k)` is the first
+step; the last member of its result is the state, which is not compared. `call_carrying(Carried(0), q, k)` then passes
+the state from step 0.
 
-**How much is formed on the way.** `Case(…, most=n)`: no tensor may hold more numbers. Fused attention counts as the
-scores that it stands for.
+**A limit on the size of tensors.** With `Case(…, most=n)`, no tensor that the answer forms may hold more than n
+numbers. Fused attention counts as the score matrix that it replaces.
 
-**A test that the learner writes.** Each case hands it one implementation, right or wrong, as `Hidden(make, args)`: the
-answer can call it and cannot look into it. `shared/implementations.py` draws such cases and has the ideas.
+**The answer is a test that the learner writes.** Each case passes it one implementation, right or wrong, as
+`Hidden(make, args)`: the answer can call the implementation, but cannot read its code. `shared/implementations.py`
+draws such cases and has the misconceptions.
 
-**Random draws.** A generator is `Seeded(seed)`, in the call's arguments. `call_many(2000, …)` gathers whole numbers
-in one tensor. `Question.differs` then compares by counts in place of by value; reference and twins are samplers too,
-and get the same seed as the answer.
+**The answer draws at random.** `Seeded(seed)` in the arguments of a call stands for a `torch.Generator`.
+`call_many(2000, …)` collects the whole numbers of all calls in one tensor. `Question.differs` then compares counts
+instead of values. The reference and the twins are samplers too, and get the same seed as the answer.
 """
 
 from __future__ import annotations
@@ -69,13 +75,13 @@ from qkv.questions.engine.draw import Draw
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a message may quote: the case in which the wrong idea shows, and what came back there."""
+    """A case in which an answer shows a wrong idea, and the answer's result there, for use in a message."""
 
     case: Case
-    value: Any  # of the last step; plain data: a tensor, a number, or a tuple of them, and None where it raised
+    value: Any  # the last step's result as plain data: a tensor, a number or a tuple of them; None if there is none
 
     def __getitem__(self, size: str) -> int:
-        """The size of this name in that case."""
+        """Return the size with this name in the case, such as `seen["n_k"]`."""
         return self.case.sizes[size]
 
 
@@ -84,15 +90,15 @@ class Misconception:
     """One wrong idea.
 
     Attributes:
-        slug: its name, in lower case with hyphens; what is said about it stands under this name in a text file
-        says: those words, once they are read from there
+        slug: the name of the idea, in lower case with hyphens; its message has the same name in the text file
+        says: the message, once it is read from the text file
         twin: an answer that makes this mistake and no other
-        twins: several such answers, where people make one mistake in several ways
-        knobs: in place of a twin, what the question's `variant` is called with
-        knob_sets: several of these
-        alone: True where it is rare, and not looked for together with another one; for a test, where it is not about
-            one implementation
-        in_any_words: True where the type of the exception that it raises is enough, whatever the exception says
+        twins: several such answers, if people make this mistake in several ways
+        knobs: instead of a twin, the keyword arguments for the question's `variant`
+        knob_sets: several such dictionaries
+        alone: True for a rare idea that is not combined with others; where the answer is a test, True for an idea
+            that does not concern a single implementation
+        in_any_words: True if an answer matches a twin that raises an exception of the same type, whatever its text
     """
 
     slug: str
@@ -106,7 +112,7 @@ class Misconception:
     in_any_words: bool = False
 
     def ways(self) -> Iterator[Misconception]:
-        """Give each way in which the mistake is made as a misconception with one twin, or one set of knobs."""
+        """Yield one misconception for each twin and for each set of knobs."""
         if self.twin is not None or self.knobs:
             yield replace(self, twins=(), knob_sets=())
         for twin in self.twins:
@@ -116,18 +122,18 @@ class Misconception:
 
 
 def mistake(slug: str, *answers: Callable[..., Any], alone: bool = False) -> Misconception:
-    """The misconception of all who answer like this, or like one of these."""
+    """Return the misconception whose twins are these answers."""
     return Misconception(slug, twins=answers, alone=alone)
 
 
 def by_knob(*knobs: str, alone: bool = False) -> Callable[..., Misconception]:
-    """Give a function that writes misconceptions which turn this knob: it takes a name, then each way to turn it.
+    """Return a function `idea(slug, *values)` that makes a misconception with one set of knobs for each value.
 
     shared = by_knob("share")
     shared("softmax-over-queries", lambda scores: scores.softmax(-2))
     shared("no-softmax", lambda scores: scores, lambda scores: scores.clamp(min=0))
 
-    With several knobs, each way turns all of them: `by_knob("keys", "values")`.
+    With several knobs, all of them get the same value: `by_knob("keys", "values")`.
     """
 
     def idea(slug: str, *ways: Any, alone: bool = alone) -> Misconception:
@@ -141,25 +147,26 @@ class Question:
     """One graded question.
 
     Attributes:
-        points: as the curriculum has them
-        inputs: what each argument of the call is called, by position
-        outputs: each output's name and shape, "weights (..., n_q, n_k)"
-        draw: gives fresh cases, from plain to special
+        points: the points for a right answer
+        inputs: the name of each argument of the call, by position
+        outputs: the name and shape of each output, such as "weights (..., n_q, n_k)"
+        draw: returns newly drawn cases, from plain to special
         reference: the right answer
-        judged_by: what gives the same as the reference, where that takes long: answers are compared with it
-        misconceptions: the wrong ideas that are known
-        variant: gives an answer that has some ideas wrong (see the top of this file)
+        judged_by: a faster function with the same results, if the reference is slow: answers are compared with it
+        misconceptions: the wrong ideas that are recognised
+        variant: takes knobs, and returns an answer with the mistakes that they make (see the top of this file)
         gradients: whether gradients must flow to every floating-point input
-        gradient_part: gives, of a gradient, the part that counts; inputs that sum to 1 cannot move in all directions
-        differs: in place of a comparison by value: says how two results of a case differ, None where they do not
-        any_float: whether a result may be of any floating-point dtype
-        of_implementations: whether the answer is a test, which each case hands one implementation (`Hidden`)
-        row_sums: outputs, by name, whose rows have a sum that is known; a card shows yours beside it
-        quotes: functions of `Seen`, by the names that stand in braces in the words of an idea
-        called: what the answer is called, where the reference has another name
-        id: "3.1", from the names of its files
-        title: for cards and bars, from the text file
-        about: from there too, a sentence for every message about the type of what came back
+        gradient_part: takes a case and a gradient, and returns the part of the gradient that is compared; for inputs
+            that must sum to 1, only some directions count
+        differs: replaces the comparison by value: takes a case and two results, and returns how they differ, or None
+        any_float: whether a result may have any floating-point dtype
+        of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
+        row_sums: the known sum of the rows, by output name; the card shows the answer's row sums beside it
+        quotes: functions of a `Seen`, by the names in braces in the messages
+        called: the name of the answer, if it differs from the reference's name
+        id: "3.1", from the names of the files
+        title: the title on cards and in the bar of points, from the text file
+        about: a sentence from the text file, added to messages about a wrong type of result
     """
 
     points: int
@@ -184,7 +191,7 @@ class Question:
 
     @property
     def name(self) -> str:
-        """What a learner's answer is called."""
+        """The name of the answer that a learner writes."""
         return self.called or self.reference.__name__
 
     @property
@@ -192,28 +199,31 @@ class Question:
         return tuple(output.partition(" ")[0] for output in self.outputs)
 
     def twin(self, *misconceptions: Misconception) -> Callable[..., Any]:
-        """Give the answer that has these ideas wrong: one, or several that turn different knobs."""
+        """Return the answer with one of these mistakes, or with all of them if they turn different knobs."""
         first = misconceptions[0]
         if len(misconceptions) == 1 and first.twin is not None:
             return first.twin
         if self.variant is None:
-            raise ValueError(f"question {self.id}: {first.slug} has no twin, and the question no variant")
+            raise ValueError(f"question {self.id}: {first.slug} has no twin, and the question has no variant")
         return self.variant(**{name: value for m in misconceptions for name, value in m.knobs.items()})
 
-    def say(self, idea: Misconception, seen: Seen) -> str:
-        """Say what there is to say about an idea; words that cannot be filled in must not make a check raise."""
+    def message_for(self, idea: Misconception, seen: Seen) -> str:
+        """Return the message of an idea with its placeholders filled in.
+
+        If a placeholder raises, the check must not: then the message is the slug in words.
+        """
         try:
-            return idea.says.format_map(_Quoted(self, seen))
+            return idea.says.format_map(_PlaceholderValues(self, seen))
         except Exception:
             return f"This looks like: {idea.slug.replace('-', ' ')}."
 
     def fresh_cases(self, seed: int | None = None) -> list[Case]:
-        """Draw the cases: from the system's entropy, or again from a seed that was kept."""
+        """Draw new cases from this seed, or from the system's entropy without one."""
         return self.draw(Draw(seed))
 
 
-class _Quoted(dict[str, Any]):
-    """What may stand in braces in the words of an idea: the question's own quotes, then the sizes of the case."""
+class _PlaceholderValues(dict[str, Any]):
+    """The values for the names in braces in a message: the question's own quotes, then the sizes of the case."""
 
     def __init__(self, question: Question, seen: Seen) -> None:
         super().__init__(seen.case.sizes)
@@ -225,7 +235,7 @@ class _Quoted(dict[str, Any]):
 
 
 class Layer(nn.Linear):
-    """A layer for twins, which are made by the hundred: no numbers are drawn for weights that are loaded next."""
+    """A linear layer for twins that draws no initial weights: they are loaded next, and hundreds of twins are made."""
 
     def reset_parameters(self) -> None:
         pass

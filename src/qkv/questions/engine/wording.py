@@ -1,4 +1,4 @@
-"""Write values, shapes and steps in a learner's words."""
+"""Describe values, shapes and steps in words that a learner knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qkv.questions.engine.question import Question
 
 
 def describe(value: Any) -> str:
-    """Say what something is: "a tensor of shape (3, 4)", "the number 2.5", "a NumPy array of shape (3,)"."""
+    """Describe a value: "a float32 tensor of shape (3, 4)", "the number 2.5", "a NumPy array of shape (3,)"."""
     if value is None:
         return "None"
     if isinstance(value, Tensor):
@@ -35,7 +35,7 @@ def _a(noun: str) -> str:
 
 
 def _members(values: tuple[Any, ...] | list[Any]) -> str:
-    """Say what is in a list: of many numbers, or of lists, only that they are."""
+    """Describe the members of a list or tuple; more than three numbers, or lists, are not described one by one."""
     if values and all(isinstance(value, (tuple, list)) for value in values):
         return " lists" if len(values) > 1 else " list"
     if len(values) > 3 and all(isinstance(value, (int, float)) for value in values):
@@ -44,10 +44,12 @@ def _members(values: tuple[Any, ...] | list[Any]) -> str:
 
 
 def are(name: str) -> str:
+    """Return "are" for a plural name, such as "weights", and "is" for any other."""
     return "are" if name.endswith("s") and not name.endswith("ss") else "is"
 
 
 def type_name(value: Any) -> str:
+    """Return the name of a value's type; for a list or tuple that has tensors: "list of tensors"."""
     if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
         return f"{type(value).__name__} of tensors"
     return value.kind if isinstance(value, OtherValue) else type(value).__name__
@@ -58,25 +60,25 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def number(value: Any) -> str:
-    """Write a number with four digits that count."""
+    """Write a float with four significant digits, and any other value in at most 40 characters."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value)[:40]
 
 
 def input_name(question: Question, case: Case, where: Where) -> str:
-    """Name an argument as the question does."""
+    """Return the name of an argument: the question's name for it, or "argument 1 of `append`"."""
     step, key = where
     if isinstance(key, str):
         return key
     at = case.script[step] if step >= 0 else None
     if at is not None and at.method is None and at.act == "call" and key < len(question.inputs):
         return question.inputs[key]
-    return f"argument {key + 1} of {_step_label(at)}" if at is not None else "what it was handed"
+    return f"argument {key + 1} of {_step_label(at)}" if at is not None else "an object that was passed to it"
 
 
 def tried_with(question: Question, case: Case) -> str:
-    """Say what an answer was tried with: "q (3, 5), k (4, 5), float64"."""
+    """Describe the inputs of a case: "q (3, 5), k (4, 5) (float64)"."""
     step = case.quoted_step
     parts = [
         f"{input_name(question, case, (step, i))} {_brief(value)}"
@@ -90,6 +92,7 @@ def tried_with(question: Question, case: Case) -> str:
 
 
 def _brief(value: Any) -> str:
+    """Describe an input in short: "= 2", "= [1, 0]", "(3, 5)" for a shape; "" if nothing short describes it."""
     if isinstance(value, Tensor):
         short = value.numel() <= 6 and value.ndim <= 1 and not value.is_floating_point()
         if short:
@@ -104,6 +107,7 @@ def _brief(value: Any) -> str:
 
 
 def structure_text(question: Question, seen: Any, want: Any) -> str:
+    """Say that the number of results is wrong."""
     names = " and ".join(question.outputs)
     asked = f"{_count(len(want))} were asked for: {names}" if isinstance(want, (tuple, list)) else f"one was: {names}"
     if isinstance(seen, list) and isinstance(want, Tensor) and not any(isinstance(one, Tensor) for one in seen):
@@ -118,11 +122,13 @@ def _count(n: int) -> str:
 
 
 def type_text(name: str, seen: Any, want: Any) -> str:
+    """Say that a result has the wrong type."""
     missing = " Does every way through it end in a `return`?" if seen is None else ""
     return f"Your {name} {are(name)} {describe(seen)}; {describe(want)} was expected.{missing}"
 
 
 def shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
+    """Say that a result has the wrong shape; `shape` is the expected one in letters, such as "(..., n_q, d_v)"."""
     text = f"The shape of your {name} is {tuple(seen.shape)}; {tuple(want.shape)} was expected"
     text += f", that is {shape}." if shape else "."
     if seen.ndim == want.ndim and sorted(seen.shape) == sorted(want.shape):
@@ -131,6 +137,7 @@ def shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
 
 
 def nan_text(name: str, strange: Tensor) -> str:
+    """Say where a result has NaN; `strange` is True at the places where no NaN was expected."""
     first = strange.nonzero()[0].tolist()
     place = f", the first at {first}" if first else ""
     count = f"{int(strange.sum())} of {strange.numel()} places"
@@ -138,11 +145,13 @@ def nan_text(name: str, strange: Tensor) -> str:
 
 
 def in_step(case: Case, i: int) -> str:
+    """Return the start of a message about step i, "In step 2, `append`: "; "" if the case has only one call."""
     calls = [step for step in case.script if step.act == "call"]
     return f"In {step_name(case, i)}: " if len(calls) > 1 and i < len(case.script) else ""
 
 
 def step_name(case: Case, i: int) -> str:
+    """Return the number and the kind of step i, counted from 1: "step 2, `append`"."""
     return f"step {i + 1}, {_step_label(case.script[i])}"
 
 
