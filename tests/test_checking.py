@@ -340,7 +340,7 @@ def notebook(monkeypatch):
 
 def restart(monkeypatch):
     monkeypatch.setattr(checking, "_reports", {})
-    monkeypatch.setattr(checking, "_met", {})
+    monkeypatch.setattr(checking, "_ideas_met", {})
 
 
 def test_points_are_kept_when_the_kernel_restarts(notebook, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""QKV: self-attention you can touch. `from qkv import check` in exercises, `from qkv.widgets import …` in chapters."""
+"""QKV, a course on self-attention: exercises import `check` from here, and chapters import from `qkv.widgets`."""
 
 from importlib import import_module
 from typing import Any
@@ -9,7 +9,7 @@ _LAZY = {"check": "qkv.checking", "progress": "qkv.checking"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the checks only when they are asked for: a chapter that shows a widget needs no torch."""
+    """Import `check` and `progress` at their first use, so that a chapter with a widget does not import torch."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'qkv' has no attribute {name!r}")

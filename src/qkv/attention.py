@@ -1,12 +1,12 @@
-"""Attention as the book derives it: project, score, share out, mix; then in many heads.
+"""Attention as the book derives it: projections, scores, weights, weighted sums; then many heads.
 
 Conventions, the same in every chapter:
     Rows are tokens. Queries are rows of a score matrix, keys are its columns.
     Scores are before the softmax, weights after it; each row of weights sums to 1.
     A mask is boolean and True means "may attend".
     In a shape, ... stands for any leading axes: none, a batch, a batch and heads.
-    A tensor worth a look on its way passes through visit(place, tensor), which returns what
-    goes on from there: the tensor itself, or a changed one.
+    Intermediate tensors pass through visit(place, tensor), which returns the tensor that the
+    computation continues with: the same one, or a changed one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Visit = Callable[[str, Tensor], Tensor]
 
 
 def unchanged(place: str, tensor: Tensor) -> Tensor:
-    """Visit a place and let everything pass as it is."""
+    """Return the tensor as it is: the default for `visit`."""
     return tensor
 
 
@@ -57,7 +57,7 @@ def unchanged(place: str, tensor: Tensor) -> Tensor:
 
 
 def project_qkv(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Give each token its three roles: what it asks, what it is found by, what it hands over.
+    """Project each token to a query, a key and a value.
 
     q = x W_Q,  k = x W_K,  v = x W_V.
 
@@ -75,14 +75,14 @@ def project_qkv(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> tuple[Tenso
 def attention_scores(q: Tensor, k: Tensor) -> Tensor:
     """Compare every query with every key, by dot product.
 
-    score[i, j] = q_i · k_j, so the whole table is q kᵀ.
+    score[i, j] = q_i · k_j, so the matrix of scores is q kᵀ.
 
     Shapes:
         q (..., n_q, d_k)   k (..., n_k, d_k)
     Returns:
         scores (..., n_q, n_k), not yet divided by √d_k
     Raises:
-        ValueError: q or k is not a table of rows, or their last axes differ.
+        ValueError: q or k has fewer than two axes, or their last axes differ.
     """
     if q.ndim < 2 or k.ndim < 2 or q.shape[-1] != k.shape[-1]:
         raise ValueError(
@@ -103,13 +103,13 @@ def scaled_scores(q: Tensor, k: Tensor) -> Tensor:
         scores (..., n_q, n_k), of variance 1 when the entries of q and k are
         independent with mean 0 and variance 1
     Raises:
-        ValueError: q or k is not a table of rows, or their last axes differ.
+        ValueError: q or k has fewer than two axes, or their last axes differ.
     """
     return attention_scores(q, k) / math.sqrt(q.shape[-1])
 
 
 def score_variance(d_k: int, var_q: float, var_k: float) -> float:
-    """Say how widely one dot product spreads before it is scaled.
+    """Return the variance of one dot product before it is scaled.
 
     Var(q · k) = d_k · Var(q) · Var(k): a sum of d_k independent products, for entries
     that are independent with mean 0 [Vaswani et al., 2017, footnote 4].
@@ -143,7 +143,7 @@ def weighted_sum(weights: Tensor, v: Tensor) -> Tensor:
     Returns:
         out (..., n_q, d_v)
     Raises:
-        ValueError: there is not one value for each column of weights.
+        ValueError: the number of values is not the number of columns of weights.
     """
     if v.ndim < 2 or weights.shape[-1] != v.shape[-2]:
         raise ValueError(f"expected one value for each key, v (..., {weights.shape[-1]}, d_v); got v {tuple(v.shape)}")
@@ -175,7 +175,7 @@ def attention(
 
 
 class SingleHeadAttention(nn.Module):
-    """Let each token of a sequence ask all of them: one head of self-attention.
+    """One head of self-attention, in which each token attends to all tokens of its sequence.
 
     attention(x W_Q, x W_K, x W_V), with three learned projections.
 
@@ -213,10 +213,10 @@ def causal_mask(n_q: int, n_k: int | None = None) -> Tensor:
 
 
 def window_mask(n_q: int, window: int, n_k: int | None = None, sinks: int = 0, causal: bool = True) -> Tensor:
-    """Let each token see itself and the window − 1 tokens before it, and the first few always.
+    """Let each token see itself, the window − 1 tokens before it, and the first `sinks` tokens.
 
-    Where it is not causal, each token sees the window − 1 tokens after it too. The first
-    `sinks` tokens stay in sight because models rest their spare weight on them
+    If it is not causal, each token sees the window − 1 tokens after it too. The first `sinks`
+    tokens stay visible because models put weight that they do not need elsewhere on them
     [Xiao et al., 2024]. With sinks = 0 it is the plain sliding window [Beltagy et al., 2020].
 
     Returns:
@@ -262,7 +262,7 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """Lay the heads' features side by side again: the inverse of split_heads.
+    """Concatenate the features of all heads: the inverse of split_heads.
 
     Shapes:
         x (..., H, n, d_head)
@@ -273,24 +273,24 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 class Cache(Protocol):
-    """Hold the keys and values of earlier tokens, as qkv.cache does."""
+    """A store of the keys and values of earlier tokens, such as those in qkv.cache."""
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of new tokens, and return all."""
+        """Add the keys and values of new tokens, and return those of all tokens."""
 
 
 class MultiHeadAttention(nn.Module):
-    """Attend in n_heads subspaces at once, and mix what they found.
+    """Multi-head attention: n_heads subspaces with one attention each, and a matrix that mixes the results.
 
     concat(head_1, …, head_H) W_O, [Vaswani et al., 2017, section 3.2.2].
-    Self-attention when only a query is given, cross-attention when key and value are too.
+    It is self-attention if only a query is given, and cross-attention with key and value.
     Places: q, k, v, scores, weights, heads, each (B, H, …).
 
     Shapes:
         query (B, n_q, d_model)   key, value (B, n_k, d_model)
         mask, bool, broadcasts to (B, H, n_q, n_k)
-        cache, where there is one: the keys and values are appended, and all that it holds are
-        attended to
+        cache, optional: the new keys and values are appended, and each query attends to all
+        that the cache then holds
     Returns:
         out (B, n_q, d_model), weights (B, H, n_q, n_k)
     Raises:
@@ -328,7 +328,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Let a group of query heads share one key-and-value head, each token seeing no later one.
+    """Compute attention in which each group of query heads shares one key-and-value head.
 
     Query head h reads key head h // (H / H_kv). H_kv = H is multi-head attention, and
     H_kv = 1 is multi-query attention, [Ainslie et al., 2023].
@@ -336,7 +336,7 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     Shapes:
         q (B, H, n_q, d)   k, v (B, H_kv, n_k, d), H a multiple of H_kv; the queries are the
         last n_q of the n_k tokens
-        mask, bool, broadcasts to (B, H, n_q, n_k); where it is not given, the causal mask
+        mask, bool, broadcasts to (B, H, n_q, n_k); without it, attention is causal
     Returns:
         out (B, H, n_q, d)
     Raises:

@@ -1,7 +1,7 @@
 """The KV cache as the book derives it: keep keys and values, so that no token is projected twice.
 
 A cache belongs to one layer. Its tensors are (B, H, n, d): a batch, heads, positions from the
-oldest to the newest, features. Queries are not kept, because no later token asks them again.
+oldest to the newest, features. Queries are not kept, because no later token uses them.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ KeysAndValues = tuple[Tensor, Tensor]
 
 
 class KVCache:
-    """Keep every key and value so far, in order."""
+    """A cache that keeps every key and value so far, in order."""
 
     def __init__(self) -> None:
         self._keys: list[Tensor] = []  # empty, or one tensor with all positions
         self._values: list[Tensor] = []
 
     def __len__(self) -> int:
-        """Count the positions held."""
+        """Return the number of positions that the cache holds."""
         return self._keys[0].shape[-2] if self._keys else 0
 
     @property
     def next_position(self) -> int:
-        """The position of the next token, which is how many have been appended."""
+        """The position of the next token, which is the number of tokens appended so far."""
         return len(self)
 
     def append(self, k: Tensor, v: Tensor) -> KeysAndValues:
         """Add new positions, and return all keys and values so far, oldest first.
 
-        New tensors are made each time, so what an earlier call returned never changes.
+        Each call makes new tensors, so the result of an earlier call never changes.
 
         Shapes:
             k (B, H, n_new, d_k)   v (B, H, n_new, d_v)
         Returns:
             k (B, H, n, d_k), v (B, H, n, d_v)
         Raises:
-            ValueError: k and v do not fit each other, or do not fit what is held.
+            ValueError: the shapes of k and v do not fit each other, or do not fit those in the cache.
         """
         self._check(k, v)
         self._keys = [torch.cat([*self._keys, k], dim=-2)]
@@ -59,7 +59,7 @@ class KVCache:
             ValueError: the cache is empty.
         """
         if not self._keys:
-            raise ValueError("expected a cache that holds something; this one is empty")
+            raise ValueError("expected a cache with at least one position; this one is empty")
         held = slice(start, len(self) if stop is None else stop)
         return self._keys[0][..., held, :], self._values[0][..., held, :]
 
@@ -72,15 +72,15 @@ class KVCache:
         for new, held in zip((k, v), self.read() if self._keys else (), strict=False):
             if (new.shape[:-2], new.shape[-1]) != (held.shape[:-2], held.shape[-1]):
                 raise ValueError(
-                    f"expected the shape {tuple(held.shape)} that is held, n aside; got {tuple(new.shape)}"
+                    f"expected the shape in the cache, {tuple(held.shape)}, with any n; got {tuple(new.shape)}"
                 )
 
 
 class PreallocatedKVCache(KVCache):
-    """Keep keys and values in memory set aside at the start: no copy of the old ones, and a limit.
+    """A cache in memory that is allocated at the first append: nothing is copied, up to a capacity.
 
-    For inference, without gradients. Earlier results are views of positions that are never
-    written again.
+    It is for inference, without gradients. Results are views of the memory; a position is
+    written only once, so earlier results never change.
 
     Raises:
         ValueError: an append would go past the capacity.
@@ -100,23 +100,24 @@ class PreallocatedKVCache(KVCache):
         if end > self.capacity:
             raise ValueError(f"expected at most {self.capacity} positions; {end} do not fit")
         if not self._keys:
-            self._keys, self._values = [self._room_for(k)], [self._room_for(v)]
+            self._keys, self._values = [self._allocate(k)], [self._allocate(v)]
         self._keys[0][..., self._length : end, :] = k
         self._values[0][..., self._length : end, :] = v
         self._length = end
         return self.read()
 
-    def _room_for(self, new: Tensor) -> Tensor:
+    def _allocate(self, new: Tensor) -> Tensor:
         return new.new_empty(*new.shape[:-2], self.capacity, new.shape[-1])
 
 
 class SlidingKVCache(KVCache):
-    """Keep the first `sinks` positions and what a window over the newest ones still needs.
+    """A cache of the first `sinks` positions and of those that a sliding window still needs.
 
-    Before an append, all but the sinks and the last window − 1 positions are dropped. After
-    one token, what is held is what that token may see; after several, window_mask(n_new,
-    window, len(cache), sinks) says who sees what. Positions are those in the text, as in
-    Mistral; StreamingLLM counts anew within the cache [Xiao et al., 2024].
+    Before an append, all but the sinks and the last window − 1 positions are dropped. After an
+    append of one token, the cache holds exactly the positions that this token may see. After
+    an append of several, window_mask(n_new, window, len(cache), sinks) is the mask. Positions
+    count from the start of the text, as in Mistral; in StreamingLLM they count within the
+    cache [Xiao et al., 2024].
     """
 
     def __init__(self, window: int, sinks: int = 0) -> None:
@@ -144,10 +145,10 @@ class SlidingKVCache(KVCache):
 
 
 def decode_step(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: KVCache) -> Tensor:
-    """Attend from the newest token alone, to every token so far and itself.
+    """Compute the attention of the newest token to itself and all tokens before it.
 
-    Its key and value join the cache. Its query is used once and forgotten, and no mask is
-    needed: nothing later is there to be seen.
+    Its key and value are added to the cache. Its query is used once and not kept. No mask is
+    needed, because the cache holds no later token.
 
     Shapes:
         x_t (B, 1, d_model)   w_q, w_k (d_model, d_k)   w_v (d_model, d_v)
@@ -163,10 +164,10 @@ def decode_step(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: KVCac
 def kv_cache_bytes(
     layers: int, kv_heads: int, d_head: int, tokens: int, batch: int = 1, bytes_per_value: int = 2
 ) -> int:
-    """Count the bytes that a cache of keys and values takes.
+    """Return the number of bytes in a cache of keys and values.
 
-    2 · layers · kv_heads · d_head · tokens · batch · bytes_per_value: the 2 is one key and one
-    value, and bfloat16 takes 2 bytes a number.
+    2 · layers · kv_heads · d_head · tokens · batch · bytes_per_value: the 2 stands for a key
+    and a value, and a bfloat16 number takes 2 bytes.
     """
     return 2 * layers * kv_heads * d_head * tokens * batch * bytes_per_value
 
@@ -175,9 +176,10 @@ def kv_cache_bytes(
 
 
 def reusable_prefix(cached: Sequence[int], prompt: Sequence[int]) -> int:
-    """Count the tokens from the start that two sequences of ids share without a gap.
+    """Return the length of the longest prefix that two sequences of ids have in common.
 
-    Only there do cached keys and values hold: each depends on all tokens up to its own.
+    Cached keys and values can be reused only there, because each depends on all tokens up to
+    its own.
     """
     for n, (old, new) in enumerate(zip(cached, prompt, strict=False)):
         if old != new:
@@ -187,7 +189,7 @@ def reusable_prefix(cached: Sequence[int], prompt: Sequence[int]) -> int:
 
 @dataclass
 class Block:
-    """Hold the keys and values of block_size tokens, one pair a layer, and the blocks that follow."""
+    """A node of a PrefixTree: the keys and values of block_size tokens, a pair per layer, and the next blocks."""
 
     layers: list[KeysAndValues] = field(default_factory=list)
     followers: dict[tuple[int, ...], Block] = field(default_factory=dict)
@@ -195,11 +197,11 @@ class Block:
 
 
 class PrefixTree:
-    """Share the keys and values of common prefixes between prompts, in blocks of tokens.
+    """A tree of keys and values that prompts with a common prefix share, in blocks of tokens.
 
-    A path from the root spells a prefix. Two prompts share a block when all tokens up to its
-    end are the same [Kwon et al., 2023; Zheng et al., 2024]. Past max_blocks, the leaf that
-    was used longest ago goes first.
+    A path from the root is a prefix. Two prompts share a block if all tokens up to its end
+    are the same [Kwon et al., 2023; Zheng et al., 2024]. If there are more than max_blocks,
+    the leaf that was used longest ago is removed first.
     """
 
     def __init__(self, n_layers: int, block_size: int, max_blocks: int | None = None) -> None:
@@ -210,14 +212,14 @@ class PrefixTree:
         self._clock = 0
 
     def __len__(self) -> int:
-        """Count the blocks held."""
+        """Return the number of blocks in the tree."""
         return sum(1 for _ in self._edges(self._root))
 
     def insert(self, ids: Sequence[int], caches: Sequence[KVCache]) -> None:
-        """Store what the caches hold for ids, a whole block at a time; a block already there stays.
+        """Store the keys and values of ids from the caches, in whole blocks; known blocks stay as they are.
 
         Raises:
-            ValueError: there is not one cache a layer, or one does not hold every position of ids.
+            ValueError: there is not one cache per layer, or one does not hold every position of ids.
         """
         lengths = [len(cache) for cache in caches]
         if len(lengths) != self.n_layers or min(lengths) < len(ids):
@@ -231,12 +233,12 @@ class PrefixTree:
         self._make_room()
 
     def lookup(self, prompt: Sequence[int]) -> tuple[int, list[KVCache]]:
-        """Find the longest stored prefix of the prompt, short of its last token.
+        """Find the longest stored prefix of the prompt without its last token.
 
-        The last token must be run in any case: its output is the first thing that is wanted.
+        The last token must be run in any case, because its output predicts the next token.
 
         Returns:
-            how many tokens are found, and a new cache a layer that holds them
+            the number of tokens found, and for each layer a new cache that holds them
         """
         path: list[Block] = []
         block = self._root
@@ -248,29 +250,31 @@ class PrefixTree:
         return len(path) * self.block_size, self._join(path)
 
     def _split(self, ids: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Give each whole block of ids: where it starts, and its tokens."""
+        """Yield the start and the tokens of each whole block of ids."""
         for start in range(0, len(ids) - self.block_size + 1, self.block_size):
             yield start, tuple(ids[start : start + self.block_size])
 
     def _touch(self, block: Block) -> Block:
+        """Mark a block as the most recently used, and return it."""
         self._clock += 1
         block.last_used = self._clock
         return block
 
     def _edges(self, block: Block) -> Iterator[tuple[Block, tuple[int, ...]]]:
-        """Give each block below this one as (the block it follows, its tokens)."""
+        """Yield (parent block, tokens) for each block below this one."""
         for tokens, follower in block.followers.items():
             yield block, tokens
             yield from self._edges(follower)
 
     def _make_room(self) -> None:
+        """Remove the least recently used leaves until at most max_blocks are left."""
         while self.max_blocks is not None and len(self) > self.max_blocks:
             leaves = [(b, t) for b, t in self._edges(self._root) if not b.followers[t].followers]
             parent, tokens = min(leaves, key=lambda leaf: leaf[0].followers[leaf[1]].last_used)
             del parent.followers[tokens]
 
     def _join(self, path: list[Block]) -> list[KVCache]:
-        """Lay the blocks of a path end to end, in a new cache a layer."""
+        """Concatenate the blocks of a path, in a new cache for each layer."""
         caches = [KVCache() for _ in range(self.n_layers)]
         for block in path:
             for cache, (k, v) in zip(caches, block.layers, strict=True):

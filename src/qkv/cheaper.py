@@ -1,8 +1,8 @@
-"""Attention that costs less than n², and what each way gives up.
+"""Variants of attention that cost less than n², and the cost of each.
 
-Each variant takes q (..., n, d_k), k (..., n, d_k), v (..., n, d_v), and has a cost beside it.
-Grouped keys stand in qkv.attention (they save memory in a cache, not arithmetic), windowed
-caches in qkv.cache.
+Each variant takes q (..., n, d_k), k (..., n, d_k), v (..., n, d_v); the function after it
+returns its cost. Grouped-query attention is in qkv.attention (it saves memory in a cache, not
+arithmetic), and caches with a window are in qkv.cache.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from qkv.attention import attention, causal_mask, scaled_scores, softmax, window
 
 
 class Cost(NamedTuple):
-    """Count what one head does: multiply-adds in products of matrices, and numbers in the largest tensor formed."""
+    """The cost of one head: multiply-adds in matrix products, and the numbers in the largest tensor it forms."""
 
     multiply_adds: int
     largest: int
@@ -29,15 +29,15 @@ FeatureMap = Callable[[Tensor], Tensor]
 
 
 def full_cost(n: int, d_k: int, d_v: int) -> Cost:
-    """Count for full attention: n² scores of d_k multiply-adds each, and n² weights that mix d_v features."""
+    """Return the cost of full attention: n² scores of d_k multiply-adds, and n² weights times d_v features."""
     return Cost(n * n * (d_k + d_v), max(n * n, n * d_v))
 
 
-# ── patterns: each query sees a few keys, and the mask says which ─────────────────────────────────
+# ── patterns: masks in which each query sees a few keys ───────────────────────────────────────────
 
 
 def dilated_mask(n: int, window: int, step: int, causal: bool = True) -> Tensor:
-    """Let each token see every step-th token, `window` of them, itself included [Beltagy et al., 2020].
+    """Let each token see `window` tokens at a distance of `step`, itself included [Beltagy et al., 2020].
 
     Returns:
         bool (n, n)
@@ -47,7 +47,7 @@ def dilated_mask(n: int, window: int, step: int, causal: bool = True) -> Tensor:
 
 
 def strided_mask(n: int, stride: int) -> Tensor:
-    """Let each token see the last `stride` tokens, and every stride-th token before [Child et al., 2019].
+    """Let each token see the last `stride` tokens, and every stride-th token before it [Child et al., 2019].
 
     Returns:
         bool (n, n), causal
@@ -66,7 +66,7 @@ def global_mask(n: int, n_global: int) -> Tensor:
 
 
 def random_mask(n: int, n_seen: int, generator: torch.Generator | None = None) -> Tensor:
-    """Let each token see n_seen tokens drawn at random, without the same one twice [Zaheer et al., 2020].
+    """Let each token see n_seen different tokens, drawn at random [Zaheer et al., 2020].
 
     Returns:
         bool (n, n)
@@ -87,12 +87,12 @@ def axial_mask(height: int, width: int, axis: int) -> Tensor:
 
 
 def seen_through(mask: Tensor, layers: int) -> Tensor:
-    """Say who can learn of whom in so many layers: through tokens that themselves have looked.
+    """Return which tokens can influence which after several layers, directly or through other tokens.
 
     Shapes:
         mask (n, n) bool
     Returns:
-        bool (n, n); with one layer the mask itself
+        bool (n, n), [i, j]: token j can influence token i; with one layer the mask itself
     """
     step = mask.float()
     seen = step
@@ -101,11 +101,11 @@ def seen_through(mask: Tensor, layers: int) -> Tensor:
     return seen > 0
 
 
-# ── windows, dilated windows and lines of a grid: the same results without the masked scores ──────
+# ── windows, dilated windows, rows and columns of a grid: without computing masked scores ─────────
 
 
 class Piece(NamedTuple):
-    """Name a run of queries, start … stop − 1, and the run of keys that some of them see."""
+    """A block of queries, start … stop − 1, and the keys that some of them see, first … last − 1."""
 
     start: int
     stop: int
@@ -114,7 +114,7 @@ class Piece(NamedTuple):
 
 
 def window_pieces(n: int, window: int, causal: bool, block: int) -> Iterator[Piece]:
-    """Cut the queries into runs of `block`, each with the keys in reach."""
+    """Yield the queries in blocks, each with the keys in its window."""
     for start in range(0, n, block):
         stop = min(start + block, n)
         yield Piece(start, stop, max(0, start - window + 1), stop if causal else min(n, stop + window - 1))
@@ -123,11 +123,11 @@ def window_pieces(n: int, window: int, causal: bool, block: int) -> Iterator[Pie
 def window_attention(
     q: Tensor, k: Tensor, v: Tensor, window: int, n_global: int = 0, causal: bool = True, block: int = 64
 ) -> Tensor:
-    """Attend to the tokens in a window, and to the first n_global tokens from everywhere.
+    """Let each token attend to the tokens in its window and to the first n_global tokens.
 
-    The same as attention with window_mask(n, window, sinks=n_global, causal=causal), where no
-    score is computed for keys that a whole block of queries does not see. Where it is not
-    causal, the first n_global queries see all tokens, as in the Longformer [Beltagy et al., 2020].
+    Equal to attention with window_mask(n, window, sinks=n_global, causal=causal), but without
+    the scores of keys that no query of a block sees. If it is not causal, the first n_global
+    queries see all tokens, as in the Longformer [Beltagy et al., 2020].
 
     Returns:
         out (..., n, d_v)
@@ -150,7 +150,7 @@ def window_attention(
 def window_cost(
     n: int, d_k: int, d_v: int, window: int, n_global: int = 0, causal: bool = True, block: int = 64
 ) -> Cost:
-    """Count for window_attention: about n · (window + n_global) pairs, and those that a block computes in vain."""
+    """Return the cost of window_attention: about n · (window + n_global) pairs, and the masked pairs in its blocks."""
     pieces = list(window_pieces(n, window, causal, block))
     sizes = [(p.stop - p.start, p.last - p.first + min(n_global, p.first)) for p in pieces]
     pairs = sum(queries * keys for queries, keys in sizes) + (0 if causal else n_global * n)
@@ -159,9 +159,9 @@ def window_cost(
 
 
 def dilated_attention(q: Tensor, k: Tensor, v: Tensor, window: int, step: int, causal: bool = True) -> Tensor:
-    """Attend to every step-th token: within each of `step` shorter sequences, a plain window.
+    """Let each token attend to every step-th token: a plain window in each of `step` shorter sequences.
 
-    The same as attention with dilated_mask.
+    Equal to attention with dilated_mask.
 
     Returns:
         out (..., n, d_v)
@@ -175,7 +175,7 @@ def dilated_attention(q: Tensor, k: Tensor, v: Tensor, window: int, step: int, c
 
 
 def dilated_cost(n: int, d_k: int, d_v: int, window: int, step: int, causal: bool = True) -> Cost:
-    """Count for dilated_attention: `step` sequences of n/step tokens."""
+    """Return the cost of dilated_attention: `step` sequences of n/step tokens."""
     one = window_cost(n // step, d_k, d_v, window, causal=causal)
     return Cost(step * one.multiply_adds, step * one.largest)
 
@@ -183,7 +183,7 @@ def dilated_cost(n: int, d_k: int, d_v: int, window: int, step: int, causal: boo
 def axial_attention(q: Tensor, k: Tensor, v: Tensor, height: int, axis: int) -> Tensor:
     """Attend along the rows (axis 1) or the columns (axis 0) of a grid [Ho et al., 2019].
 
-    The same as attention with axial_mask. Two layers, one along each axis, join any two cells.
+    Equal to attention with axial_mask. Two layers, one along each axis, connect any two cells.
 
     Returns:
         out (..., n, d_v), cells row by row
@@ -196,7 +196,7 @@ def axial_attention(q: Tensor, k: Tensor, v: Tensor, height: int, axis: int) -> 
 
 
 def axial_cost(height: int, width: int, d_k: int, d_v: int, axis: int) -> Cost:
-    """Count for axial_attention: each cell sees one line."""
+    """Return the cost of axial_attention: each cell sees one row or column."""
     n, line = height * width, width if axis == 1 else height
     return Cost(n * line * (d_k + d_v), n * max(line, d_v))
 
@@ -205,10 +205,10 @@ def axial_cost(height: int, width: int, d_k: int, d_v: int, axis: int) -> Cost:
 
 
 def low_rank_attention(q: Tensor, k: Tensor, v: Tensor, shorten_k: Tensor, shorten_v: Tensor) -> Tensor:
-    """Attend to r mixtures of the keys, instead of n keys [Wang et al., 2020].
+    """Attend to r mixtures of the keys instead of n keys [Wang et al., 2020].
 
-    softmax(q (E k)ᵀ / √d_k) (F v). E and F are learned for one n. Each mixture holds later
-    tokens too, so it cannot be causal as it is.
+    softmax(q (E k)ᵀ / √d_k) (F v). E and F are learned for one length n. Each mixture includes
+    later tokens too, so this attention is not causal.
 
     Shapes:
         shorten_k (E), shorten_v (F): (r, n)
@@ -219,7 +219,7 @@ def low_rank_attention(q: Tensor, k: Tensor, v: Tensor, shorten_k: Tensor, short
 
 
 def low_rank_cost(n: int, d_k: int, d_v: int, rank: int) -> Cost:
-    """Count for low_rank_attention: r · n to mix, and r · n to attend."""
+    """Return the cost of low_rank_attention: r · n pairs for the mixtures, and r · n pairs for attention."""
     return Cost(2 * n * rank * (d_k + d_v), max(n * rank, n * d_v, rank * d_k))
 
 
@@ -227,15 +227,15 @@ def low_rank_cost(n: int, d_k: int, d_v: int, rank: int) -> Cost:
 
 
 def elu_features(x: Tensor) -> Tensor:
-    """Make features positive: elu(x) + 1 [Katharopoulos et al., 2020]."""
+    """Return positive features: elu(x) + 1 [Katharopoulos et al., 2020]."""
     return F.elu(x) + 1
 
 
 def linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Tensor:
-    """Sum up keys and values once, for all queries: no token meets another one by one.
+    """Compute attention with φ(q) · φ(k) instead of exp(q · k): one sum over keys serves all queries.
 
-    φ(q_i) (Σ_j φ(k_j)ᵀ v_j) / (φ(q_i) · Σ_j φ(k_j)), [Katharopoulos et al., 2020, eq. 5]. The
-    brackets alone make it linear: (φ(q) φ(k)ᵀ) v would have n² weights.
+    φ(q_i) (Σ_j φ(k_j)ᵀ v_j) / (φ(q_i) · Σ_j φ(k_j)), [Katharopoulos et al., 2020, eq. 5]. It is
+    linear in n because φ(k)ᵀ v comes first: (φ(q) φ(k)ᵀ) v would have n² weights.
 
     Shapes:
         feature_map: (..., d_k) → (..., m), positive
@@ -249,7 +249,7 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -
 
 
 def linear_cost(n: int, d_v: int, n_features: int) -> Cost:
-    """Count for linear_attention, its feature map apart."""
+    """Return the cost of linear_attention without its feature map."""
     return Cost(n * n_features * (2 * d_v + 1), max(n * n_features, n * d_v, n_features * d_v))
 
 
@@ -259,16 +259,16 @@ State = tuple[Tensor, Tensor]
 def linear_attention_step(
     state: State | None, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap
 ) -> tuple[Tensor, State]:
-    """Read one more token: causal linear attention is a recurrent network with a matrix for state.
+    """Compute causal linear attention for one more token, as a recurrent network does.
 
-    S ← S + φ(k)ᵀ v,  z ← z + φ(k),  out = φ(q) S / (φ(q) · z). The state is as large after a
-    million tokens as after one.
+    S ← S + φ(k)ᵀ v,  z ← z + φ(k),  out = φ(q) S / (φ(q) · z). The size of the state does not
+    depend on the number of tokens.
 
     Shapes:
         q, k (..., d_k)   v (..., d_v), of one token
         state: S (..., m, d_v) and z (..., m); None before the first token
     Returns:
-        out (..., d_v), and the new state; the old one stays as it was
+        out (..., d_v), and the new state; the old one does not change
     """
     asked, offered = feature_map(q), feature_map(k)  # (..., m)
     summary, total = offered.unsqueeze(-1) * v.unsqueeze(-2), offered
@@ -279,14 +279,14 @@ def linear_attention_step(
 
 
 def causal_linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap, block: int = 64) -> Tensor:
-    """Read a block of tokens at a time: masked products inside it, the state for what came before.
+    """Compute causal linear attention in blocks: masked products in a block, a state for earlier tokens.
 
-    The same as linear_attention_step token by token, in n/block steps [Hua et al., 2022].
+    Equal to linear_attention_step token by token, but in n/block steps [Hua et al., 2022].
 
     Returns:
         out (..., n, d_v)
     """
-    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)  # its last column sums up φ(k)
+    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)  # the column of ones sums φ(k), for the denominator
     summary, rows = None, []
     for q_block, k_block, v_block in zip(*(x.split(block, dim=-2) for x in (q, k, v)), strict=True):
         asked, offered = feature_map(q_block), feature_map(k_block)  # (..., block, m)
@@ -300,9 +300,10 @@ def causal_linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: Featur
 
 
 def orthogonal_directions(m: int, d: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw m directions as a normal distribution would, each d of them at right angles.
+    """Draw m normally distributed directions, orthogonal in groups of d.
 
-    They cover the space more evenly, so the estimate varies less [Choromanski et al., 2021].
+    They cover the space more evenly than independent ones, so an estimate with them has a lower
+    variance [Choromanski et al., 2021].
 
     Returns:
         (m, d) float64
@@ -310,16 +311,16 @@ def orthogonal_directions(m: int, d: int, generator: torch.Generator | None = No
     lengths = torch.randn(m, d, generator=generator, dtype=torch.float64).norm(dim=-1, keepdim=True)
     drawn = torch.randn(math.ceil(m / d), d, d, generator=generator, dtype=torch.float64)
     bases, triangles = torch.linalg.qr(drawn)
-    signs = triangles.diagonal(dim1=-2, dim2=-1).sign()  # without them some directions are likelier than others
+    signs = triangles.diagonal(dim1=-2, dim2=-1).sign()  # without the signs, some directions are likelier than others
     return (bases * signs.unsqueeze(-2)).flatten(0, 1)[:m] * lengths
 
 
 def random_features(directions: Tensor) -> FeatureMap:
-    """Make features whose products estimate exp(q · k / √d), and are positive [Choromanski et al., 2021].
+    """Return a map to positive features whose products estimate exp(q · k / √d) [Choromanski et al., 2021].
 
     φ(x) = exp(w · x′ − |x′|²/2) / √m for each of m directions w, where x′ = x / d^(1/4). The
-    mean of φ(q) · φ(k) over directions is what softmax attention uses; its error falls with √m
-    for short vectors, and needs many more features for long ones.
+    expectation of φ(q) · φ(k) is exp(q · k / √d). The error falls as 1/√m for short vectors;
+    long vectors need many more features.
 
     Shapes:
         directions (m, d)
@@ -337,7 +338,7 @@ def random_features(directions: Tensor) -> FeatureMap:
 
 
 def random_features_cost(n: int, d_k: int, d_v: int, n_features: int) -> Cost:
-    """Count for linear_attention with random_features of both queries and keys."""
+    """Return the cost of linear_attention with random_features of queries and keys."""
     kernel = linear_cost(n, d_v, n_features)
     return Cost(kernel.multiply_adds + 2 * n * d_k * n_features, max(kernel.largest, n * d_k))
 
@@ -346,9 +347,9 @@ def random_features_cost(n: int, d_k: int, d_v: int, n_features: int) -> Cost:
 
 
 def hash_buckets(x: Tensor, rotations: Tensor) -> Tensor:
-    """Give each vector the number of the direction that it points to most.
+    """Return for each vector the number of the direction with the largest dot product.
 
-    arg max of (x R, −x R): vectors at a small angle often share a bucket [Kitaev et al., 2020].
+    The arg max of (x R, −x R). Vectors at a small angle often share a bucket [Kitaev et al., 2020].
 
     Shapes:
         x (n, d)   rotations R (d, n_buckets / 2)
@@ -360,11 +361,11 @@ def hash_buckets(x: Tensor, rotations: Tensor) -> Tensor:
 
 
 def hash_attention(q: Tensor, k: Tensor, v: Tensor, rotations: Tensor) -> Tensor:
-    """Let each query see the keys of its own bucket alone, where the large scores should be.
+    """Let each query attend only to the keys of its own bucket, where the large scores should be.
 
-    The same as attention with the mask "same bucket". The Reformer sorts by bucket and cuts
-    pieces of one size, draws several hashes, and makes each key its own query, shortened to
-    length 1 [Kitaev et al., 2020]: what is left here is the idea.
+    Equal to attention with the mask "same bucket". The Reformer [Kitaev et al., 2020] also
+    sorts by bucket, cuts pieces of one size, draws several hashes, and uses the queries,
+    normalised to length 1, as keys; this function leaves all of that out.
 
     Shapes:
         q, k (n, d_k)   v (n, d_v)   rotations (d_k, n_buckets / 2)
@@ -380,7 +381,7 @@ def hash_attention(q: Tensor, k: Tensor, v: Tensor, rotations: Tensor) -> Tensor
 
 
 def hash_cost(q_buckets: Tensor, k_buckets: Tensor, d_k: int, d_v: int, n_buckets: int) -> Cost:
-    """Count for hash_attention with these buckets: n² / n_buckets pairs, if they fill evenly."""
+    """Return the cost of hash_attention with these buckets: n² / n_buckets pairs if all are equally full."""
     n_q, n_k = (torch.bincount(buckets, minlength=n_buckets) for buckets in (q_buckets, k_buckets))
     to_hash = (len(q_buckets) + len(k_buckets)) * d_k * (n_buckets // 2)
     n = max(len(q_buckets), len(k_buckets))
@@ -388,15 +389,15 @@ def hash_cost(q_buckets: Tensor, k_buckets: Tensor, d_k: int, d_v: int, n_bucket
     return Cost(to_hash + int((n_q * n_k).sum()) * (d_k + d_v), largest)
 
 
-# ── exact, and still cheaper ──────────────────────────────────────────────────────────────────────
+# ── exact, with less memory ───────────────────────────────────────────────────────────────────────
 
 
 def blockwise_attention(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    """Compute full attention a block of keys at a time, with the softmax of chapter 4 in one pass.
+    """Compute full attention block by block of keys, with the one-pass softmax of chapter 4.
 
-    When a block raises the largest score from m to m′, what was summed so far shrinks by
-    exp(m − m′). This is FlashAttention's arithmetic [Dao et al., 2022]: as many multiply-adds,
-    but n × block scores at a time, which a chip can keep close.
+    When a block raises the largest score from m to m′, the sums so far are multiplied by
+    exp(m − m′). This is FlashAttention's arithmetic [Dao et al., 2022]: it needs as many
+    multiply-adds, but only n × block scores at a time, which fit into a chip's fast memory.
 
     Returns:
         out (..., n, d_v), equal to attention(q, k, v)
@@ -414,7 +415,7 @@ def blockwise_attention(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 
 def blockwise_cost(n: int, d_k: int, d_v: int, block: int) -> Cost:
-    """Count for blockwise_attention: the arithmetic of full attention, n × block scores."""
+    """Return the cost of blockwise_attention: the multiply-adds of full attention, and n × block scores."""
     return Cost(full_cost(n, d_k, d_v).multiply_adds, n * max(min(block, n), d_v))
 
 
@@ -422,10 +423,10 @@ def blockwise_cost(n: int, d_k: int, d_v: int, block: int) -> Cost:
 
 
 def latent_attention(q: Tensor, latents: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    """Attend to keys and values that all heads unpack from one short row a token [DeepSeek-AI, 2024].
+    """Attend to keys and values that all heads compute from one short row per token [DeepSeek-AI, 2024].
 
-    Head h has k = c W_K and v = c W_V, and a cache keeps c alone. Nothing has to be unpacked:
-    q (c W_K)ᵀ is (q W_Kᵀ) cᵀ, so each query is taken to the latents once.
+    Head h has k = c W_K and v = c W_V, and a cache keeps only c, the latents. The keys need not
+    be computed: q (c W_K)ᵀ = (q W_Kᵀ) cᵀ, so each query is projected to the latents once.
 
     Shapes:
         q (..., H, n, d_head)   latents c (..., n_k, d_c)   w_k, w_v (H, d_c, d_head)

@@ -1,7 +1,7 @@
-"""`check("3.1", scaled_scores)`: is this answer right, and if not, which idea is wrong?
+"""The functions for exercises: `check("3.1", scaled_scores)` checks an answer, `progress(3)` shows a chapter's points.
 
-The question draws fresh inputs, the answer is observed on them, a judge compares it with the reference and with known
-mistakes, and a card says what came of it.
+A check draws new inputs and observes the answer on them. The judge compares the observations with those of the
+reference and of known mistakes. A card shows the verdict.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from qkv.questions.engine.judging import SoFar, Status, Verdict, judge, verdict_
 from qkv.questions.engine.question import Question
 from qkv.timing import TOO_LONG, TimeUp, at_most
 
-SECONDS = 20  # for one answer, which takes less than one where it ends
+SECONDS = 20  # until an answer is stopped; an answer that terminates takes less than one
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found. It was shown already, so a cell that ends in it shows nothing more.
+    """The result of a check. The card is shown already, so the report itself has no cell output.
 
     Attributes:
-        question: its id
+        question: the id of the question
         passed: whether the answer is right
-        points, max_points: all of them or none
-        status: "passed", "failed", "not attempted", or "error" when the answer raised where it should not
-        misconception: the wrong idea that was recognised, "softmax-over-queries"; None unless it was one
+        points, max_points: the points of the answer, all or none, and the points of the question
+        status: "passed", "failed", "not attempted", or "error" if the answer raised an exception that it should not
+        misconception: the slug of the recognised wrong idea, such as "softmax-over-queries", or None
         message: what is wrong and where to look
     """
 
@@ -52,7 +52,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Progress:
-    """The points so far in a chapter. It was shown already."""
+    """The points so far in a chapter. The bar is shown already, so this object has no cell output."""
 
     points: float
     max_points: float
@@ -62,48 +62,48 @@ class Progress:
         pass
 
 
-_reports: dict[str, Report] = {}  # the last of each question, in this process
-_met: dict[str, list[str]] = {}  # the wrong ideas in all checks of each question, in this process
+_reports: dict[str, Report] = {}  # the last report of each question, in this process
+_ideas_met: dict[str, list[str]] = {}  # the slugs recognised in all checks of each question, in this process
 
 
 def check(question: str, answer: Any) -> Report:
     """Check an answer, a function or a class, and show what is right or wrong with it.
 
     Raises:
-        KeyError: there is no such question; the message names those there are.
+        KeyError: there is no such question; the message lists all ids.
     """
     if not isinstance(question, str):
         known = ", ".join(name for chapter in chapters() for name in questions_of(chapter))
-        raise KeyError(f'use quotes: check("{question}", …). An id is a text; the questions are {known}')
+        raise KeyError(f'use quotes: check("{question}", …). An id is a string; the questions are {known}')
     asked = find(question)
     report, card = examine(asked, answer)
-    tell(report, card)
+    show_report(report, card)
     if _in_notebook():
-        _keep(asked, report)
+        _save(asked, report)
     return report
 
 
 def examine(question: Question, answer: Any) -> tuple[Report, Card]:
-    """Check an answer, and show nothing yet."""
+    """Check an answer, and return the report and its card without showing them."""
     with _without_displays():
         verdict, printed = _verdict(question, answer)
     report = _report(question, verdict)
     return report, _card(question, report, verdict, printed)
 
 
-def tell(report: Report, card: Card) -> None:
-    """Show what a check found, and count it in the progress of its chapter."""
+def show_report(report: Report, card: Card) -> None:
+    """Show the card of a report, and count the report in the progress of its chapter."""
     show(card)
     _reports[report.question] = report
     if report.misconception:
-        _met.setdefault(report.question, []).append(report.misconception)
+        _ideas_met.setdefault(report.question, []).append(report.misconception)
 
 
 def progress(chapter: int) -> Progress:
-    """Show the points so far in a chapter, as a bar with one line a question.
+    """Show the points so far in a chapter, as a bar and one line for each question.
 
     Raises:
-        KeyError: that chapter has no questions.
+        KeyError: the chapter has no questions.
     """
     questions = questions_of(chapter)
     kept = records.load(chapter) if _in_notebook() else {}
@@ -119,9 +119,12 @@ def progress(chapter: int) -> Progress:
 
 
 def _verdict(
-    question: Question, answer: Any, meanwhile: Callable[[SoFar, str], None] = lambda *_: None
+    question: Question, answer: Any, on_progress: Callable[[SoFar, str], None] = lambda *_: None
 ) -> tuple[Verdict, str]:
-    """Observe and judge; give what the answer printed too. `meanwhile` is called with both, as in `judge`."""
+    """Observe and judge an answer; return the verdict and the text that the answer printed.
+
+    The callback `on_progress` is called as in `judge`, with the printed text as its second argument.
+    """
     cases = question.fresh_cases()
     try:
         with at_most(SECONDS):
@@ -133,7 +136,7 @@ def _verdict(
         text = f"It took more than {SECONDS} seconds and was stopped. {TOO_LONG}"
         return Verdict("error", text), ""
     printed = seen[0].printed
-    return judge(question, cases, seen, lambda so_far: meanwhile(so_far, printed)), printed
+    return judge(question, cases, seen, lambda so_far: on_progress(so_far, printed)), printed
 
 
 def _report(question: Question, verdict: Verdict) -> Report:
@@ -165,7 +168,7 @@ def _card(question: Question, report: Report, verdict: Verdict, printed: str) ->
 
 
 def _table(question: Question, verdict: Verdict) -> Table | None:
-    """Choose what is worth a picture: a matrix whose rows should all have a known sum, where it is in place."""
+    """Return the matrix to show on the card: an output of the right shape whose rows should have a known sum."""
     for name, row_sum in question.row_sums.items():
         matrix, right = (_output(question, name, value) for value in (verdict.value, verdict.want))
         in_place = isinstance(matrix, Tensor) and isinstance(right, Tensor) and matrix.shape == right.shape
@@ -175,7 +178,7 @@ def _table(question: Question, verdict: Verdict) -> Table | None:
 
 
 def _output(question: Question, name: str, value: Any) -> Any:
-    """Find one output in all that came back."""
+    """Return the output with this name from a result, or None if the result does not have all outputs."""
     if isinstance(value, (tuple, list)) and len(value) == len(question.outputs):
         return value[question.output_names.index(name)]
     return value if len(question.outputs) == 1 else None
@@ -190,7 +193,7 @@ def _in_notebook() -> bool:
 
 @contextlib.contextmanager
 def _without_displays() -> Iterator[None]:
-    """Keep what an answer displays out of the notebook."""
+    """Suppress what an answer displays in the notebook."""
     if shell() is None:
         yield
         return
@@ -200,7 +203,8 @@ def _without_displays() -> Iterator[None]:
         yield
 
 
-def _keep(question: Question, report: Report) -> None:
+def _save(question: Question, report: Report) -> None:
+    """Save a report in the record of its chapter, for later sessions."""
     chapter = int(question.id.partition(".")[0])
     kept = records.load(chapter)
     ideas = _ideas(question.id, kept.get(question.id, {}))
@@ -209,14 +213,14 @@ def _keep(question: Question, report: Report) -> None:
 
 
 def _ideas(question_id: str, kept: dict[str, Any]) -> list[str]:
-    """The wrong ideas met in a question, earlier and now."""
+    """Return the slugs recognised in the checks of a question, in earlier sessions and in this one."""
     earlier = kept.get("ideas", [])
     ideas = [idea for idea in earlier if isinstance(idea, str)] if isinstance(earlier, list) else []
-    return list(dict.fromkeys([*ideas, *_met.get(question_id, [])]))
+    return list(dict.fromkeys([*ideas, *_ideas_met.get(question_id, [])]))
 
 
 def _row(question: Question, kept: dict[str, Any]) -> Row:
-    """How a question stands: as checked in this session, or as kept from an earlier one."""
+    """Return the row of a question in the bar, from the last check of this session or the record of earlier ones."""
     report = _reports.get(question.id)
     if report is not None:
         return Row(question.id, question.title, report.status, report.points, report.max_points)

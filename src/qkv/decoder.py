@@ -1,8 +1,8 @@
-"""A small decoder with a KV cache, on which the book's last core chapter shows what a cache does.
+"""A small decoder with a KV cache, with which the book's last core chapter shows what a cache does.
 
 The block is that of GPT-2 (layer norms, one hidden layer) with rotary positions and grouped
-queries. Without a cache and with one it is the same code: an empty cache and all tokens at
-once, or a full one and the newest token alone.
+queries. The same code runs without a cache and with one: an empty cache and all tokens at
+once, or a filled cache and the newest token only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from qkv.transformer import pre_norm_block
 
 @dataclass(frozen=True)
 class DecoderShape:
-    """Say how large a decoder is. A window, where there is one, limits how far back a token sees."""
+    """The sizes of a decoder. With a window, a token sees only the window and the first `sinks` tokens."""
 
     vocab_size: int
     d_model: int
@@ -42,12 +42,12 @@ class DecoderShape:
 
 
 class CachedAttention(nn.Module):
-    """Let new tokens attend to all tokens so far, whose keys and values the cache holds.
+    """Attention of new tokens to all tokens so far, whose keys and values are in the cache.
 
     Shapes:
         x (B, n_new, d_model)
     Returns:
-        (B, n_new, d_model); the cache holds n_new positions more
+        (B, n_new, d_model); n_new positions are added to the cache
     """
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -71,12 +71,12 @@ class CachedAttention(nn.Module):
 
     def _mask(self, n_new: int, n: int) -> Tensor | None:
         if self.shape.window is None:
-            return None  # grouped_query_attention is causal
+            return None  # grouped_query_attention is causal without a mask
         return window_mask(n_new, self.shape.window, n, self.shape.sinks)
 
 
 class DecoderBlock(nn.Module):
-    """Mix between tokens, then work on each token alone; add both to what came in.
+    """A pre-norm block: attention, then a feed-forward network; both results are added to the input.
 
     Shapes:
         x (B, n_new, d_model)
@@ -98,12 +98,12 @@ class DecoderBlock(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Predict the next token at every position from the tokens up to it.
+    """A decoder that predicts the next token at every position from the tokens up to it.
 
     Shapes:
-        ids (B, n_new)   caches, one a layer; fresh ones where none are given
+        ids (B, n_new)   caches, one for each layer; new ones if none are given
     Returns:
-        logits (B, n_new, vocab_size); each cache holds n_new positions more
+        logits (B, n_new, vocab_size); n_new positions are added to each cache
     """
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -134,8 +134,8 @@ class Decoder(nn.Module):
 def prefill(model: Decoder, ids: Tensor, caches: Sequence[KVCache], chunk: int) -> Tensor:
     """Fill the caches with a prompt, `chunk` tokens at a time.
 
-    The caches end up as after one call with the whole prompt; the largest table of scores has
-    chunk rows instead of n.
+    The caches are then the same as after one call with the whole prompt, but the largest
+    matrix of scores has `chunk` rows instead of n.
 
     Shapes:
         ids (B, n)
@@ -151,24 +151,24 @@ def prefill(model: Decoder, ids: Tensor, caches: Sequence[KVCache], chunk: int) 
 
 
 class MultiplyAdds(NamedTuple):
-    """Count multiply-adds: in matrices of weights, and between tokens (scores, and mixing values)."""
+    """Numbers of multiply-adds: in projections, and in attention (scores and weighted sums of values)."""
 
     projections: int
     attention: int
 
 
 def multiply_adds(shape: DecoderShape, n_new: int, n_held: int = 0) -> MultiplyAdds:
-    """Count the multiply-adds of one call with n_new tokens, on caches that hold n_held.
+    """Count the multiply-adds of one call with n_new tokens, on caches that hold n_held tokens.
 
-    For the n-th token: multiply_adds(shape, 1, n − 1) with a cache, multiply_adds(shape, n)
-    without. Masked scores are counted too, because they are computed. Norms, rotations and
-    the softmax are left out: they are not matrix products.
+    The n-th token costs multiply_adds(shape, 1, n − 1) with a cache, and multiply_adds(shape, n)
+    without one. Masked scores are counted too, because they are computed. Norms, rotations and
+    the softmax are not counted, because they are not matrix products.
     """
     if shape.window is not None:
         n_held = min(n_held, shape.sinks + shape.window - 1)
     d_kv = shape.n_kv_heads * shape.d_head
     per_layer = shape.d_model * (2 * shape.d_model + 2 * d_kv + 2 * shape.d_hidden)
     per_token = shape.n_layers * per_layer + shape.d_model * shape.vocab_size
-    per_score = 2 * shape.d_head  # d_head to compute it, d_head to mix one value by its weight
+    per_score = 2 * shape.d_head  # d_head for the score, d_head for its weight times a value
     n_scores = shape.n_layers * shape.n_heads * n_new * (n_held + n_new)
     return MultiplyAdds(n_new * per_token, n_scores * per_score)

@@ -1,4 +1,4 @@
-"""The same attention on pictures, sounds, graphs and sets: what is a token, and who may see whom."""
+"""Attention on pictures, sounds, graphs and sets: how tokens are made, and masks of who may see whom."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qkv.attention import masked_softmax, softmax, weighted_sum, window_mask
 
 
 def patchify(image: Tensor, patch: int) -> Tensor:
-    """Cut a picture into squares, each a row of numbers: a token [Dosovitskiy et al., 2021].
+    """Cut a picture into squares and flatten each to a row of numbers, a token [Dosovitskiy et al., 2021].
 
     Shapes:
         image (C, H, W)
@@ -41,11 +41,12 @@ def unpatchify(patches: Tensor, patch: int, height: int, width: int) -> Tensor:
 
 
 def offset_scores(height: int, width: int, reach: int = 1, sharpness: float = 1000.0) -> Tensor:
-    """Score pixels by their position alone: head h prefers the pixel at the h-th offset.
+    """Return scores that depend on positions only: head h prefers the pixel at the h-th offset.
 
     score = −sharpness · |position of the key − position of the query − offset|²
-    [Cordonnier et al., 2020]. Another pixel is at least 1 away, so its weight is
-    exp(−sharpness): at 1,000 exactly 0. Keys lie on the picture with a border of `reach`.
+    [Cordonnier et al., 2020]. Any other pixel is at least 1 away from the offset, so its weight
+    is at most exp(−sharpness), which is exactly 0 for a sharpness of 1,000. The keys are the
+    pixels of the picture and of a border of width `reach` around it.
 
     Returns:
         ((2 · reach + 1)², height · width, (height + 2 · reach) · (width + 2 · reach))
@@ -59,10 +60,10 @@ def offset_scores(height: int, width: int, reach: int = 1, sharpness: float = 10
 
 
 def convolution_as_attention(image: Tensor, kernel: Tensor) -> Tensor:
-    """Compute a convolution with one head for each offset, each looking at one neighbour.
+    """Compute a convolution as attention with one head for each offset of the kernel.
 
-    The scores depend on positions alone, so each head looks at the pixel at its offset. What it takes there,
-    the C channels, is multiplied by the kernel's matrix at that offset: the head's rows of W_O.
+    The scores depend on positions only, so each head attends to the one pixel at its offset. The C channels of that
+    pixel are multiplied by the kernel's matrix for the offset, which takes the place of the head's rows of W_O.
 
     Shapes:
         image (C, H, W)   kernel (C_out, C, size, size), size odd
@@ -82,7 +83,7 @@ def convolution_as_attention(image: Tensor, kernel: Tensor) -> Tensor:
 
 
 def graph_mask(edges: list[tuple[int, int]], n: int, self_loops: bool = True) -> Tensor:
-    """Let each node see its neighbours, both ways along an edge, and itself.
+    """Let each node see itself and its neighbours, in both directions of an edge.
 
     Returns:
         bool (n, n), symmetric
@@ -94,18 +95,18 @@ def graph_mask(edges: list[tuple[int, int]], n: int, self_loops: bool = True) ->
 
 
 def neighbour_mean(x: Tensor, mask: Tensor) -> Tensor:
-    """Mix what a node sees in equal parts: attention whose scores are all the same.
+    """Average the features that each node sees: attention whose scores are all equal.
 
     Shapes:
         x (..., n, d)   mask (n, n) bool
     Returns:
-        (..., n, d), zeros for a node that sees none
+        (..., n, d), zeros for a node that sees no node
     """
     return weighted_sum(masked_softmax(torch.zeros(mask.shape).to(x), mask), x)
 
 
 def graph_attention(x: Tensor, w: Tensor, asks: Tensor, offers: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Mix what a node sees by learned weights, with the additive score of graph attention networks.
+    """Mix the features that each node sees, with the additive score of graph attention networks.
 
     score[i, j] = leaky_relu(asks · x_i W + offers · x_j W), slope 0.2 [Veličković et al., 2018].
 
@@ -124,9 +125,10 @@ def graph_attention(x: Tensor, w: Tensor, asks: Tensor, offers: Tensor, mask: Te
 
 
 def frame_mask(n_frames: int, reach: float, hop: float = 0.01) -> Tensor:
-    """Let each frame of a sound see those that start at most `reach` seconds before or after it.
+    """Let each frame of a sound see the frames that start at most `reach` seconds before or after it.
 
-    Ten seconds in hops of 10 ms are 1,000 frames, and a million weights without it.
+    `hop` is the time from one frame to the next, in seconds. Ten seconds with hops of 10 ms are
+    1,000 frames, which would have a million weights without the mask.
 
     Returns:
         bool (n_frames, n_frames)

@@ -1,6 +1,6 @@
-"""The card that a check shows: HTML in a notebook, plain text elsewhere.
+"""The card of a check and the bar of points: HTML in a notebook, plain text elsewhere.
 
-What an answer controls is escaped and bounded.
+Text that comes from an answer is escaped and limited in length.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from torch import Tensor
 
-MAX_MESSAGE = 1500
-MAX_ROWS = 8
-WIDTH = 88
-# Each status of an answer: its sign and its words, for cards, pages and tables alike.
+MAX_MESSAGE = 1500  # characters of a text on a card
+MAX_ROWS = 8  # rows and columns of a table
+WIDTH = 88  # characters in a line of plain text
+# The sign and the words of each status, for cards, pages and tables.
 STATUSES = {
     "passed": ("✓", "right"),
     "failed": ("✗", "not yet"),
@@ -32,7 +32,7 @@ WORDS = {status: words for status, (_, words) in STATUSES.items()}
 
 @dataclass(frozen=True)
 class Table:
-    """A matrix of the answer's, to be shown beside its rows' sums."""
+    """A matrix from the answer, shown with the sums of its rows; `row_sum` is the right sum."""
 
     name: str
     values: Tensor
@@ -41,7 +41,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Card:
-    """What is shown of one check."""
+    """The card of one check: the verdict, the message, and the inputs that the message is about."""
 
     question: str
     title: str
@@ -85,7 +85,7 @@ class Card:
 
 
 def _wrong_sums(table: Table) -> str:
-    """Say what the first rows sum to, where that is not what it should be."""
+    """Return a sentence with the sums of the first rows, if one of them is wrong."""
     sums = first_matrix(table).sum(-1).tolist()
     if all(abs(value - table.row_sum) < 1e-3 for value in sums):
         return ""
@@ -96,7 +96,7 @@ def _wrong_sums(table: Table) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One question in the bar of points."""
+    """One question in the bar of points: a line with its status and points."""
 
     question: str
     title: str
@@ -108,7 +108,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Bar:
-    """The points so far."""
+    """The bar of points of a chapter, with one row for each question."""
 
     title: str
     rows: Sequence[Row]
@@ -120,7 +120,8 @@ class Bar:
         return f"{points(have)} of {points(most)} points"
 
     @property
-    def met(self) -> str:
+    def ideas_text(self) -> str:
+        """A sentence that lists the wrong ideas met so far; empty if there are none."""
         ideas = ", ".join(map(in_words, self.ideas))
         return f"Wrong ideas met so far: {ideas}." if ideas else ""
 
@@ -129,7 +130,7 @@ class Bar:
         full = round(20 * have / most) if most else 0
         bar = "█" * full + "░" * (20 - full)
         rows = [f"{SIGNS[row.status]} {row.question} {row.title}: {_standing(row)}" for row in self.rows]
-        return "\n".join([f"{self.title}: {self.headline}", bar, *rows, *wrapped(self.met)])
+        return "\n".join([f"{self.title}: {self.headline}", bar, *rows, *wrapped(self.ideas_text)])
 
     def html(self) -> str:
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
@@ -138,7 +139,7 @@ class Bar:
             _heading(f"{self.title}: {self.headline}"),
             f'<progress max="{most:g}" value="{have:g}" aria-label="points so far">{self.headline}</progress>',
             f"<ul>{items}</ul>",
-            f'<p class="qkv-card-tried">{_escaped(self.met)}</p>' if self.met else "",
+            f'<p class="qkv-card-tried">{_escaped(self.ideas_text)}</p>' if self.ideas_text else "",
         ]
         status = "passed" if have == most else "not attempted"
         return _section(f"{self.title}: {self.headline}", status, "".join(parts))
@@ -157,7 +158,7 @@ def _item(row: Row) -> str:
 
 
 def show(card: Card | Bar) -> None:
-    """Display it where a notebook or IPython listens, print it elsewhere."""
+    """Display a card or bar in a notebook or IPython, and print it as plain text elsewhere."""
     if shell() is None:
         print(card.text())
         return
@@ -167,21 +168,23 @@ def show(card: Card | Bar) -> None:
 
 
 def shell() -> object | None:
-    """Find the running IPython, without importing it where nobody did."""
+    """Return the running IPython shell, or None; IPython is not imported for it."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None else None
 
 
 def points(value: float) -> str:
+    """Write a number of points: "3", "2.5"."""
     return f"{value:g}"
 
 
 def in_words(slug: str) -> str:
-    """Write the name of a wrong idea as words and symbols: "scaled by d_k" for "scaled-by-d-k"."""
+    """Write a slug as words and symbols: "scaled by d_k" for "scaled-by-d-k"."""
     return re.sub(r"\b(d|n|w|var) (k|q|v|model|heads?)\b", r"\1_\2", slug.replace("-", " "))
 
 
 def wrapped(text: str) -> list[str]:
+    """Return the lines of a text for plain output, limited in length."""
     return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)
 
 
@@ -190,12 +193,12 @@ def _escaped(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Escape a message; what stands in `backticks` is code."""
+    """Write a message as HTML, with code for text in `backticks`."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _escaped(text))
 
 
 def _heading(text: str) -> str:
-    """A heading for screen readers, one level below a question's own; no table of contents picks it up."""
+    """Return a heading for screen readers, one level below that of the question; tables of contents do not list it."""
     return f'<p class="qkv-card-title" role="heading" aria-level="3">{_escaped(text)}</p>'
 
 
@@ -208,24 +211,24 @@ def _section(label: str, status: str, inner: str) -> str:
 
 @cache
 def _style() -> str:
-    """The palette and the card's own rules, without comments and line breaks."""
+    """Return the CSS of the palette and of the cards, without comments and line breaks."""
     folder = Path(__file__).parent
     css = "".join((folder / name).read_text(encoding="utf-8") for name in ("tokens.css", "feedback.css"))
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)).strip()
 
 
 def first_matrix(table: Table) -> Tensor:
-    """The matrix that is shown: the first, where there is a batch of them."""
+    """Return the matrix that is shown: the first one of a batch."""
     return (table.values.flatten(0, -3)[0] if table.values.ndim > 2 else table.values).double()
 
 
 def _rounded(value: float) -> str:
-    """Three digits; what is left of a sum that should be 0 is 0."""
+    """Write a number with three digits; rounding errors below 1e-6 become 0."""
     return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
 
 
 def _table(table: Table) -> str:
-    """Draw the first matrix: its numbers, shaded, with the sums of its rows and columns."""
+    """Return the first matrix as an HTML table with shaded cells and the sums of rows and columns."""
     matrix = first_matrix(table)
     rows = matrix[:MAX_ROWS, :MAX_ROWS]
     head = "".join(f'<th scope="col">{j}</th>' for j in range(rows.shape[1]))

@@ -1,6 +1,6 @@
-"""Look into a trained transformer: what a head does, what it adds, and what changes when it is changed.
+"""Analyse a trained transformer: scores of heads, their contributions, circuits, and interventions.
 
-What stands where is named in qkv.transformer, whose Places hand it out.
+The places of the intermediate tensors are listed in qkv.transformer; its Places records them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from qkv.transformer import Decoder, Edit, Encoder, Places
 
 
 def induction_score(weights: Tensor, ids: Tensor) -> Tensor:
-    """Measure how far a head turns to what came next, the last time that this token stood there.
+    """Return the mean weight of a head on the token that followed the latest earlier occurrence.
 
-    The mean, over positions whose id has occurred before, of the weight on the token after
-    its latest earlier occurrence [Olsson et al., 2022]. For two equal neighbours that is the
-    token itself.
+    The mean is over the positions whose id has occurred before [Olsson et al., 2022]. If the id
+    occurred just before, the token that followed is the position itself.
 
     Shapes:
         weights (n, n) of one head   ids (n,)
@@ -38,7 +37,7 @@ def induction_score(weights: Tensor, ids: Tensor) -> Tensor:
 
 
 def previous_token_score(weights: Tensor) -> Tensor:
-    """Measure how far a head turns to the token before: the mean weight just below the diagonal.
+    """Return the mean weight of a head on the previous token, just below the diagonal.
 
     Shapes:
         weights (n, n), n ≥ 2
@@ -52,13 +51,13 @@ def previous_token_score(weights: Tensor) -> Tensor:
 
 
 def head_contribution(weights: Tensor, v: Tensor, w_o: Tensor) -> Tensor:
-    """Split a layer's output into what each head adds to the stream.
+    """Split the output of a layer into the part that each head adds to the residual stream.
 
-    Head h adds (weights_h v_h) W_O,h, where W_O,h is its own band of d_head rows of W_O.
+    Head h adds (weights_h v_h) W_O,h, where W_O,h are the d_head rows of W_O for that head.
 
     Shapes:
-        weights (H, n, n_k)   v (H, n_k, d_head)   w_o (H · d_head, d_model): of an nn.Linear,
-        the transposed weight
+        weights (H, n, n_k)   v (H, n_k, d_head)   w_o (H · d_head, d_model): the transposed
+        weight of an nn.Linear
     Returns:
         (H, n, d_model), whose sum over heads is the layer's output without bias
     """
@@ -67,20 +66,20 @@ def head_contribution(weights: Tensor, v: Tensor, w_o: Tensor) -> Tensor:
 
 
 def qk_circuit(attention: MultiHeadAttention) -> Tensor:
-    """Join what a query asks with what a key offers: score[i, j] = x_i W_Q W_Kᵀ x_jᵀ / √d_head, without biases.
+    """Return W_Q W_Kᵀ of each head: score[i, j] = x_i W_Q W_Kᵀ x_jᵀ / √d_head, without biases.
 
     Returns:
-        (H, d_model, d_model), asking features down, offered ones across [Elhage et al., 2021]
+        (H, d_model, d_model), the query's features down, the key's across [Elhage et al., 2021]
     """
     w_q, w_k = (layer.weight.unflatten(0, (attention.n_heads, -1)) for layer in (attention.w_q, attention.w_k))
     return w_q.transpose(-2, -1) @ w_k
 
 
 def ov_circuit(attention: MultiHeadAttention) -> Tensor:
-    """Join what a head reads with what it writes: a token with weight 1 adds x_j W_V W_O, without biases.
+    """Return W_V W_O of each head: a token with weight 1 adds x_j W_V W_O to the output, without biases.
 
     Returns:
-        (H, d_model, d_model), read features down, written ones across [Elhage et al., 2021]
+        (H, d_model, d_model), features of the input down, of the output across [Elhage et al., 2021]
     """
     w_v = attention.w_v.weight.unflatten(0, (attention.n_heads, -1))  # (H, d_head, d_model)
     w_o = attention.w_o.weight.T.unflatten(0, (attention.n_heads, -1))
@@ -88,7 +87,7 @@ def ov_circuit(attention: MultiHeadAttention) -> Tensor:
 
 
 def logit_lens(states: Tensor, norm: nn.Module, unembedding: nn.Module) -> Tensor:
-    """Read a stream as if the model ended there: the last norm and the unembedding on any state.
+    """Return the logits of a state as if the model ended there: the last norm, then the unembedding.
 
     Shapes:
         states (..., d_model)
@@ -105,18 +104,18 @@ Run = Callable[..., tuple[Tensor, list[Tensor]]]
 
 
 def unedited(layer: int, state: Tensor) -> Tensor:
-    """Leave every state as it is."""
+    """Return the state as it is: the default edit."""
     return state
 
 
 def runner(model: Encoder | Decoder) -> Run:
-    """Make run(ids, edit) of a model: one text, no batch.
+    """Return a function run(ids, edit) that runs a model on one text, without a batch axis.
 
-    `edit(layer, state)` receives what comes into each layer, (n, d_model), and after the last
-    layer what goes out, and returns what goes on.
+    `edit(layer, state)` gets the input of each layer, (n, d_model), and the output of the last
+    layer, with the number of layers as its `layer`. It returns the state to continue with.
 
     Returns:
-        run: ids (n,) → what the model gives (n, …), and its states, edited
+        run: ids (n,) → the output of the model (n, …), and the list of edited states
     """
     n_states = model.shape.n_layers + 1
 
@@ -132,10 +131,10 @@ def runner(model: Encoder | Decoder) -> Run:
 
 
 def patch_activation(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Tensor:
-    """Run one text with one row of one state taken from another: does the answer come along?
+    """Run one text with one row of one state replaced by that of another text.
 
     Shapes:
-        clean, corrupt (n,) ids   run(ids, edit) → logits, states, as runner makes it
+        clean, corrupt (n,) ids   run(ids, edit) → logits, states, as runner returns it
     Returns:
         the logits of `corrupt` with row `position` of state `layer` from `clean`
     """
@@ -150,13 +149,13 @@ def patch_activation(run: Run, clean: Tensor, corrupt: Tensor, layer: int, posit
 
 
 def mean_ablation(mean: Tensor) -> Edit:
-    """Put a head's mean output in the place of each of its outputs.
+    """Return an edit that replaces every output of a head by the head's mean output.
 
-    Zeros are an input that later layers may never have met; the mean keeps what is the same in
-    every text, and takes away only what the head says of this one.
+    Zeros may be an input that later layers have never had. The mean keeps the part that is the
+    same in every text, and removes only what the head adds for this one.
 
     Shapes:
-        mean, of `heads` over many texts and positions: (H, d_head), NaN for a head that is left alone
+        mean (H, d_head), of `heads` over many texts and positions; NaN for a head not to be edited
     Returns:
         an edit of (B, H, n, d_head)
     """

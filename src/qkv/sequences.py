@@ -1,4 +1,4 @@
-"""What goes into a network, as the book's first chapter builds it: rows of numbers, one a token."""
+"""Inputs of a network, as the book's first chapter builds them: a row of numbers for each token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 def one_hot(ids: Tensor, vocab_size: int) -> Tensor:
     """Give each token id a row with a single 1, in the id's own column.
 
-    Any two different rows are √2 apart: a one-hot row says which token, and nothing of meaning.
+    Any two different rows are √2 apart: a one-hot row identifies a token, but has no meaning.
 
     Shapes:
         ids (..., ) of integers
@@ -26,7 +26,7 @@ def one_hot(ids: Tensor, vocab_size: int) -> Tensor:
 
 
 def embed(ids: Tensor, table: Tensor) -> Tensor:
-    """Look up each token's row of the table: the same as one_hot(ids) @ table.
+    """Look up the row of each token in the table: equal to one_hot(ids) @ table.
 
     Shapes:
         ids (...) of integers   table (vocab, d)
@@ -37,12 +37,12 @@ def embed(ids: Tensor, table: Tensor) -> Tensor:
 
 
 def pad_batch(sequences: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Stack sequences of different lengths, and keep note of what is real.
+    """Stack sequences of different lengths with padding, and return a mask of the real rows.
 
     Shapes:
         sequences, a list of B tensors (n_i, d)
     Returns:
-        batch (B, n_max, d), zero after each sequence's end
+        batch (B, n_max, d), zeros after the end of each sequence
         mask (B, n_max) bool, True = real, False = padding
     Raises:
         ValueError: the list is empty, or the sequences differ in d.
@@ -56,11 +56,11 @@ def pad_batch(sequences: list[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def frame_signal(signal: Tensor, window: int, hop: int) -> Tensor:
-    """Cut a signal into overlapping windows: one row each `hop` samples.
+    """Cut a signal into overlapping windows: one row for every `hop` samples.
 
     Row i holds samples i · hop … i · hop + window − 1. A window that the signal does not fill
-    is left out, so there are 1 + (samples − window) // hop rows. Speech uses windows of 25 ms
-    each 10 ms, about 100 rows a second.
+    is left out, so there are 1 + (samples − window) // hop rows. Speech is cut into windows of
+    25 ms, one every 10 ms: about 100 rows per second.
 
     Shapes:
         signal (samples,), window and hop in samples

@@ -1,4 +1,4 @@
-"""Softmax as the book derives it: scores become weights, and weights choose the next token.
+"""Softmax as the book derives it: it turns scores into weights, and logits into a next token.
 
 Scores are before the softmax, weights after it. T is a temperature and nothing else.
 A mask is boolean and True means "may attend".
@@ -19,7 +19,7 @@ def softmax(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
     from every z: that changes no weight, and exp never sees a number above 0.
 
     Shapes:
-        z any shape; dim is the axis that shares out a weight of 1
+        z any shape; dim is the axis along which the weights sum to 1
     Returns:
         p, shaped like z
     Raises:
@@ -33,7 +33,7 @@ def softmax(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
 
 
 def entropy(p: Tensor, dim: int = -1) -> Tensor:
-    """Measure how widely weights are shared out, in nats.
+    """Return the entropy of weights in nats: how evenly the total of 1 is spread.
 
     −Σ_i p_i ln p_i, where 0 ln 0 counts as 0. It is 0 when one weight is 1, and ln n when n
     weights are equal.
@@ -47,7 +47,7 @@ def entropy(p: Tensor, dim: int = -1) -> Tensor:
 
 
 def softmax_jacobian(p: Tensor) -> Tensor:
-    """Say how each weight moves with each score.
+    """Return the derivative of each weight with respect to each score.
 
     ∂p_i/∂z_j = p_i (δ_ij − p_j), that is diag(p) − p pᵀ, for p = softmax(z). At another
     temperature T, divide by T.
@@ -61,10 +61,10 @@ def softmax_jacobian(p: Tensor) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Share a weight of 1 among the keys that each query may attend to.
+    """Turn scores into weights of sum 1 over the keys that each query may attend to.
 
-    A score that may not be seen becomes −∞, whose exponential is exactly 0. A query that
-    may see no key at all has nothing to share: its weights are all 0.
+    A score that the mask hides becomes −∞, whose exponential is exactly 0. If a query may see
+    no key at all, its weights are all 0.
 
     Shapes:
         scores (..., n_q, n_k)   mask, bool, broadcasts to that shape
@@ -75,11 +75,11 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """
     mask = _mask_for(scores, mask)
     weights = softmax(scores.masked_fill(~mask, -math.inf))
-    return weights.masked_fill(~mask, 0.0)  # a row of −∞ alone came out as 0/0
+    return weights.masked_fill(~mask, 0.0)  # a row that is all −∞ has given 0/0 = NaN
 
 
 def _mask_for(scores: Tensor, mask: Tensor) -> Tensor:
-    """Give the mask the scores' shape, or say why it cannot have it."""
+    """Broadcast the mask to the shape of the scores, or raise the ValueError of masked_softmax."""
     if mask.dtype != torch.bool:
         raise ValueError(f"expected a boolean mask, True = may attend; got {mask.dtype}")
     try:
@@ -90,11 +90,11 @@ def _mask_for(scores: Tensor, mask: Tensor) -> Tensor:
         ) from None
 
 
-# ── the same, in one pass ─────────────────────────────────────────────────────────────────────────
+# ── softmax in one pass, and others ───────────────────────────────────────────────────────────────
 
 
 def log_sum_exp(z: Tensor, dim: int = -1) -> Tensor:
-    """Find the logarithm of the softmax's denominator without computing the denominator.
+    """Return the logarithm of the softmax's denominator without computing the denominator.
 
     ln Σ_i exp(z_i) = m + ln Σ_i exp(z_i − m), where m is the largest z. Then
     ln p_i = z_i − log_sum_exp(z).
@@ -112,8 +112,8 @@ def online_softmax(z: Tensor) -> Tensor:
     """Compute the softmax of scores that arrive one after another.
 
     Keep the largest score so far, m, and the total so far, l = Σ exp(z_i − m). When a new
-    score raises m to m′, the old total shrinks by exp(m − m′). One pass gives both
-    [Milakov & Gimelshein, 2018]; FlashAttention carries the mixed values along too.
+    score raises m to m′, the old total is multiplied by exp(m − m′). One pass gives both
+    [Milakov & Gimelshein, 2018]. FlashAttention updates the weighted sum of values too.
 
     Shapes:
         z (..., n), finite
@@ -132,7 +132,7 @@ def online_softmax(z: Tensor) -> Tensor:
 def sparsemax(z: Tensor, dim: int = -1) -> Tensor:
     """Turn scores into weights of sum 1, many of them exactly 0.
 
-    p_i = max(z_i − τ, 0), with the one τ that makes the sum 1: the point of the probability
+    p_i = max(z_i − τ, 0), with the τ that makes the sum 1. p is the point of the probability
     simplex that is nearest to z [Martins & Astudillo, 2016].
 
     Shapes:
@@ -143,7 +143,7 @@ def sparsemax(z: Tensor, dim: int = -1) -> Tensor:
     z = z.movedim(dim, -1)
     ordered = z.sort(dim=-1, descending=True).values
     rank = torch.arange(1, z.shape[-1] + 1, device=z.device)
-    surplus = ordered.cumsum(-1) - 1  # what the largest `rank` scores would have to give up
+    surplus = ordered.cumsum(-1) - 1  # by how much the sum of the largest `rank` scores exceeds 1
     n_kept = (rank * ordered > surplus).sum(-1, keepdim=True)
     threshold = surplus.gather(-1, n_kept - 1) / n_kept
     return (z - threshold).clamp(min=0).movedim(-1, dim)
@@ -156,16 +156,16 @@ def find_temperature(z: Tensor, target: float) -> float:
     """Find the temperature at which the largest weight is `target`.
 
     The largest weight is 1 / Σ_j exp(−g_j / T), where g_j is how far z_j lies below the
-    maximum. It falls as T rises, so halving an interval finds it. If all n − 1 gaps were g,
-    T would be g / ln((n − 1) · target / (1 − target)): the smallest gap and the largest
-    gap put the two ends of the interval there.
+    maximum. It falls as T rises, so bisection finds T. If all n − 1 gaps were g, T would be
+    g / ln((n − 1) · target / (1 − target)). The smallest and the largest gap, put in for g,
+    give the two ends of the interval.
 
     Shapes:
         z (n,) with one maximum, n at least 2
     Returns:
         T > 0
     Raises:
-        ValueError: z is not of that form, or target is not between 1/n and 1.
+        ValueError: z is not of that shape or has several maxima, or target is not between 1/n and 1.
     """
     if z.ndim != 1 or len(z) < 2 or (z == z.max()).sum() > 1:
         raise ValueError(f"expected z (n,) with one maximum, n at least 2; got {z.tolist()}")
@@ -189,7 +189,7 @@ def sample_token(logits: Tensor, temperature: float, generator: torch.Generator 
     Shapes:
         logits (vocab,)
     Returns:
-        an id, 0 … vocab − 1; a draw comes from `generator` and moves it on
+        an id, 0 … vocab − 1; above temperature 0, a draw from `generator`, whose state changes
     Raises:
         ValueError: the temperature is below 0.
     """
@@ -199,29 +199,30 @@ def sample_token(logits: Tensor, temperature: float, generator: torch.Generator 
 
 
 def keep_top_k(logits: Tensor, k: int) -> Tensor:
-    """Rule out all but the k largest logits, by −∞ [Fan et al., 2018].
+    """Set all but the k largest logits to −∞ [Fan et al., 2018].
 
     Shapes:
         logits (..., vocab)
     Returns:
-        logits (..., vocab), k of them as they were
+        logits (..., vocab), k of them unchanged
     """
     values, ids = logits.topk(min(k, logits.shape[-1]), dim=-1)
     return torch.full_like(logits, -math.inf).scatter(-1, ids, values)
 
 
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
-    """Rule out all but the fewest tokens whose probabilities reach p [Holtzman et al., 2020].
+    """Keep the fewest tokens whose probabilities sum to p or more [Holtzman et al., 2020].
 
-    The token that crosses p is kept, so at least one always is.
+    All other logits become −∞. The token with which the sum reaches p is kept, so at least one
+    token is.
 
     Shapes:
         logits (..., vocab)
     Returns:
-        logits (..., vocab), those outside the nucleus −∞
+        logits (..., vocab), −∞ for the tokens that are not kept
     """
     values, ids = logits.sort(dim=-1, descending=True)
     weights = softmax(values)
-    before = weights.cumsum(-1) - weights  # what the likelier tokens hold already
+    before = weights.cumsum(-1) - weights  # the total probability of the likelier tokens
     kept = values.masked_fill((before >= p) & (before > 0), -math.inf)
     return torch.full_like(logits, -math.inf).scatter(-1, ids, kept)

@@ -1,14 +1,14 @@
-"""What stands around attention until it reads and writes: norms, feed-forward, blocks, and stacks of them.
+"""A transformer around attention: norms, feed-forward networks, blocks, stacks, losses and generation.
 
-Every tensor worth a look passes through visit(place, tensor), layer by layer. The places of
-layer l, counted from 0, for x (B, n, d_model) that comes in:
-    l.state                                       what comes in
+Intermediate tensors pass through visit(place, tensor). These are the places of layer l,
+counted from 0, with the input x (B, n, d_model):
+    l.state                                       the input x
     l.attention.q .k .v .scores .weights .heads   inside attention, (B, H, …)
     l.attention.normed .out .sum                  the norm's result, attention's, and the sum with x
-    l.cross.…                                     the same, where a decoder asks an encoder
-    l.feed_forward.normed .hidden .out .sum       the same, of the feed-forward network
-Before the first layer stand embedded and positions, after the last of L layers stand L.state,
-normed and logits. In a model of two stacks, encoder. or decoder. stands before each name.
+    l.cross.…                                     the same, for cross-attention to an encoder
+    l.feed_forward.normed .hidden .out .sum       the same, for the feed-forward network
+The places embedded and positions come before the first layer. L.state, normed and logits come
+after the last of L layers. In an EncoderDecoder, each name begins with encoder. or decoder.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from qkv.softmax import keep_top_k, log_sum_exp, sample_token
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     """Give each token's features mean 0 and variance 1, then a learned scale and shift.
 
-    (x − mean) / √(variance + eps) · gain + bias, over the last axis alone, with the variance
-    of a whole population: divided by d, not by d − 1 [Ba et al., 2016].
+    (x − mean) / √(variance + eps) · gain + bias, over the last axis only, with the population
+    variance: divided by d, not by d − 1 [Ba et al., 2016].
 
     Shapes:
         x (..., d)   gain, bias (d,)
@@ -61,7 +61,7 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-5) -> Tensor:
 
 
 class LayerNorm(nn.Module):
-    """Learn the gain and bias of layer_norm."""
+    """layer_norm with a learned gain and bias."""
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """Learn the gain of rms_norm."""
+    """rms_norm with a learned gain."""
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class RMSNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Work on each token alone: widen, bend, narrow again.
+    """A feed-forward network, the same for each token: a wider layer, an activation, and back to d_model.
 
     activation(x W_1 + b_1) W_2 + b_2, [Vaswani et al., 2017, section 3.3].
     Place: hidden, (..., n, d_hidden).
@@ -112,10 +112,10 @@ class FeedForward(nn.Module):
 
 @dataclass(frozen=True)
 class TransformerShape:
-    """Say how large a transformer is, and of what kind.
+    """The sizes and options of a transformer.
 
-    With d_hidden = 0 a block has no feed-forward network. Tied: one table serves as embedding
-    and unembedding.
+    With d_hidden = 0 a block has no feed-forward network. If `tied`, the embedding and the
+    unembedding share one matrix.
     """
 
     vocab_size: int
@@ -138,10 +138,10 @@ def pre_norm_block(
     norm_2: Callable[[Tensor], Tensor],
     feed_forward: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """Mix between tokens, then work on each token alone; add both to what came in.
+    """Apply attention, then a feed-forward network, and add each result to its input.
 
-    x + attend(norm_1(x)), then the same with the other two: the stream from the first layer
-    to the last is only ever added to [Xiong et al., 2020].
+    x + attend(norm_1(x)), then the same with the other two: the residual stream from the first
+    layer to the last is changed by additions only [Xiong et al., 2020].
 
     Shapes:
         x (..., n, d_model); each callable keeps that shape
@@ -153,16 +153,16 @@ def pre_norm_block(
 
 
 class Block(nn.Module):
-    """Attend, ask another stack where there is one, feed forward: each result is added to its input.
+    """A block: self-attention, cross-attention if `cross`, feed-forward; each result is added to its input.
 
-    The norm comes before each of them (pre-norm, GPT-2) or after each sum (post-norm,
-    Vaswani et al., 2017). Dropout acts on each result.
+    A norm comes before each of these parts (pre-norm, GPT-2) or after each sum (post-norm,
+    Vaswani et al., 2017). Dropout acts on the result of each part.
 
     Shapes:
         x (B, n, d_model)   mask, bool, broadcasts to (B, H, n, n_k)
         memory (B, n_m, d_model), an encoder's output   memory_mask, bool, to (B, H, n, n_m)
     Returns:
-        (B, n, d_model); a cache holds n positions more
+        (B, n, d_model); n positions are added to a cache
     """
 
     def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
@@ -201,7 +201,7 @@ class Block(nn.Module):
         return x
 
     def _add(self, x: Tensor, norm: nn.Module, work: Callable[[Tensor, Visit], Tensor], visit: Visit) -> Tensor:
-        """Add to x what is made of it, with the norm before or after."""
+        """Add work(x) to x, with the norm before `work` or after the sum."""
         if self.norm_first:
             out = visit("out", work(visit("normed", norm(x)), visit))
             return visit("sum", x + self.dropout(out))
@@ -213,7 +213,7 @@ class Block(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Look up a vector for each token, and add one for its position.
+    """An embedding that looks up a vector for each token and adds a vector for its position.
 
     Shapes:
         ids (B, n), the tokens at positions start … start + n − 1
@@ -234,9 +234,9 @@ class Embedding(nn.Module):
 
 
 class Stack(nn.Module):
-    """Run block after block. With the norm first, one more norm ends the stream.
+    """A sequence of blocks. In a pre-norm stack, a last norm follows.
 
-    Shapes and arguments are those of Block; there is one cache a layer.
+    Shapes and arguments are those of Block, with one cache for each layer.
     """
 
     def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
@@ -261,10 +261,10 @@ class Stack(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Read a text in both directions: each token's vector comes to depend on all the tokens.
+    """An encoder, which reads in both directions: the vector of each token depends on all tokens.
 
     Shapes:
-        ids (B, n)   real (B, n) bool, False = padding, which nobody sees
+        ids (B, n)   real (B, n) bool, False = padding, which no token attends to
     Returns:
         states (B, n, d_model)
     """
@@ -281,15 +281,15 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Predict the next token at every position from the tokens up to it.
+    """A decoder that predicts the next token at every position from the tokens up to it.
 
-    With cross, every block also asks a memory: the states of an encoder.
+    With `cross`, every block also attends to a memory: the states of an encoder.
 
     Shapes:
-        ids (B, n_new)   caches, one a layer, which hold what came before
+        ids (B, n_new)   caches, one for each layer, which hold the earlier tokens
         memory (B, n_m, d_model)   memory_real (B, n_m) bool, False = padding
     Returns:
-        logits (B, n_new, vocab_size); each cache holds n_new positions more
+        logits (B, n_new, vocab_size); n_new positions are added to each cache
     """
 
     def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
@@ -321,12 +321,12 @@ class Decoder(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """Read one text in both directions, and write another that asks the first [Vaswani et al., 2017].
+    """An encoder for one text, and a decoder for another that attends to it [Vaswani et al., 2017].
 
     Shapes:
         source (B, n_m)   target (B, n)   real (B, n_m) bool, False = padding of the source
     Returns:
-        logits (B, n, vocab_size), of the token after each of the target's
+        logits (B, n, vocab_size), for the token after each token of the target
     """
 
     def __init__(self, source: TransformerShape, target: TransformerShape) -> None:
@@ -339,18 +339,18 @@ class EncoderDecoder(nn.Module):
         return self.decoder(target, None, memory, real, under("decoder", visit))
 
 
-# ── to see inside, and to turn a knob there ───────────────────────────────────────────────────────
+# ── intermediate tensors: to read and to edit ─────────────────────────────────────────────────────
 
 Edit = Callable[[Tensor], Tensor]
 
 
 def under(name: str, visit: Visit) -> Visit:
-    """Put a name before every place: what `1` is to the places of layer 1."""
+    """Return a visit that puts a name and a dot before every place, such as `1.` in layer 1."""
     return visit if visit is unchanged else lambda place, tensor: visit(f"{name}.{place}", tensor)
 
 
 class Places(dict[str, Tensor]):
-    """Keep what stands at every place of one run; an edit of a place changes what goes on from there.
+    """The tensors at all places of one run, by place. An edit changes the tensor that the run continues with.
 
     places = Places(); model(ids, visit=places); places["1.attention.weights"]
     """
@@ -364,7 +364,7 @@ class Places(dict[str, Tensor]):
         return self[place]
 
     def layers(self, place: str) -> Tensor:
-        """Stack what stands at a place of each layer: layers("attention.weights") is (B, L, H, n, n_k)."""
+        """Stack the tensors at one place of all layers: layers("attention.weights") is (B, L, H, n, n_k)."""
         names = (f"{layer}.{place}" for layer in range(len(self)))
         return torch.stack([self[name] for name in names if name in self], dim=1)
 
@@ -376,14 +376,14 @@ def handles(
     positions: bool = True,
     heads: Tensor | None = None,
 ) -> dict[str, Edit]:
-    """Write the course's handles on a model as edits of its places.
+    """Return the edits that apply the handles of the course's widgets to a model.
 
-    The scores are divided by the temperature, and not by √d_head where `scaled` is False:
-    that is another temperature, 1/√d_head. Without positions, zeros are added in their place.
-    `heads`, bool (L, H), True = on, clears the output of a head before W_O.
+    The scores are divided by the temperature. If `scaled` is False, the division by √d_head is
+    undone, as with a temperature of 1/√d_head. Without positions, zeros are added instead.
+    `heads`, bool (L, H), True = on, switches heads off: their output before W_O becomes 0.
 
     Raises:
-        ValueError: the temperature is not above 0, or there is not one switch a head.
+        ValueError: the temperature is not above 0, or `heads` does not have the shape (L, H).
     """
     if not temperature > 0:
         raise ValueError(f"expected a temperature above 0; got {temperature}")
@@ -401,14 +401,14 @@ def handles(
     return edits
 
 
-# ── training and writing ──────────────────────────────────────────────────────────────────────────
+# ── losses and generation ─────────────────────────────────────────────────────────────────────────
 
 
 def next_token_loss(logits: Tensor, ids: Tensor) -> Tensor:
-    """Measure how much each next token surprises the model, in nats, on average.
+    """Return the mean surprise of the next tokens, in nats.
 
-    The mean of −ln p(token t + 1 | tokens ≤ t). The logits at t are held against the token
-    at t + 1; the last position has no target.
+    The mean of −ln p(token t + 1 | tokens ≤ t). The target of the logits at t is the token at
+    t + 1; the last position has no target.
 
     Shapes:
         logits (B, n, vocab)   ids (B, n), n ≥ 2
@@ -420,9 +420,9 @@ def next_token_loss(logits: Tensor, ids: Tensor) -> Tensor:
 
 
 def masked_token_loss(logits: Tensor, ids: Tensor, hidden: Tensor) -> Tensor:
-    """Measure how much the hidden tokens surprise a model that reads in both directions.
+    """Return the mean surprise of the hidden tokens for a model that reads in both directions.
 
-    The mean of −ln p(token) over the hidden positions alone [Devlin et al., 2019].
+    The mean of −ln p(token) over the hidden positions only [Devlin et al., 2019].
 
     Shapes:
         logits (B, n, vocab)   ids (B, n), the true ones   hidden (B, n) bool, at least one True
@@ -433,7 +433,7 @@ def masked_token_loss(logits: Tensor, ids: Tensor, hidden: Tensor) -> Tensor:
 
 
 def surprise(logits: Tensor, targets: Tensor) -> Tensor:
-    """Give −ln softmax(logits)[target], in nats.
+    """Return −ln softmax(logits)[target] for each target, in nats.
 
     Shapes:
         logits (..., vocab)   targets (...)
@@ -444,7 +444,7 @@ def surprise(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 class Writer(Protocol):
-    """A decoder that can be asked for the next token: ids and caches in, logits out."""
+    """A decoder for generate: it takes ids and caches, and returns logits."""
 
     def new_caches(self) -> list[KVCache]: ...
 
@@ -461,10 +461,10 @@ def generate(
     generator: torch.Generator | None = None,
     top_k: int | None = None,
 ) -> list[int]:
-    """Continue a prompt by n_new tokens, and run each token through the model once.
+    """Continue a prompt by n_new tokens; each token runs through the model once.
 
-    Caches that already hold the start of the prompt are carried on with: only the tokens that
-    they have not seen are run. With top_k, only the k likeliest tokens can be drawn.
+    If the caches already hold the start of the prompt, only the other tokens are run. With
+    top_k, only the k likeliest tokens can be drawn.
 
     Returns:
         the new ids
@@ -487,11 +487,11 @@ def generate(
 
 
 def transformer_parameters(vocab: int, d_model: int, layers: int, d_hidden: int, tied: bool = True) -> int:
-    """Count the numbers that a transformer learns, its table of positions apart.
+    """Count the learned parameters of a transformer, without those of its positions.
 
     vocab · d for the embedding. A layer: 4 (d² + d) for W_Q, W_K, W_V, W_O and their biases,
-    2 · 2d for two norms, 2 d d_hidden + d_hidden + d for the feed-forward network. A final
-    norm of 2d; and vocab · d once more where the unembedding has a table of its own.
+    2 · 2d for two norms, 2 d d_hidden + d_hidden + d for the feed-forward network. Then 2d for
+    the last norm, and vocab · d once more if the unembedding is not tied to the embedding.
     """
     attention = 4 * (d_model * d_model + d_model)
     norms = 2 * 2 * d_model

@@ -234,7 +234,7 @@ class Notebook:
         if isinstance(found, str):
             print(found)
             return 0.0
-        checking.tell(*found)
+        checking.show_report(*found)
         return found[0].points
 
 
