@@ -33,7 +33,7 @@ def heat_figure() -> plt.Figure:
     return fig
 
 
-def svg_of(shown: figures.Shown) -> ElementTree.Element:
+def svg_of(shown: figures.InlineFigure) -> ElementTree.Element:
     markup = re.search(r"<svg.*</svg>", shown.markup, re.DOTALL)
     assert markup is not None
     return ElementTree.fromstring(markup[0])

@@ -1,8 +1,9 @@
-"""The small examples in the exercises' texts, drawn again from a seed: new numbers for a new term.
+"""New numbers, from a seed, for the small examples in the exercises: for a new term.
 
-An example stands in two cells of a solution: in the question's text, as the paragraph that begins with "By hand:", and
-in the code to try below it. A function here draws one, works it out by the reference, and says what to put in both. The
-same seed gives the same numbers. Examples that are about a word or a rule have no function here, and stay.
+An example is in two cells of a solution: in the text of the question, as the paragraph that begins with "By hand:",
+and in the code cell in which learners try their answer. A function here draws the numbers, computes the result, and
+returns the text and the replacements in the code. The same seed gives the same numbers. Examples about a word or a rule
+have no function here, and do not change.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ PARAGRAPH = re.compile(r"^By hand: .*$", re.MULTILINE)
 
 
 class MissingError(Exception):
-    """A notebook does not have what an example should replace; the message names it."""
+    """A notebook lacks a cell, a paragraph or a piece of code that an example should replace."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One example.
+    """The text and the code of one example, with new numbers.
 
     Attributes:
-        by_hand: the paragraph's text, after "By hand: "
-        code: what stands in the cell to try, and what is to stand there
-        result: the numbers that the code prints first, by which a test holds text and code together
+        by_hand: the text of the paragraph, after "By hand: "
+        code: the replacements in the code cell, old code to new code
+        result: the first numbers that the code prints; a test runs the code and compares them
     """
 
     by_hand: str
@@ -43,10 +44,10 @@ class Example:
 
 
 def redraw(notebook: NotebookNode, seed: int) -> None:
-    """Draw the numbers of a notebook's examples again, in place.
+    """Replace the numbers of all examples in a notebook, in place.
 
     Raises:
-        MissingError: a cell is not there, or not as its example expects.
+        MissingError: a cell is missing, or does not have the text or code that its example replaces.
     """
     cells = {cell.id: cell for cell in notebook.cells if "id" in cell}
     for question, example in EXAMPLES.items():
@@ -54,27 +55,28 @@ def redraw(notebook: NotebookNode, seed: int) -> None:
         if text is None:
             continue
         drawn = example(random.Random(f"{seed} {question}"))
-        trial = cells.get(f"try-{question.replace('.', '-')}")
+        trial_id = f"try-{question.replace('.', '-')}"
+        trial = cells.get(trial_id)
         paragraphs = PARAGRAPH.findall(text.source)
         if len(paragraphs) != 1 or trial is None:
-            raise MissingError(f"question {question} should have one paragraph “By hand: …” and a cell to try it")
+            raise MissingError(f"question {question} should have one paragraph “By hand: …” and a cell {trial_id}")
         text.source = text.source.replace(paragraphs[0], f"By hand: {drawn.by_hand}")
         for old, new in drawn.code.items():
             if old not in trial.source:
-                raise MissingError(f"the cell try-{question.replace('.', '-')} should have {old!r} in it")
+                raise MissingError(f"the cell {trial_id} should have {old!r} in it")
             trial.source = trial.source.replace(old, new)
 
 
-# ── how numbers are drawn and written ─────────────────────────────────────────────────────────────
+# ── to draw numbers and to write them ─────────────────────────────────────────────────────────────
 
 
 def vector(draw: random.Random, size: int, low: int, high: int) -> list[int]:
-    """Whole numbers, low ≤ … ≤ high."""
+    """Return random whole numbers from low to high, both included."""
     return [draw.randint(low, high) for _ in range(size)]
 
 
 def vectors(draw: random.Random, n: int, size: int, low: int, high: int) -> list[list[int]]:
-    """Vectors of which no two are the same, and none is zero: those would show little."""
+    """Return n different random vectors, none of them all zeros."""
     found: list[list[int]] = []
     while len(found) < n:
         new = vector(draw, size, low, high)
@@ -84,29 +86,30 @@ def vectors(draw: random.Random, n: int, size: int, low: int, high: int) -> list
 
 
 def literal(values: Any) -> str:
-    """Nested lists as Python has them, whole numbers without a point."""
+    """Write nested lists as Python code, whole numbers without a decimal point."""
     if isinstance(values, list):
         return f"[{', '.join(map(literal, values))}]"
     return f"{values:g}" if not isinstance(values, bool) else str(values)
 
 
 def floats(values: list[Any]) -> str:
-    """The same as torch's tensor of floats takes them: the first number has a point."""
+    """Write nested lists as `literal` does, but the first number as a float, so that torch makes a float tensor."""
     return re.sub(r"(-?\d+)(?![\d.])", r"\1.0", literal(values), count=1)
 
 
 def rows(values: list[list[Any]]) -> str:
-    """Vectors in a sentence: `[1, 2]`, `[3, 4]` and `[5, 6]`."""
+    """Write vectors for a sentence: `[1, 2]`, `[3, 4]` and `[5, 6]`."""
     named = [f"`{literal(row)}`" for row in values]
     return f"{', '.join(named[:-1])} and {named[-1]}"
 
 
 def plain(result: Tensor) -> list[Any]:
-    """A result as nested lists, whole numbers as such."""
+    """Return a tensor as nested lists."""
     return result.tolist()
 
 
 def flat(result: Tensor) -> list[float]:
+    """Return the numbers of a tensor in one list."""
     return result.flatten().double().tolist()
 
 
@@ -153,7 +156,7 @@ def padded(draw: random.Random) -> Example:
 
 def windows(draw: random.Random) -> Example:
     window, hop = draw.randint(3, 6), 2
-    n = window + 2 * hop - 1  # one sample too few for a third row
+    n = window + 2 * hop - 1  # one sample fewer than a third row needs
     first, second = list(range(window)), list(range(hop, hop + window))
     return Example(
         f"the signal `{list(range(n))}` with a window of {window} and a hop of {hop} gives `{[first, second]}`. "
@@ -220,7 +223,7 @@ def additive(draw: random.Random) -> Example:
 
 
 def scaled(draw: random.Random) -> Example:
-    """Entries of the query are even and d_k is 4, so that every scaled score is a whole number."""
+    """Return an example with even entries in the query and d_k = 4, so that every scaled score is a whole number."""
     q = [2 * n for n in vector(draw, 3, 0, 2)] + [2]
     k = vectors(draw, 3, 4, -1, 3)
     result = attention.scaled_scores(torch.tensor([q]).float(), torch.tensor(k).float())
@@ -243,7 +246,7 @@ def variance(draw: random.Random) -> Example:
 
 
 def mean_of_values(draw: random.Random) -> Example:
-    v = _mean_is_whole(draw)
+    v = _three_values(draw)
     return Example(
         "the query `[0, 0]` scores 0 with every key. With three keys and the values "
         f"`[{v[0]}]`, `[{v[1]}]`, `[{v[2]}]`, its weights are all $\\frac13$ and its output is `[{sum(v) // 3}]`.",
@@ -252,7 +255,8 @@ def mean_of_values(draw: random.Random) -> Example:
     )
 
 
-def _mean_is_whole(draw: random.Random) -> list[int]:
+def _three_values(draw: random.Random) -> list[int]:
+    """Return three whole numbers whose mean is a whole number."""
     a, b = draw.sample(range(1, 10), 2)
     return [a, b, (-a - b) % 3]
 

@@ -1,6 +1,6 @@
-"""Every figure's one look: matplotlib under `book.mplstyle`, shown as SVG that follows the page into the dark.
+"""Figures of the book: matplotlib with `book.mplstyle`, shown as inline SVG that follows the page's dark mode.
 
-Importing this module sets the style of the session, so that a chapter's cells stay plain matplotlib:
+Importing this module sets the matplotlib style of the session, so the cells of a chapter are plain matplotlib:
 
     import matplotlib.pyplot as plt
     from qkv.figures import heatmap, show
@@ -9,8 +9,8 @@ Importing this module sets the style of the session, so that a chapter's cells s
     heatmap(ax, weights, tokens, tokens)
     show(fig, alt="Each token attends mostly to itself.")
 
-Colours mean the same here as everywhere in the course (`tokens.css`). In the SVG they become CSS variables, and shades
-become mixtures of two variables: the page decides what they look like, light or dark.
+Colours mean the same here as everywhere in the course (`tokens.css`). In the SVG, colours become CSS variables and
+shades become mixtures of two variables, so the page decides how they look in light and in dark mode.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ TOKENS = (HERE / "tokens.css").read_text(encoding="utf-8")
 
 
 def _light_values(tokens: str) -> dict[str, str]:
-    """The palette's colours by name, as they are in light mode."""
+    """Return the palette: the light-mode colours by name."""
     return dict(re.findall(r"--qkv-([\w-]+):\s*light-dark\((#[0-9a-f]{6}),", tokens))
 
 
@@ -44,7 +44,7 @@ QUERY, KEY, VALUE = PALETTE["query"], PALETTE["key"], PALETTE["value"]
 WEIGHT, OUTPUT = PALETTE["weight"], PALETTE["output"]
 INK, MUTED, LINE, PAPER = PALETTE["ink"], PALETTE["muted"], PALETTE["line"], PALETTE["paper"]
 
-# --- colour maps: mixtures of two palette colours, in the space in which CSS mixes them too -------------------------
+# --- colour maps: mixtures of two palette colours in Oklab, as CSS mixes them ---------------------------------------
 
 _TO_LMS = np.array([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
                     [0.0883024619, 0.2817188376, 0.6299787005]])  # fmt: skip
@@ -53,40 +53,40 @@ _TO_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, 
 
 
 def _oklab(colour: str) -> np.ndarray:
-    """Oklab coordinates of an sRGB hex colour [Ottosson, 2020]."""
+    """Return the Oklab coordinates of an sRGB hex colour [Ottosson, 2020]."""
     srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     return _TO_LAB @ np.cbrt(_TO_LMS @ linear)
 
 
 def _srgb(lab: np.ndarray) -> str:
-    """The sRGB hex colour of Oklab coordinates."""
+    """Return the sRGB hex colour of Oklab coordinates."""
     linear = np.clip(np.linalg.inv(_TO_LMS) @ (np.linalg.inv(_TO_LAB) @ lab) ** 3, 0, 1)
     return to_hex(np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055))
 
 
 def _mixtures(name: str) -> list[str]:
-    """The shades from paper (0 %) to a palette colour (100 %), in steps of one percent."""
+    """Return the shades from paper (0 %) to a palette colour (100 %), in steps of one percent."""
     paper, full = _oklab(PAPER), _oklab(PALETTE[name])
     return [_srgb(paper + (full - paper) * percent / 100) for percent in range(101)]
 
 
 SHADES = {name: _mixtures(name) for name in ("weight", "plus", "minus")}
 WEIGHT_MAP = ListedColormap(SHADES["weight"], name="qkv-weights")
-"""Attention weights, 0 to 1: from the page's own colour to the colour of weights. Always with vmin=0, vmax=1."""
+"""The colour map of attention weights, from the page's colour to that of weights. Always use vmin=0, vmax=1."""
 SIGNED_MAP = ListedColormap(SHADES["minus"][:0:-1] + SHADES["plus"], name="qkv-signed")
-"""Numbers of either sign: the page's own colour is 0."""
+"""The colour map of numbers of either sign; 0 has the page's colour."""
 
 
-# Numbers written on a shade: black or white, whichever is readable there, which changes at another percentage in the
-# dark. Three colours that nothing else has stand for the three cases until the SVG is written.
+# A number on a shade is black or white, whichever is readable. The percentage at which this changes is different in
+# dark mode. So there are three cases; until the SVG is written, three otherwise unused colours stand for them.
 ON_PALE, ON_MIDDLE, ON_DEEP = "#000001", "#000002", "#fffffe"
 _WRITTEN = {ON_PALE: "light-dark(#000,#fff)", ON_MIDDLE: "#000", ON_DEEP: "light-dark(#fff,#000)"}
 _PALE_UP_TO, _DEEP_FROM = {"weight": 65, "plus": 61, "minus": 66}, {"weight": 78, "plus": 71, "minus": 87}
 
 
 def _css_colours() -> dict[str, str]:
-    """How each colour that figures use is written in CSS: a variable of the palette, or a mixture of two."""
+    """Return the CSS of each colour that figures use: a variable of the palette, or a mixture of two."""
     mixed = {
         shade: f"color-mix(in oklab,var(--qkv-{name}) {percent}%,var(--qkv-paper))"
         for name, shades in SHADES.items()
@@ -99,7 +99,7 @@ CSS_COLOURS = _css_colours()
 
 
 def _apply_style() -> None:
-    """Set the session's style. Lines differ in dash as well as in colour."""
+    """Set the matplotlib style of the session. Lines differ in dash pattern as well as in colour."""
     plt.style.use(HERE / "book.mplstyle")
     plt.rcParams.update(
         {
@@ -122,7 +122,7 @@ for _map in (WEIGHT_MAP, SIGNED_MAP):
     plt.colormaps.register(_map, force=True)
 _apply_style()
 
-# --- what is drawn --------------------------------------------------------------------------------------------------
+# --- to draw --------------------------------------------------------------------------------------------------------
 
 
 def heatmap(
@@ -135,9 +135,9 @@ def heatmap(
 ) -> None:
     """Draw attention weights: queries down, keys across, each weight written in its cell.
 
-    weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are written.
+    weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are the labels.
     Raises:
-        ValueError: a weight below 0 or above 1, or a number of labels that does not fit.
+        ValueError: a weight is below 0 or above 1, or the number of labels does not fit.
     """
     values = _matrix(weights)
     if values.min() < -1e-6 or values.max() > 1 + 1e-6:
@@ -159,9 +159,10 @@ def matrix(
     limit: float | None = None,
     decimals: int | None = 2,
 ) -> None:
-    """Draw numbers of either sign as shaded cells; `limit` is the magnitude of the full shade, None the largest one.
+    """Draw numbers of either sign as shaded cells.
 
-    decimals=None leaves the numbers out, for a matrix too large to read them.
+    `limit` is the magnitude with the full shade; with None, it is the largest magnitude. With decimals=None, the
+    numbers are left out, for a matrix in which they would be too small to read.
     """
     numbers = _matrix(values)
     scale = limit or float(np.abs(numbers).max()) or 1.0
@@ -173,7 +174,7 @@ def matrix(
 
 
 def _matrix(values: ArrayLike) -> np.ndarray:
-    """A finite two-dimensional array; torch tensors are taken off their graph."""
+    """Return the values as a finite two-dimensional array; torch tensors are detached."""
     array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
         raise ValueError(f"a matrix of finite numbers is needed; got shape {array.shape}")
@@ -181,7 +182,7 @@ def _matrix(values: ArrayLike) -> np.ndarray:
 
 
 class _Cell(NamedTuple):
-    """A shade: how many percent of which colour."""
+    """The shade of one cell: a palette colour and a percentage."""
 
     name: str
     percent: int
@@ -198,13 +199,13 @@ class _Cell(NamedTuple):
 
 
 def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int | None) -> None:
-    """One square a value, with the value in it; a small gap lets the page show between squares."""
+    """Draw one square for each value, with the value in it; between squares is a small gap."""
     n_rows, n_columns = values.shape
     side, gap = (0.92, 0.04) if decimals is not None else (1.0, 0.0)
     for (i, j), value in np.ndenumerate(values):
         cell = cells[i][j]
         corner = (j - 0.5 + gap, i - 0.5 + gap)
-        if cell.percent or decimals is not None:  # 0 has the page's own colour: most of a large map need not be sent
+        if cell.percent or decimals is not None:  # 0 has the page's colour, so large maps need no squares for it
             ax.add_patch(Rectangle(corner, side, side, facecolor=cell.fill, edgecolor="none", clip_on=False))
         if decimals is not None:
             ax.text(j, i, f"{value:.{decimals}f}", ha="center", va="center", color=cell.text)
@@ -215,7 +216,7 @@ def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int
 
 
 def _label(ax: Axes, shape: tuple[int, ...], rows: Sequence[str] | None, columns: Sequence[str] | None) -> None:
-    """Labels beside the rows and above the columns; positions are thinned out where there are many."""
+    """Write labels beside the rows and above the columns; of more than 16 positions, only some are written."""
     for labels, size, name, put in (
         (rows, shape[0], "row", ax.set_yticks),
         (columns, shape[1], "column", ax.set_xticks),
@@ -229,11 +230,11 @@ def _label(ax: Axes, shape: tuple[int, ...], rows: Sequence[str] | None, columns
     ax.xaxis.set_label_position("top")
 
 
-# --- how it is shown ------------------------------------------------------------------------------------------------
+# --- to show a figure -----------------------------------------------------------------------------------------------
 
 
-class Shown:
-    """A figure ready for the page: inline SVG for browsers, its alt text for everybody else."""
+class InlineFigure:
+    """A figure as a cell result: inline SVG in browsers, the alt text elsewhere."""
 
     def __init__(self, markup: str, alt: str) -> None:
         self.markup = markup
@@ -246,10 +247,10 @@ class Shown:
         return {"text/html": self.markup, "text/plain": repr(self)}
 
 
-def show(fig: Figure, *, alt: str, caption: str = "") -> Shown:
+def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
     """Close the figure and return it as the cell's result.
 
-    `alt` says what the figure shows to somebody who cannot see it: the finding, not the furniture.
+    `alt` describes what the figure shows to somebody who cannot see it: the finding, not axes and colours.
     Raises:
         ValueError: `alt` is empty.
     """
@@ -257,13 +258,13 @@ def show(fig: Figure, *, alt: str, caption: str = "") -> Shown:
     if not alt:
         raise ValueError("alt is empty: say what the figure shows to somebody who cannot see it")
     plt.close(fig)
-    svg = _slim(_draw(fig), alt)
+    svg = _simplified(_svg_of(fig), alt)
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return Shown(f'<figure class="qkv-figure">{STYLE}{svg}{below}</figure>', alt)
+    return InlineFigure(f'<figure class="qkv-figure">{STYLE}{svg}{below}</figure>', alt)
 
 
-def _draw(fig: Figure) -> str:
-    """The figure as matplotlib writes it. A character that matplotlib's fonts lack is the browser's to draw."""
+def _svg_of(fig: Figure) -> str:
+    """Return matplotlib's SVG. Warnings about missing glyphs are ignored, because browsers have other fonts."""
     out = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
@@ -271,8 +272,8 @@ def _draw(fig: Figure) -> str:
     return out.getvalue()
 
 
-def _slim(svg: str, alt: str) -> str:
-    """What a page needs of matplotlib's SVG: named, following the theme, without identifiers that could collide."""
+def _simplified(svg: str, alt: str) -> str:
+    """Return the SVG without what a page does not need, with CSS colours, unique ids and the alt text."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*\n\s*", " ", body)
@@ -281,19 +282,19 @@ def _slim(svg: str, alt: str) -> str:
     body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: CSS_COLOURS.get(colour[0], colour[0]), body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--qkv-font)", body)
     body = re.sub(r"<g>\s*(<(?:path|text)[^<]*(?:</text>)?)\s*</g>", r"\1", body)
-    return _opening(_own_identifiers(body), alt)
+    return _with_svg_tag(_with_unique_ids(body), alt)
 
 
-def _own_identifiers(svg: str) -> str:
-    """Drop identifiers that nothing refers to, and make the others this figure's own: a page has many figures."""
+def _with_unique_ids(svg: str) -> str:
+    """Drop ids that nothing refers to, and make the others unique, because a page has many figures."""
     own = hashlib.sha256(svg.encode()).hexdigest()[:6]
     used = set(re.findall(r'(?:url\(|href=")#([\w.-]+)', svg))
     svg = re.sub(r' id="([\w.-]+)"', lambda m: f' id="{m[1]}-{own}"' if m[1] in used else "", svg)
     return re.sub(r'(url\(|href=")#([\w.-]+)', rf"\1#\2-{own}", svg)
 
 
-def _opening(svg: str, alt: str) -> str:
-    """The svg element itself: sized for the column, but never shrunk until its text cannot be read."""
+def _with_svg_tag(svg: str, alt: str) -> str:
+    """Replace the opening tag: it fits the column, but has a minimum width at which text is still readable."""
     found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert found is not None, "matplotlib writes a viewBox"
     width = float(found[1]) * 4 / 3
@@ -306,12 +307,13 @@ def _opening(svg: str, alt: str) -> str:
 
 
 def _minified(css: str) -> str:
+    """Return CSS without comments and unnecessary spaces."""
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
-    # A space before a colon is a descendant combinator, and stays.
+    # A space before a colon stays, because it is a descendant combinator.
     return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", css)).replace(": ", ":").strip()
 
 
-# JupyterLab and Colab know nothing of the palette, so the figure carries it; the site loads it once and drops this.
+# JupyterLab and Colab do not load the palette, so each figure has it; the site loads it once and removes this copy.
 STYLE = (
     f"<style data-qkv-tokens>{_minified(TOKENS)}.qkv-figure{{margin:0;overflow-x:auto;color:var(--qkv-ink)}}</style>"
 )

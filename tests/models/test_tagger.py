@@ -64,7 +64,7 @@ def test_saw_is_a_verb_or_a_noun_by_its_place(tagger):
 @pytest.mark.parametrize(
     ("sentence", "message"),
     [
-        ("the dragon chased the cat", "'dragon' is no word that this model knows. The nearest that it knows: "),
+        ("the dragon chased the cat", "'dragon' is not a word that this model knows. The nearest known words: "),
         ("", "at least one word"),
         (" ".join(["the cat"] * 6), "at most 11 words; got 12"),
     ],

@@ -55,7 +55,7 @@ def test_chinese_without_spaces_is_cut_as_it_was_written():
     ],
 )
 def test_an_unknown_word_is_named_with_the_nearest_known_ones(text, unknown, near):
-    with pytest.raises(ValueError, match=f"^['\"]{unknown}['\"] is no word") as error:
+    with pytest.raises(ValueError, match=f"^['\"]{unknown}['\"] is not a word") as error:
         grammar_vocabulary().split(text)
     if near:
         assert near in str(error.value).split(": ")[1].split(", ")

@@ -1,4 +1,4 @@
-"""Small models that are really trained: a tagger, a repeater and a writer (MODEL_CARD.md says more).
+"""Small trained models: a tagger, a repeater and a writer (see MODEL_CARD.md).
 
 from qkv.models import load_tagger
 load_tagger().tag("the cat chased the mouse because it was hungry").refers_to      # {6: 'cat'}
@@ -37,8 +37,8 @@ def load_tagger(weights: str | Path = "tagger") -> Tagger:
 def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> Repeater:
     """Load a trained repeater: "repeater", "repeater-one-layer", or a file.
 
-    With a step (repeater_steps lists them), load it as it was then in its training, in 8 bits
-    a weight.
+    With a step (one of repeater_steps), load the weights that it had after that step of its
+    training, stored in 8 bits each.
     """
     if step is not None:
         return load_checkpoint(Repeater(), f"{weights}-checkpoints", step)
@@ -47,7 +47,7 @@ def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> 
 
 
 def repeater_steps() -> list[int]:
-    """List the steps of its training after which the repeater was kept."""
+    """Return the training steps for which weights of the repeater are stored."""
     return checkpoint_steps("repeater-checkpoints")
 
 

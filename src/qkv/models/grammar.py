@@ -1,17 +1,17 @@
-"""The sentences that the tagger and the writer learn from: a small grammar, in English and in Chinese.
+"""The sentences that the tagger and the writer are trained on: a small grammar, in English and in Chinese.
 
-The grammar itself is data, grammar.json, because the page reads it too. A template is a list of
-slots. A slot names the word class, and the words that may stand there. A verb of an action (its
-"act") goes with adjectives that point at the one who acts, the "actor", and with others that
-point at the "other". So verb and adjective together decide which noun *it* stands for:
+The grammar is data, grammar.json, because the web page reads it too. A template is a list of
+slots. A slot has a word class and the words that may stand in it. For each verb of an action
+(an "act"), some adjectives describe the noun that acts, the "actor", and other adjectives
+describe the "other" noun. So verb and adjective together decide which noun *it* stands for:
 
     the cat chased the mouse because it was hungry      it = cat
     the cat chased the mouse because it was tasty       it = mouse
 
-Every sentence belongs to one of three parts. Models are trained on the first part alone.
+Every sentence belongs to one of three parts. Models are trained on the first part only.
 
-    "training"      what models are trained on
-    "new"           each pair of words was seen in training, this sentence was not
+    "training"      the sentences that models are trained on
+    "new"           each pair of its words occurs in training, but the sentence does not
     "combination"   the pair of nouns, or noun with verb and adjective, is in no training sentence with *it*
 """
 
@@ -31,16 +31,16 @@ GRAMMAR: dict[str, Any] = json.loads(files("qkv.models").joinpath("grammar.json"
 CLASSES: list[str] = GRAMMAR["classes"]
 LANGUAGES = ("english", "chinese")
 PARTS = ("training", "new", "combination")
-OFTEN = 0.4  # the share of sentences in which a slot takes the word that it names under "often"
-ONE_IN = 8  # of all combinations, and of all sentences, one in eight is kept out of training
+OFTEN = 0.4  # the probability that a slot takes the word under its key "often"
+ONE_IN = 8  # one in eight of all combinations, and of all sentences, is kept out of training
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Hold a sentence and what is true of it.
+    """A sentence with its word classes and the noun that *it* stands for.
 
     `it` is the position of the pronoun *it*, and `noun` the position of the noun that it
-    stands for. Both are None where there is no *it*.
+    stands for. Both are None if there is no *it*.
     """
 
     language: str
@@ -54,7 +54,7 @@ class Sentence:
 
     @property
     def refers_to(self) -> dict[int, str]:
-        """Say which noun *it* stands for, as {position of *it*: noun}."""
+        """The noun that *it* stands for, as {position of *it*: noun}; empty if there is none."""
         return {} if self.it is None or self.noun is None else {self.it: self.words[self.noun]}
 
 
@@ -62,7 +62,7 @@ class Sentence:
 
 
 def slot_words(language: str, slot: Slot) -> list[str]:
-    """List the words that may stand in a slot, before they agree with what follows."""
+    """Return the words that may stand in a slot, in their plain forms (a, not an)."""
     rules = GRAMMAR[language]
     if "words" in slot:
         return list(slot["words"])
@@ -75,23 +75,23 @@ def slot_words(language: str, slot: Slot) -> list[str]:
 
 
 def forms(language: str, word: str) -> list[str]:
-    """List a word and the forms that it takes before other words: a, an."""
+    """Return a word and the forms that it takes before certain words: a, an."""
     return [word, *GRAMMAR[language]["agreement"].get(word, {})]
 
 
 def all_words(language: str) -> list[str]:
-    """List every word of a language, sorted."""
+    """Return all words of a language, sorted."""
     slots = [slot for template in GRAMMAR[language]["templates"] for slot in template["slots"]]
     return sorted({form for slot in slots for word in slot_words(language, slot) for form in forms(language, word)})
 
 
 def all_nouns() -> list[str]:
-    """List the nouns of all languages: what *it* can stand for."""
+    """Return the nouns of all languages: those that *it* can stand for."""
     return [noun for language in LANGUAGES for noun in GRAMMAR[language]["nouns"]]
 
 
 def agree(language: str, words: Words) -> list[str]:
-    """Give each word the form that the next noun, or a word before that noun, asks for: a owl → an owl."""
+    """Return the words in the forms that the next noun, or a word before that noun, requires: a owl → an owl."""
     rules = GRAMMAR[language]["agreement"]
     plain_form = {form: plain for plain, others in rules.items() for form in others}
     plain = [plain_form.get(word, word) for word in words]
@@ -112,7 +112,7 @@ def _agreed(rule: dict[str, list[str]], word: str, following: Words, language: s
 
 
 def draw(random: Random, language: str | None = None) -> Sentence:
-    """Draw any sentence of the grammar, in any language where none is named."""
+    """Draw a sentence of the grammar, in any language if none is given."""
     language = language or random.choice(LANGUAGES)
     templates = GRAMMAR[language]["templates"]
     (template,) = random.choices(templates, [template["share"] for template in templates])
@@ -150,9 +150,9 @@ def _draw_word(random: Random, language: str, slot: Slot, roles: dict[str, str])
 
 
 def read(words: Words) -> Sentence | None:
-    """Find what is true of a list of words; None where the grammar does not know the sentence.
+    """Return the Sentence with these words, or None if no template of the grammar fits them.
 
-    A sentence whose verb and adjective do not go together has a template, and no noun for *it*.
+    If the adjective does not go with the verb, the sentence has an `it` but no `noun`.
     """
     for language in LANGUAGES:
         for template in GRAMMAR[language]["templates"]:
@@ -163,7 +163,7 @@ def read(words: Words) -> Sentence | None:
 
 
 def _fit(language: str, slots: Sequence[Slot], words: Words) -> list[Slot] | None:
-    """Find the slot of each word; None where the words do not fit the slots."""
+    """Return the slot of each word, or None if the words do not fit the slots."""
     if not slots:
         return None if words else []
     first, rest = slots[0], slots[1:]
@@ -186,25 +186,25 @@ def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
 
 
 def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
-    """Say whom the adjective points at: "actor" or "other"."""
+    """Return the role of the noun that the adjective describes, "actor" or "other", or None if there is none."""
     if "reason" not in at:
         return None
     act = GRAMMAR[language]["acts"][words[at["act"]]]
     return next((side for side, adjectives in act.items() if words[at["reason"]] in adjectives), None)
 
 
-# ── what is kept out of training ──────────────────────────────────────────────────────────────────
+# ── sentences kept out of training ────────────────────────────────────────────────────────────────
 
 
 def part_of(sentence: Sentence) -> str:
-    """Say to which part a sentence belongs: "training", "new" or "combination"."""
+    """Return the part that a sentence belongs to: "training", "new" or "combination"."""
     if any(_kept_out(combination) for combination in combinations(sentence)):
         return "combination"
     return "new" if _kept_out(sentence.words) else "training"
 
 
 def combinations(sentence: Sentence) -> Iterator[Words]:
-    """Give the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective."""
+    """Yield the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective."""
     if sentence.noun is None:
         return
     nouns = [word for word, kind in zip(sentence.words, sentence.classes, strict=True) if kind == "noun"]
@@ -214,10 +214,10 @@ def combinations(sentence: Sentence) -> Iterator[Words]:
 
 
 def _kept_out(words: Words) -> bool:
-    """Choose one in eight, always the same ones: by a number worked out from the words' letters.
+    """Check whether these words are kept out of training: one in eight, chosen by a hash of the words.
 
-    FNV-1a, 32 bits (https://datatracker.ietf.org/doc/draft-eastlake-fnv/), and its upper half,
-    because the lower bits of FNV depend on the lower bits of the letters alone.
+    The hash is 32-bit FNV-1a (https://datatracker.ietf.org/doc/draft-eastlake-fnv/). Its upper
+    half is used, because the lower bits of FNV depend only on the lower bits of the letters.
     """
     number = 2166136261
     for letter in " ".join(words):

@@ -1,9 +1,9 @@
-"""The repeater: it reads random symbols that come again, and learns to say what comes next.
+"""The repeater: a model that reads a sequence of random symbols that repeats, and predicts the next symbol.
 
-A causal decoder without feed-forward networks. A sequence is a few random symbols, over and
-over: 7 3 9 9 1 4 7 3 9 9 1 4 … The first time nobody can know the next symbol. From then on it
-is the one that followed the last time, and two layers of attention learn to look there
-(induction heads [Olsson et al., 2022]).
+It is a causal decoder without feed-forward networks. A sequence repeats a few random symbols:
+7 3 9 9 1 4 7 3 9 9 1 4 … The first time, the next symbol cannot be predicted. After that, it
+is the symbol that followed one period earlier, and two layers of attention learn to attend to
+it (induction heads [Olsson et al., 2022]).
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from qkv.transformer import Decoder, Places, TransformerShape, surprise
 
 N_SYMBOLS = 32
 N = 32  # the length of every sequence
-PERIODS = (6, 16)  # the shortest and the longest run of symbols before they come again
+PERIODS = (6, 16)  # the shortest and the longest period, in symbols
 
 
 def repeater_shape(n_layers: int = 2) -> TransformerShape:
-    """Give the shape of a repeater: 32 features, 2 heads a layer, no feed-forward network."""
+    """Return the sizes of a repeater: 32 features, 2 heads per layer, no feed-forward network."""
     return TransformerShape(vocab_size=N_SYMBOLS, d_model=32, n_layers=n_layers, n_heads=2, d_hidden=0, n_max=N)
 
 
 class Repeater(Decoder):
-    """Predict the next symbol of a sequence that repeats itself."""
+    """A decoder that predicts the next symbol of a sequence that repeats."""
 
     def __init__(self, shape: TransformerShape | None = None) -> None:
         super().__init__(shape or repeater_shape())
 
 
 def draw_sequences(batch: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draw sequences that repeat, each with a period of its own.
+    """Draw sequences that repeat, each with its own random period.
 
     Returns:
         ids (B, N), periods (B, 1)
@@ -45,11 +45,11 @@ def draw_sequences(batch: int, generator: torch.Generator) -> tuple[Tensor, Tens
 
 
 class RepeaterScores(NamedTuple):
-    """Hold what a repeater does on sequences that it has not seen.
+    """Measurements of a repeater on sequences that it was not trained on.
 
-    first        the mean surprise where a symbol comes for the first time, in nats
-    repeated     the same where it comes again
-    previous     (layers, heads): the mean weight on the token just before
+    first        the mean surprise in the first period, in nats
+    repeated     the mean surprise in the later periods, in nats
+    previous     (layers, heads): the mean weight on the previous token
     induction    (layers, heads): the mean weight on the token after the same symbol, one period earlier
     """
 
@@ -61,7 +61,7 @@ class RepeaterScores(NamedTuple):
 
 @torch.no_grad()
 def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor) -> RepeaterScores:
-    """Measure a repeater on sequences whose periods are known."""
+    """Measure a repeater on sequences with these periods."""
     places = Places()
     logits = repeater(ids, visit=places)
     surprises = surprise(logits[:, :-1], ids[:, 1:])  # (B, N − 1), of the tokens 1 … N − 1
@@ -71,12 +71,12 @@ def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor) -> Repeate
         surprises[~again].mean().item(),
         surprises[again].mean().item(),
         weights.diagonal(-1, -2, -1).mean((0, -1)),
-        _weight_after_the_last(weights, periods),
+        _mean_induction_weight(weights, periods),
     )
 
 
-def _weight_after_the_last(weights: Tensor, periods: Tensor) -> Tensor:
-    """Average the weight that position t gives to position t − period + 1, (L, H)."""
+def _mean_induction_weight(weights: Tensor, periods: Tensor) -> Tensor:
+    """Return the mean weight from position t to position t − period + 1, (L, H)."""
     asks = torch.arange(N)
     seen = asks - periods + 1  # (B, N)
     valid = asks >= periods

@@ -1,7 +1,7 @@
-"""The tagger: it says of each word which kind of word it is, and of *it* which noun it stands for.
+"""The tagger: a model that predicts the class of each word, and the noun that *it* stands for.
 
-A bidirectional encoder with two linear readers on top. Trained on the sentences of grammar.py,
-and on nothing else.
+It is a bidirectional encoder with two linear layers on top, trained only on the sentences of
+grammar.py.
 
     tagged = load_tagger().tag("the cat chased the mouse because it was hungry")
     tagged.refers_to       {6: 'cat'}
@@ -27,7 +27,7 @@ N_MAX = 11  # the longest sentence of the grammar
 
 
 def tagger_shape(n_layers: int = 2) -> TransformerShape:
-    """Say how large a tagger is: 32 features, 2 heads a layer."""
+    """Return the sizes of a tagger: 32 features, 2 heads per layer."""
     return TransformerShape(
         vocab_size=len(grammar_vocabulary()),
         d_model=32,
@@ -43,7 +43,7 @@ def tagger_shape(n_layers: int = 2) -> TransformerShape:
 
 
 class Tagger(nn.Module):
-    """Read a sentence in both directions, then read two things off each word's vector.
+    """An encoder with two linear layers, which predict a class and a noun from the vector of each word.
 
     Places: those of Encoder, then class_logits and noun_logits.
 
@@ -61,7 +61,7 @@ class Tagger(nn.Module):
         self.encoder = Encoder(self.shape)
         self.to_classes = nn.Linear(self.shape.d_model, len(CLASSES))
         self.to_nouns = nn.Linear(self.shape.d_model, len(self.nouns))
-        nn.init.normal_(self.encoder.embedding.tokens.weight, std=0.3)  # smaller than torch's 1: it learns sooner
+        nn.init.normal_(self.encoder.embedding.tokens.weight, std=0.3)  # with torch's 1 it learns more slowly
         nn.init.normal_(self.encoder.embedding.positions.table, std=0.3)
 
     def forward(self, ids: Tensor, visit: Visit = unchanged) -> tuple[Tensor, Tensor]:
@@ -78,13 +78,13 @@ class Tagger(nn.Module):
         heads: Any = None,
         **parts: Any,
     ) -> Tagged:
-        """Tag the words of one sentence, in English or Chinese, with the handles as they are set.
+        """Predict the word classes and the noun for *it* in one sentence, in English or Chinese.
 
-        `heads` says layer by layer which heads are on, (layers, heads) of booleans. What else
-        can be switched off is listed under `switched_off`.
+        The keyword arguments change the model. `heads`, booleans (layers, heads), says which heads
+        are on. `parts` are the keyword arguments of `switched_off`.
 
         Raises:
-            ValueError: a word is not known, the sentence is too long, or a handle cannot be set so.
+            ValueError: a word is not known, the sentence is too long, or an argument is not valid.
         """
         words = self.vocabulary.split(sentence)
         if len(words) > self.shape.n_max:
@@ -94,9 +94,9 @@ class Tagger(nn.Module):
 
     @torch.no_grad()
     def run(self, sentences: Sequence[Sequence[str]], **settings: Any) -> Places:
-        """Run sentences (lists of known words) through the model, and keep what stands at every place.
+        """Run sentences (lists of known words) through the model, and return the tensors at all places.
 
-        A head, a layer, the temperature … are set as in `tag`.
+        The settings are the keyword arguments of `tag`.
         """
         places = Places()
         places.edits.update(self._edits(places, **settings))
@@ -125,15 +125,17 @@ def switched_off(
     norm: bool = True,
     feed_forward: bool = True,
 ) -> dict[str, Edit]:
-    """Write what else can be switched off in a trained model as edits of its places.
+    """Return the edits that switch layers or parts of all blocks off in a trained model.
 
-    layers        layer by layer: a layer that is off passes on what came in
-    residual      without it, what came in is not added to what a part of the block made of it
-    norm          without it, parts of the block get what came in as it is
-    feed_forward  without it, the second half of a block adds nothing
+    `places` is the Places of the run in which the edits are used.
+
+    layers        one boolean per layer: a layer that is off returns its input
+    residual      if False, the input of attention and feed-forward is not added to their output
+    norm          if False, attention and feed-forward get their input without a norm
+    feed_forward  if False, the feed-forward network adds nothing
 
     Raises:
-        ValueError: there is not one switch a layer.
+        ValueError: the number of switches in `layers` is not the number of layers.
     """
     layers = [True] * shape.n_layers if layers is None else layers
     if len(layers) != shape.n_layers:
@@ -159,15 +161,15 @@ def switched_off(
     return edits
 
 
-# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+# ── predictions and their accuracy ────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Tagged:
-    """Hold what a tagger says of a sentence of n words, and every tensor on the way.
+    """The predictions of a tagger for a sentence of n words, and all intermediate tensors.
 
-    `refers_to` is {position of *it*: noun}. `weights` (layers, heads, n, n) are the weights of
-    attention. `places` holds each tensor by the name of its place (qkv.transformer lists them),
+    `refers_to` is {position of *it*: noun}. `weights` (layers, heads, n, n) are the attention
+    weights. `places` has each tensor by the name of its place (qkv.transformer lists them),
     such as places["1.attention.q"] (heads, n, d_head).
     """
 
@@ -179,7 +181,7 @@ class Tagged:
 
     @classmethod
     def read_off(cls, words: list[str], nouns: Sequence[str], places: dict[str, Tensor]) -> Tagged:
-        """Take the likeliest class of each word, and the likeliest noun for *it*."""
+        """Make the predictions from logits: the likeliest class of each word, and the likeliest noun for *it*."""
         classes = [CLASSES[i] for i in places["class_logits"].argmax(-1)]
         chosen = places["noun_logits"].argmax(-1)
         refers_to = {i: nouns[int(chosen[i])] for i, word in enumerate(words) if word in IT}
@@ -189,14 +191,14 @@ class Tagged:
 
 
 class Accuracy(NamedTuple):
-    """Hold two shares from 0 to 1: of words whose class is right, and of *it* whose noun is right."""
+    """Two shares from 0 to 1: of words with the right class, and of occurrences of *it* with the right noun."""
 
     classes: float
     it: float
 
 
 def accuracy(tagger: Tagger, sentences: Sequence[Sentence], **settings: Any) -> Accuracy:
-    """Measure how often a tagger is right on sentences whose truth is known, with handles set as in `tag`."""
+    """Measure how often a tagger is right on these sentences, with the settings of `tag`."""
     places = tagger.run([sentence.words for sentence in sentences], **settings)
     true_classes, true_nouns = targets(sentences)
     right_classes = places["class_logits"].argmax(-1) == true_classes
@@ -209,7 +211,7 @@ def _share(right: Tensor, asked: Tensor) -> float:
 
 
 def targets(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
-    """Give the true class of each word and the true noun of each *it*, (B, n); −1 where nothing is asked."""
+    """Return the true class of each word and the true noun of each *it*, (B, n); −1 at all other places."""
     n = max(len(sentence.words) for sentence in sentences)
     nouns = {noun: i for i, noun in enumerate(all_nouns())}
 
@@ -225,7 +227,7 @@ def targets(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
 def tagger_loss(
     tagger: Tagger, ids: Tensor, true_classes: Tensor, true_nouns: Tensor, visit: Visit = unchanged
 ) -> Tensor:
-    """Add up two cross-entropies: of the classes of all words, and of the nouns of every *it*."""
+    """Return the sum of two cross-entropies: of the classes of all words, and of the nouns of every *it*."""
     class_logits, noun_logits = tagger(ids, visit)
     return F.cross_entropy(class_logits.mT, true_classes, ignore_index=-1) + F.cross_entropy(
         noun_logits.mT, true_nouns, ignore_index=-1

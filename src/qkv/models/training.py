@@ -1,4 +1,4 @@
-"""How the tagger, the repeater and the writer are trained. Everything random comes from one seed."""
+"""Training of the tagger, the repeater and the writer. All random numbers come from one seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from qkv.transformer import next_token_loss
 
 N_SENTENCES = 20_000
 BATCH = 128
-CHECKPOINTS = (0, 100, 150, 200, 225, 250, 275, 300, 350, 400, 500, 700, 1000)  # and the last step
+CHECKPOINTS = (0, 100, 150, 200, 225, 250, 275, 300, 350, 400, 500, 700, 1000)  # steps; the last step is stored too
 
 
 def sentences(part: str, n: int, seed: int) -> list[Sentence]:
@@ -45,7 +45,7 @@ def sentences(part: str, n: int, seed: int) -> list[Sentence]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute on one thread: tensors as small as these are not faster on two, and far slower on a busy machine."""
+    """Compute with one thread: for such small tensors, two are not faster, and much slower on a busy machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -63,15 +63,15 @@ def descend(
     after_step: Callable[[int], None] = lambda step: None,
     progress: str | None = None,
 ) -> None:
-    """Take steps downhill: AdamW, its learning rate warmed up and then let down to nothing.
+    """Minimise a loss with AdamW; the learning rate rises at first, and then falls to almost 0.
 
-    after_step(n) is called after n steps, and once before the first. With `progress`, a bar of
-    that name shows the steps.
+    after_step(n) is called after n steps, and as after_step(0) before the first. With
+    `progress`, a progress bar of that name is shown.
     """
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, learning_rate, steps)
     after_step(0)
-    for step in _counted(steps, progress):
+    for step in _step_numbers(steps, progress):
         now = loss()
         optimiser.zero_grad()
         now.backward()
@@ -80,7 +80,8 @@ def descend(
         after_step(step + 1)
 
 
-def _counted(steps: int, progress: str | None) -> Iterable[int]:
+def _step_numbers(steps: int, progress: str | None) -> Iterable[int]:
+    """Return the numbers of the steps, with a progress bar if `progress` names one."""
     if progress is None:
         return range(steps)
     from tqdm.auto import tqdm
@@ -88,7 +89,7 @@ def _counted(steps: int, progress: str | None) -> Iterable[int]:
     return tqdm(range(steps), desc=progress, unit="step")
 
 
-# ── the three of them ─────────────────────────────────────────────────────────────────────────────
+# ── the three models ──────────────────────────────────────────────────────────────────────────────
 
 
 def train_tagger(
@@ -99,7 +100,7 @@ def train_tagger(
     sentences_drawn: int = N_SENTENCES,
     progress: str | None = None,
 ) -> Tagger:
-    """Train a tagger on the training part of the grammar; without positions, it never has any."""
+    """Train a tagger on the training part of the grammar, with position vectors or with zeros instead."""
     drawn = sentences("training", sentences_drawn, seed)
     generator = torch.Generator().manual_seed(seed)
     tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers)))
@@ -115,7 +116,7 @@ def train_tagger(
 
 
 def without_positions(place: str, tensor: Tensor) -> Tensor:
-    """Let every place pass but the positions, which become zeros."""
+    """Return zeros at the place `positions`, and the tensor as it is at any other place."""
     return torch.zeros_like(tensor) if place == "positions" else tensor
 
 
@@ -128,7 +129,7 @@ def train_repeater(
 ) -> Repeater:
     """Train a repeater on sequences that are drawn anew at every step.
 
-    after_step(n, repeater) is called after n steps, and once before the first.
+    after_step(n, repeater) is called after n steps, and with n = 0 before the first.
     """
     generator = torch.Generator().manual_seed(seed)
     repeater = _seeded(seed, lambda: Repeater(repeater_shape(n_layers)))
@@ -137,11 +138,11 @@ def train_repeater(
         ids, _ = draw_sequences(BATCH, generator)
         return next_token_loss(repeater(ids), ids)
 
-    def told(step: int) -> None:
+    def call_after_step(step: int) -> None:
         if after_step is not None:
             after_step(step, repeater)
 
-    descend(repeater, loss, steps, 1e-2, told, progress)
+    descend(repeater, loss, steps, 1e-2, call_after_step, progress)
     return round_weights(repeater)
 
 
@@ -162,13 +163,13 @@ def train_writer(
 
 
 def writer_loss(writer: Writer, ids: Tensor) -> Tensor:
-    """Measure how much each next word surprises the writer, in nats; padding is no word."""
+    """Return the mean surprise of the next words, in nats, without padding."""
     logits = writer(ids[:, :-1])
     return F.cross_entropy(logits.mT, ids[:, 1:], ignore_index=0)
 
 
 def _seeded(seed: int, make: Callable[[], Model]) -> Model:
-    """Make a model whose first weights come from the seed; the global random state stays as it was."""
+    """Make a model whose initial weights come from the seed, without changing the global random state."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()
@@ -179,15 +180,15 @@ def _seeded(seed: int, make: Callable[[], Model]) -> Model:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Say how a model is trained, in how many steps, and how what it learned is told in a line."""
+    """The training function of a model, its number of steps, and a function that summarises the trained model."""
 
     train: Callable[..., Tagger | Repeater | Writer]
     steps: int
-    tell: Callable[[Any], str]
+    summarise: Callable[[Any], str]
 
 
-def tell_tagger(tagger: Tagger, **settings: bool) -> str:
-    """Say how often a tagger is right on sentences that it was not trained on."""
+def summarise_tagger(tagger: Tagger, **settings: bool) -> str:
+    """Return a line with the accuracy of a tagger on sentences that it was not trained on."""
     new, held_out = (accuracy(tagger, sentences(part, 1000, 1), **settings) for part in ("new", "combination"))
     return (
         f"new sentences: word classes {new.classes:.1%}, it {new.it:.1%}; "
@@ -195,14 +196,14 @@ def tell_tagger(tagger: Tagger, **settings: bool) -> str:
     )
 
 
-def tell_repeater(repeater: Repeater) -> str:
-    """Say how much symbols surprise a repeater, for the first time and again."""
+def summarise_repeater(repeater: Repeater) -> str:
+    """Return a line with the mean surprise of a repeater, in the first period and in later ones."""
     scores = repeater_scores(repeater, *draw_sequences(256, torch.Generator().manual_seed(1)))
     return f"mean surprise in nats: {scores.first:.2f} the first time, {scores.repeated:.2f} when symbols come again"
 
 
-def tell_writer(writer: Writer) -> str:
-    """Say how many of 200 sentences that a writer writes are sentences of the grammar."""
+def summarise_writer(writer: Writer) -> str:
+    """Return a line with the share of 200 written sentences that are sentences of the grammar."""
     written = [writer.vocabulary.split(writer.write(seed=seed)) for seed in range(200)]
     found = [read(words) for words in written]
     right = sum(sentence is not None and (sentence.it is None) == (sentence.noun is None) for sentence in found)
@@ -210,21 +211,22 @@ def tell_writer(writer: Writer) -> str:
 
 
 RECIPES: dict[str, Recipe] = {
-    "tagger": Recipe(train_tagger, 800, tell_tagger),
-    "tagger-one-layer": Recipe(partial(train_tagger, n_layers=1), 800, tell_tagger),
+    "tagger": Recipe(train_tagger, 800, summarise_tagger),
+    "tagger-one-layer": Recipe(partial(train_tagger, n_layers=1), 800, summarise_tagger),
     "tagger-without-positions": Recipe(
-        partial(train_tagger, positions=False), 800, partial(tell_tagger, positions=False)
+        partial(train_tagger, positions=False), 800, partial(summarise_tagger, positions=False)
     ),
-    "repeater": Recipe(train_repeater, 1500, tell_repeater),
-    "repeater-one-layer": Recipe(partial(train_repeater, n_layers=1), 1500, tell_repeater),
-    "writer": Recipe(train_writer, 1000, tell_writer),
+    "repeater": Recipe(train_repeater, 1500, summarise_repeater),
+    "repeater-one-layer": Recipe(partial(train_repeater, n_layers=1), 1500, summarise_repeater),
+    "writer": Recipe(train_writer, 1000, summarise_writer),
 }
 
 
 def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
-    """Train a model, write its weights into a folder, and tell how good it is.
+    """Train a model, write its weights into a folder, and return a line that says how good it is.
 
-    The repeater's weights during training are written too, in 8 bits, and what is measured with them.
+    For the repeater, two more files are written: its weights at checkpoints of the training, in 8 bits, and a history
+    of measurements with these weights.
     """
     recipe = RECIPES[name]
     steps = recipe.steps if steps is None else steps
@@ -240,14 +242,15 @@ def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
         checkpoints = out / f"{name}-checkpoints.safetensors"
         save(stack_steps(during), checkpoints, model.shape.n_heads)
         (out / f"{name}-history.json").write_text(json.dumps(repeater_history(checkpoints)) + "\n", encoding="utf-8")
-    return recipe.tell(model)
+    return recipe.summarise(model)
 
 
 def repeater_history(checkpoints: Path) -> dict[str, list[float]]:
-    """Measure a repeater at each step of its training that a file holds, on 64 sequences.
+    """Measure a repeater at each checkpoint in a file, on 64 sequences.
 
-    The loss is that on symbols that come again, in nats. Both scores are the largest in the layer that comes to have
-    them: the first layer looks at the previous token, the second at the token after the same symbol.
+    The loss is the mean surprise after the first period, in nats. "previous" is the largest score of a head in the
+    first layer, which learns to attend to the previous token. "induction" is the largest score in the second layer,
+    which learns to attend to the token after the same symbol.
     """
     ids, periods = draw_sequences(64, torch.Generator().manual_seed(9))
     history: dict[str, list[float]] = {"steps": [], "loss": [], "previous": [], "induction": []}

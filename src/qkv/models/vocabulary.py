@@ -1,4 +1,4 @@
-"""From text to ids: which words a model knows, and where one word ends."""
+"""Vocabularies: the words that a model knows, and functions to split a text into words and encode them as ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PUNCTUATION = '.,;:!?"，。；：！？、「」'
 
 
 class Vocabulary:
-    """The words that a model knows, each with its id. Id 0 is padding, which is no word."""
+    """The words that a model knows, each with its id. Id 0 is padding."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = [PADDING, *words]
@@ -31,12 +31,12 @@ class Vocabulary:
         return len(self.words)
 
     def split(self, text: str | Sequence[str]) -> list[str]:
-        """Cut a text into known words, without punctuation; of a list, know each word.
+        """Split a text, or a list of words, into known words, without punctuation.
 
-        Chinese has no spaces between words: from the left, the longest known word is taken.
+        Chinese has no spaces between words, so the longest known word is taken from the left each time.
 
         Raises:
-            ValueError: a word is not known; the message names it, and the nearest known words.
+            ValueError: a word is not known (the message has the word and the nearest known words), or there are none.
         """
         pieces = text if isinstance(text, str) else " ".join(text)
         pieces = pieces.translate(str.maketrans(PUNCTUATION, " " * len(PUNCTUATION)))
@@ -46,7 +46,7 @@ class Vocabulary:
         return words
 
     def _split_piece(self, piece: str) -> list[str]:
-        """Cut what stands between two spaces."""
+        """Split a piece of text without spaces into known words."""
         if piece.lower() in self._spelled:
             return [self._spelled[piece.lower()]]
         if piece.isascii():
@@ -61,15 +61,15 @@ class Vocabulary:
         return words
 
     def _until_known(self, piece: str) -> str:
-        """Take the letters from the start that belong to no known word."""
+        """Return the letters before the next known word in a piece that does not begin with a known word."""
         found = self._next_word.search(piece.lower(), 1)
         return piece[: found.start()] if found else piece
 
     def _unknown(self, word: str) -> str:
-        return f"{word!r} is no word that this model knows. The nearest that it knows: {', '.join(self.nearest(word))}"
+        return f"{word!r} is not a word that this model knows. The nearest known words: {', '.join(self.nearest(word))}"
 
     def nearest(self, word: str, n: int = 3) -> list[str]:
-        """Find the n known words of the same script that look most like a word."""
+        """Return the n known words of the same script that are most similar to a word."""
         same_script = [known for known in self.words[1:] if known.isascii() == word.isascii()]
 
         def likeness(known: str) -> float:
@@ -78,18 +78,18 @@ class Vocabulary:
         return sorted(same_script, key=likeness, reverse=True)[:n]
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> Tensor:
-        """Give each word its id, int64 (B, n), with 0 after the end of a shorter sentence."""
+        """Return the ids of the words, int64 (B, n), with 0 after the end of a shorter sentence."""
         n = max(len(words) for words in sentences)
         return torch.tensor([[*(self.ids[word] for word in words), *[0] * (n - len(words))] for words in sentences])
 
 
 @cache
 def grammar_vocabulary() -> Vocabulary:
-    """Know every word of the grammar, English and Chinese."""
+    """Return the vocabulary of all words of the grammar, English and Chinese."""
     return Vocabulary([word for language in LANGUAGES for word in all_words(language)])
 
 
 @cache
 def writer_vocabulary() -> Vocabulary:
-    """Know every word of the grammar, and the end of a sentence."""
+    """Return the vocabulary of all words of the grammar and <end>."""
     return Vocabulary([*grammar_vocabulary().words[1:], END])

@@ -1,7 +1,7 @@
-"""Where trained weights lie, and how they are written and read: safetensors, 16 bits a number.
+"""Files of trained weights: to find, write and read them (safetensors, 16 bits per number).
 
-Weights are rounded to 16 bits when training ends. So Python, the page and every test compute
-with the same numbers, and what is measured holds for all of them.
+Weights are rounded to 16 bits when training ends. So Python, the web page and all tests compute
+with the same numbers, and measurements hold for all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 class Shaped(Protocol):
-    """A model that knows how large it is."""
+    """A model with its sizes in `shape`."""
 
     @property
     def shape(self) -> TransformerShape: ...
@@ -31,47 +31,47 @@ class Shaped(Protocol):
 
 
 def weights_file(name: str | Path) -> Path:
-    """Find the weights of that name that come with the course; a path stays what it is.
+    """Return the path of the course's weights with this name; a path is returned as it is.
 
     Raises:
-        FileNotFoundError: there are none; the message lists the names.
+        FileNotFoundError: there is no such file; the message lists the names.
     """
     path = name if isinstance(name, Path) else FOLDER / f"{name}.safetensors"
     if not path.exists():
         names = ", ".join(sorted(file.stem for file in FOLDER.glob("*.safetensors")))
-        raise FileNotFoundError(f"there are no weights {path}; the course has {names}")
+        raise FileNotFoundError(f"there is no file of weights {path}; the course has {names}")
     return path
 
 
 def load_weights(model: Model, name: str | Path) -> Model:
-    """Give a model its trained weights, in float32, and switch training off."""
+    """Load trained weights into a model, as float32, and return it in evaluation mode without gradients."""
     tensors = load_file(weights_file(name))
     model.load_state_dict({place: tensor.float() for place, tensor in tensors.items()})
     return model.eval().requires_grad_(False)
 
 
 def round_weights(model: Model) -> Model:
-    """Round every weight to the nearest number of 16 bits."""
+    """Round all weights of a model to 16-bit floats, and return it in evaluation mode without gradients."""
     return model.half().float().eval().requires_grad_(False)
 
 
 def save_weights(model: Shaped, path: Path) -> None:
-    """Write a model's weights as 16-bit numbers, and its number of heads, which no weight tells."""
+    """Write the weights of a model as 16-bit floats, with its number of heads, which no tensor shows."""
     save({place: tensor.half() for place, tensor in model.state_dict().items()}, path, model.shape.n_heads)
 
 
 def save(tensors: dict[str, Tensor], path: Path, n_heads: int) -> None:
-    """Write tensors by their names."""
+    """Write named tensors to a file, with the number of heads as metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
     path.write_bytes(to_bytes(contiguous, {"n_heads": str(n_heads)}))
 
 
-# ── in 8 bits: for many checkpoints ───────────────────────────────────────────────────────────────
+# ── checkpoints in 8 bits ─────────────────────────────────────────────────────────────────────────
 
 
 def pack(model: nn.Module) -> dict[str, Tensor]:
-    """Write each row of each weight as integers from −127 to 127, and one scale for the row."""
+    """Return each weight as integers from −127 to 127, with one scale for each row."""
     packed = {}
     for name, tensor in model.state_dict().items():
         rows = tensor.reshape(-1, tensor.shape[-1])
@@ -82,27 +82,27 @@ def pack(model: nn.Module) -> dict[str, Tensor]:
 
 
 def unpack(packed: dict[str, Tensor], names: Iterable[str]) -> dict[str, Tensor]:
-    """Read the weights of those names that `pack` wrote, in float32."""
+    """Return the weights with these names from the result of `pack`, as float32."""
     return {name: _unpacked(packed[name], packed[f"{name}.scale"]) for name in names}
 
 
 def _unpacked(integers: Tensor, scale: Tensor) -> Tensor:
-    """Multiply each row of integers by its scale."""
+    """Return a weight: each row of integers times its scale."""
     rows = integers.reshape(-1, integers.shape[-1]).float()
     return (rows * scale.unsqueeze(-1)).reshape(integers.shape)
 
 
 def stack_steps(packed: dict[int, dict[str, Tensor]]) -> dict[str, Tensor]:
-    """Put what `pack` wrote at several steps into one tensor a weight; "steps" says which steps these are."""
+    """Stack the results of `pack` at several steps: one tensor per weight, and the numbers of the steps as "steps"."""
     stacked = {name: torch.stack([step[name] for step in packed.values()]) for name in next(iter(packed.values()))}
     return {"steps": torch.tensor(list(packed)), **stacked}
 
 
 def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
-    """Give a model the weights that it had after so many steps of its training.
+    """Load the weights that a model had after this number of training steps.
 
     Raises:
-        ValueError: there is no checkpoint after that step; the message lists those that there are.
+        ValueError: there is no checkpoint after this step; the message lists the steps.
     """
     tensors = load_file(weights_file(name))
     steps = tensors.pop("steps").tolist()
@@ -114,6 +114,6 @@ def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
 
 
 def checkpoint_steps(name: str | Path) -> list[int]:
-    """List the steps whose weights a file of checkpoints holds."""
+    """Return the steps whose weights are in a file of checkpoints."""
     steps: list[int] = load_file(weights_file(name))["steps"].tolist()
     return steps

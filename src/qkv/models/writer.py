@@ -1,7 +1,7 @@
-"""The writer: it continues a sentence of the grammar, word by word.
+"""The writer: a model that continues a sentence of the grammar, word by word.
 
-A causal decoder with feed-forward networks, trained on the tagger's sentences. Each begins and
-ends with the token <end>.
+It is a causal decoder with feed-forward networks, trained on the tagger's sentences. Each
+sentence begins and ends with the token <end>.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from qkv.models.grammar import LANGUAGES, Sentence, all_words
 from qkv.models.vocabulary import END, writer_vocabulary
 from qkv.transformer import Decoder, TransformerShape, generate
 
-N_MAX = 12  # the longest sentence, and the <end> before it
+N_MAX = 12  # words in the longest sentence, and the <end> before it
 
 
 def writer_shape() -> TransformerShape:
-    """Say how large the writer is: 32 features, 2 layers of 2 heads."""
+    """Return the sizes of the writer: 32 features, 2 layers of 2 heads."""
     return TransformerShape(
         vocab_size=len(writer_vocabulary()), d_model=32, n_layers=2, n_heads=2, d_hidden=64, n_max=N_MAX
     )
 
 
 class Writer(Decoder):
-    """Predict the next word of a sentence at every position, from the words up to it."""
+    """A decoder that predicts the next word of a sentence at every position, from the words up to it."""
 
     def __init__(self, shape: TransformerShape | None = None) -> None:
         super().__init__(shape or writer_shape())
@@ -45,7 +45,7 @@ class Writer(Decoder):
         memory_real: Tensor | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
-        """Give the logits of the next word; padding, id 0, never comes next."""
+        """Return the logits of the next word; that of padding, id 0, is −∞."""
         logits = super().forward(ids, caches, memory, memory_real, visit)
         return logits.index_fill(-1, torch.tensor([0]), -math.inf)
 
@@ -58,11 +58,11 @@ class Writer(Decoder):
         seed: int | None = None,
         cache: bool = True,
     ) -> str:
-        """Continue a sentence to its end; with no start, write one.
+        """Continue a sentence to its end, or write a whole one without a start.
 
         The same seed gives the same sentence, with the cache and without it. At temperature 0
-        each word is the likeliest. At high temperatures the end may not come: the sentence
-        stops where the writer has no more positions.
+        each word is the likeliest one. At high temperatures <end> may not be drawn: then the
+        sentence stops when the writer has no more positions.
 
         Raises:
             ValueError: a word of the start is not known, or the start is too long.
@@ -82,7 +82,7 @@ class Writer(Decoder):
 
 
 def join(words: Sequence[str]) -> str:
-    """Write words as a text: Chinese without spaces between them."""
+    """Join words to a text, Chinese words without spaces."""
     chinese = set(all_words(LANGUAGES[1]))
     return ("" if all(word in chinese for word in words) else " ").join(words)
 
