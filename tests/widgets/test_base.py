@@ -31,22 +31,22 @@ class Lab(Widget):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"kind": "casual"}, "kind is 'causal' or 'window'; got 'casual'"),
-        ({"n": 9}, "n is a whole number from 1 to 8; got 9"),
-        ({"n": 2.5}, "n is a whole number from 1 to 8; got 2.5"),
-        ({"n": True}, "n is a whole number from 1 to 8; got True"),
-        ({"n": "3"}, "n is a whole number from 1 to 8; got '3'"),
-        ({"n": None}, "n is a whole number from 1 to 8; got None"),
-        ({"share": 1.01}, "share is a number from 0 to 1; got 1.01"),
-        ({"share": math.nan}, "share is a number from 0 to 1; got nan"),
-        ({"share": 1 + 0j}, "share is a number from 0 to 1; got (1+0j)"),
-        ({"on": 1}, "on is True or False; got 1"),
-        ({"title": 3}, "title is a string; got 3"),
-        ({"row": 3}, "row is a list of entries, each a number; got 3"),
-        ({"row": "123"}, "row is a list of entries, each a number; got '123'"),
-        ({"row": [1, math.inf]}, "row is a list of entries, each a number; got [1, inf]"),
+        ({"kind": "casual"}, "kind must be 'causal' or 'window'; got 'casual'"),
+        ({"n": 9}, "n must be a whole number from 1 to 8; got 9"),
+        ({"n": 2.5}, "n must be a whole number from 1 to 8; got 2.5"),
+        ({"n": True}, "n must be a whole number from 1 to 8; got True"),
+        ({"n": "3"}, "n must be a whole number from 1 to 8; got '3'"),
+        ({"n": None}, "n must be a whole number from 1 to 8; got None"),
+        ({"share": 1.01}, "share must be a number from 0 to 1; got 1.01"),
+        ({"share": math.nan}, "share must be a number from 0 to 1; got nan"),
+        ({"share": 1 + 0j}, "share must be a number from 0 to 1; got (1+0j)"),
+        ({"on": 1}, "on must be True or False; got 1"),
+        ({"title": 3}, "title must be a string; got 3"),
+        ({"row": 3}, "row must be a list of entries, each a number; got 3"),
+        ({"row": "123"}, "row must be a list of entries, each a number; got '123'"),
+        ({"row": [1, math.inf]}, "row must be a list of entries, each a number; got [1, inf]"),
         ({"sheet": [[1, 2, 3]]}, "2 entries, each a whole number from 0 to 9; got [[1, 2, 3]]"),
-        ({"n": 10**400}, "n is a whole number from 1 to 8; got 1000000"),
+        ({"n": 10**400}, "n must be a whole number from 1 to 8; got 1000000"),
     ],
 )
 def test_a_wrong_value_is_told_in_a_sentence(values: dict[str, Any], message: str):
@@ -65,7 +65,7 @@ def test_a_wrong_value_is_told_in_a_sentence(values: dict[str, Any], message: st
 def test_scaling_lab_says_which_d_k_there_are(d_k: Any):
     with pytest.raises(TraitError) as error:
         ScalingLab(d_k=d_k)
-    assert str(error.value) == f"d_k is one of 1, 2, 4, …, 1024; got {d_k!r}"
+    assert str(error.value) == f"d_k must be one of 1, 2, 4, …, 1024; got {d_k!r}"
 
 
 def test_an_unknown_name_is_told_with_the_known_ones():

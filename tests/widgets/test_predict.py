@@ -21,10 +21,10 @@ def test_it_prints_without_addresses():
 
 @pytest.mark.parametrize(("name", "value"), [("answer", "C"), ("answer", "b"), ("guess", "Z"), ("guess", 1)])
 def test_a_letter_without_an_option_is_refused(name: str, value: object):
-    with pytest.raises(TraitError, match=f"{name} is .*got"):
+    with pytest.raises(TraitError, match=f"{name} must be .*got"):
         setattr(Predict("How?", OPTIONS, answer="A"), name, value)
 
 
 def test_an_option_without_a_reason_is_refused():
-    with pytest.raises(TraitError, match="options is a list of entries, each a list of 2 entries"):
+    with pytest.raises(TraitError, match="options must be a list of entries, each a list of 2 entries"):
         Predict("How?", [("About 1.",)], answer="A")

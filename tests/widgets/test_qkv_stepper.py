@@ -50,10 +50,10 @@ def test_it_opens_on_the_worked_example():
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
-        ("step", "softmax", "step is one of 'queries'"),
-        ("row", 3, "row is a whole number from 0 to 2; got 3"),
-        ("x", [[1, 2], [3, 4]], "x is a list of 3 entries, each a list of 4 entries"),
-        ("w_q", [[1, 2, "3"]] * 4, "w_q is a list of 4 entries"),
+        ("step", "softmax", "step must be one of 'queries'"),
+        ("row", 3, "row must be a whole number from 0 to 2; got 3"),
+        ("x", [[1, 2], [3, 4]], "x must be a list of 3 entries, each a list of 4 entries"),
+        ("w_q", [[1, 2, "3"]] * 4, "w_q must be a list of 4 entries"),
     ],
 )
 def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wanted: str):

@@ -32,11 +32,11 @@ TYPING = f'(await import("{(JS / "typing.js").as_uri()}"))'
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
-        ("word", 11, "word is a whole number from -1 to 10; got 11"),
-        ("layer", 3, "layer is one of 1, 2, 'both'; got 3"),
-        ("temperature", 0, "temperature is a number from 0.01 to 1000; got 0"),
-        ("heads", [True, True], "heads is a list of 2 entries"),
-        ("handles", ["sound"], "handles is a list of entries, each one of"),
+        ("word", 11, "word must be a whole number from -1 to 10; got 11"),
+        ("layer", 3, "layer must be one of 1, 2, 'both'; got 3"),
+        ("temperature", 0, "temperature must be a number from 0.01 to 1000; got 0"),
+        ("heads", [True, True], "heads must be a list of 2 entries"),
+        ("handles", ["sound"], "handles must be a list of entries, each one of"),
     ],
 )
 def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wanted: str):

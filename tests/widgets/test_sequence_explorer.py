@@ -75,10 +75,10 @@ def test_a_column_is_drawn_in_the_order_of_its_samples():
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
-        ("kind", "video", "kind is one of 'text', 'speech', 'graph', 'image'; got 'video'"),
-        ("patch", 3, "patch is one of 1, 2, 4, 8; got 3"),
-        ("row", -1, "row is a whole number from 0 to 255; got -1"),
-        ("embedded", 1, "embedded is True or False; got 1"),
+        ("kind", "video", "kind must be one of 'text', 'speech', 'graph', 'image'; got 'video'"),
+        ("patch", 3, "patch must be one of 1, 2, 4, 8; got 3"),
+        ("row", -1, "row must be a whole number from 0 to 255; got -1"),
+        ("embedded", 1, "embedded must be True or False; got 1"),
     ],
 )
 def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wanted: str):

@@ -48,9 +48,9 @@ def test_tokens_are_numbered_when_only_scores_are_given():
 @pytest.mark.parametrize(
     ("values", "seen"),
     [
-        ({"temperature": 0}, "temperature is a number from 0.05 to 10; got 0"),
-        ({"d_k": 3}, "d_k is one of 1, 2, 4, …, 64; got 3"),
-        ({"scores": [1.0, math.nan]}, "scores is a list of entries, each a number from -1000 to 1000"),
+        ({"temperature": 0}, "temperature must be a number from 0.05 to 10; got 0"),
+        ({"d_k": 3}, "d_k must be one of 1, 2, 4, …, 64; got 3"),
+        ({"scores": [1.0, math.nan]}, "scores must be a list of entries, each a number from -1000 to 1000"),
         ({"scores": [1.0, 2.0], "tokens": ["one"]}, "got 2 scores and 1 tokens"),
         ({"scores": [1.0]}, "at least 2; got 1 scores"),
     ],

@@ -1,4 +1,4 @@
-"""Live widgets: `from qkv.widgets import ScalingLab`. Each family of files in this folder is one, found by its name."""
+"""Live widgets: `from qkv.widgets import ScalingLab`. The files of a widget in this folder are found by their names."""
 
 import re
 from importlib import import_module
@@ -9,7 +9,7 @@ _STEMS = sorted(path.stem for path in Path(__file__).parent.glob("*.css") if pat
 
 
 def __getattr__(name: str) -> Any:
-    """Import a widget when it is asked for: ScalingLab from scaling_lab.py, QKVStepper from qkv_stepper.py."""
+    """Import a widget at its first use: ScalingLab from scaling_lab.py, QKVStepper from qkv_stepper.py."""
     stem = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     if stem in _STEMS and name != stem:
         return getattr(import_module(f"{__name__}.{stem}"), name)

@@ -1,7 +1,7 @@
-"""What every widget shares in Python: where its built code lies, how it prints, and traits that say what they take.
+"""The base class of all widgets, and synced traits that check their values.
 
-A widget is a family of files, found by name alone: `<name>.py`, `js/<name>.js` and `<name>.css`. `tools/bundle.mjs`
-builds the last two into `static/`, and `from qkv.widgets import ClassName` finds the first.
+A widget consists of three files, found by their names: `<name>.py`, `js/<name>.js` and `<name>.css`. `tools/bundle.mjs`
+builds the last two into `static/`, and `from qkv.widgets import ClassName` imports the class from the first.
 """
 
 import math
@@ -20,17 +20,17 @@ _short.maxstring = _short.maxother = 40
 
 
 class Widget(anywidget.AnyWidget):
-    """Base of every widget: a subclass adds traits, and nothing else is needed in Python."""
+    """Base class of all widgets: a subclass only has to declare its traits."""
 
     _esm: ClassVar[Any]
     _css: ClassVar[Any]
-    # The trained weights that its code computes with, by name: the site loads them on the pages that show it.
+    # The names of the trained weights that the widget's code uses: the site loads them on pages with this widget.
     weights: ClassVar[tuple[str, ...]] = ()
-    # The site keeps only the state of a widget, and finds its code by this name.
+    # The site stores only the state of a widget, and finds its code by this class name.
     _name = traitlets.Unicode().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        if Widget in cls.__bases__:  # not the nameless subclass that anywidget makes for each instance
+        if Widget in cls.__bases__:  # not for the subclass without a module that anywidget makes for each instance
             stem = cls.__module__.rpartition(".")[2]
             cls._esm = _STATIC / f"{stem}.js"
             cls._css = _STATIC / f"{stem}.css"
@@ -53,7 +53,7 @@ class Widget(anywidget.AnyWidget):
 
 
 def _own_traits(cls: type) -> list[str]:
-    """The names that a widget's author declared, in the order of the declaration."""
+    """Return the names of the traits that the widget's class declares, in the order of their declaration."""
     return [
         name
         for base in reversed(cls.__mro__)
@@ -64,9 +64,12 @@ def _own_traits(cls: type) -> list[str]:
 
 
 class Trait(traitlets.TraitType):
-    """A synced trait whose error is a sentence: what it takes, and what it got.
+    """A synced trait whose error message says which values it accepts, and which value it got.
 
-    `limits` says the same as `takes`, as JSON: the site holds what a link asks of a widget against it.
+    Attributes:
+        takes: the accepted values in words, such as "a whole number from 1 to 8"
+        parse: returns an accepted value as plain Python, and raises TypeError, ValueError or OverflowError for others
+        limits: the accepted values as JSON; the site checks the values in a link to a widget against them
     """
 
     def __init__(self, default: Any, takes: str, parse: Callable[[Any], Any], limits: dict[str, Any]) -> None:
@@ -77,15 +80,19 @@ class Trait(traitlets.TraitType):
         self.limits = limits
 
     def validate(self, obj: Any, value: Any) -> Any:
-        """Return the value as it is kept: plain Python, with tuples for lists, so that it cannot be changed unseen."""
+        """Return the value as plain Python, with tuples instead of lists: a changed list would not be synced.
+
+        Raises:
+            TraitError: the trait does not accept the value.
+        """
         try:
             return self.parse(_plain(value))
         except (TypeError, ValueError, OverflowError):
-            raise traitlets.TraitError(f"{self.name} is {self.takes}; got {_short.repr(value)}") from None
+            raise traitlets.TraitError(f"{self.name} must be {self.takes}; got {_short.repr(value)}") from None
 
 
 def choice(default: Any, values: Sequence[Any]) -> Trait:
-    """One of a few values."""
+    """Make a trait that accepts one of these values."""
     words = [repr(value) for value in values]
     if len(words) > 6:
         words = [*words[:3], "…", words[-1]]
@@ -101,7 +108,7 @@ def choice(default: Any, values: Sequence[Any]) -> Trait:
 
 
 def whole(default: int, low: int, high: int) -> Trait:
-    """A whole number from `low` to `high`, both included."""
+    """Make a trait that accepts whole numbers from `low` to `high`, both included."""
 
     def parse(value: Any) -> int:
         return _within(operator.index(_number(value)), low, high)
@@ -110,19 +117,19 @@ def whole(default: int, low: int, high: int) -> Trait:
 
 
 def real(default: float, low: float = -math.inf, high: float = math.inf) -> Trait:
-    """A finite number from `low` to `high`, both included."""
+    """Make a trait that accepts finite numbers from `low` to `high`, both included."""
     bounds = "" if math.isinf(low) and math.isinf(high) else f" from {low} to {high}"
     limits = {"real": [None if math.isinf(bound) else bound for bound in (low, high)]}
     return Trait(default, f"a number{bounds}", lambda value: _within(float(_number(value)), low, high), limits)
 
 
 def flag(default: bool) -> Trait:
-    """True or False; 0 and 1 are neither."""
+    """Make a trait that accepts True and False, but not 0 and 1."""
     return choice(default, [True, False])
 
 
 def text(default: str) -> Trait:
-    """A string."""
+    """Make a trait that accepts strings."""
 
     def parse(value: Any) -> str:
         if not isinstance(value, str):
@@ -133,10 +140,10 @@ def text(default: str) -> Trait:
 
 
 def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> Trait:
-    """A list in which every entry is what the trait `each` takes; `lengths` are those allowed (any, when empty).
+    """Make a trait that accepts lists whose entries the trait `each` accepts, of any length or of one of `lengths`.
 
-    Lists of lists are `listed(…, listed(…, real(0)))`; the default of what is inside counts for nothing. A tuple is
-    kept, so that an entry can only be changed by setting the whole: that is what the drawing is told about.
+    A list of lists is `listed(…, listed(…, real(0)))`; the default of the inner trait is not used. The value is stored
+    as a tuple, so an entry can be changed only by setting the whole trait, which redraws the widget.
     """
 
     def parse(value: Any) -> tuple[Any, ...]:
@@ -150,12 +157,12 @@ def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> 
 
 
 def limits_of(cls: type[Widget]) -> dict[str, dict[str, Any]]:
-    """What each trait that a reader may set takes, as JSON; one tagged `author` belongs to who wrote the page."""
+    """Return the accepted values, as JSON, of each trait that a link may set: all except those tagged `author`."""
     return {name: trait.limits for name, trait in cls.class_traits(author=None).items() if isinstance(trait, Trait)}
 
 
 def _number(value: Any) -> Any:
-    """Refuse what Python would count as a number by courtesy: True, and strings that float() reads."""
+    """Return the value, but raise TypeError for booleans and strings, which Python would convert to numbers."""
     if isinstance(value, (bool, str)):
         raise TypeError
     return value
@@ -168,5 +175,5 @@ def _within(value: Any, low: float, high: float) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Turn numbers and arrays of NumPy and torch into plain Python numbers and lists."""
+    """Convert numbers and arrays of NumPy and torch to plain Python numbers and lists."""
     return value.tolist() if hasattr(value, "tolist") else value

@@ -1,19 +1,19 @@
-"""Everywhere: one head of attention, without learned weights, on a picture, a sound and a graph (chapter 11)."""
+"""Everywhere: one head of attention without learned weights, on a picture, a sound and a graph (chapter 11)."""
 
 from qkv.widgets.base import Widget, choice, flag, real, whole
 
 
 class Everywhere(Widget):
-    """Tokens of three kinds, and the weights of the one that is grabbed; the arithmetic is the same for all of them.
+    """Tokens of a picture, a sound or a graph, and the attention weights of one token.
 
-    A token's query and key are the token itself, brought to one scale by chapter 8's norm: it looks at what is like it.
-    In a notebook it stands alone in a cell: `Everywhere()`, or `Everywhere(kind="graph", token=2, near=True)`.
+    The query and the key of a token are the token itself after the norm of chapter 8, so a token attends to similar
+    tokens. In a notebook: `Everywhere()`, or `Everywhere(kind="graph", token=2, near=True)`.
 
     Traits:
-        kind         "picture" (64 patches), "sound" (34 frames) or "graph" (9 atoms)
-        token        whose weights are shown, from 0; past the end it is the last
-        near         whether a token sees only what is near: patches that touch, frames up to 30 ms away, bound atoms
-        temperature  of the softmax
+        kind         the kind of tokens: "picture" (64 patches), "sound" (34 frames) or "graph" (9 atoms)
+        token        the token whose weights are shown, from 0; if there are fewer tokens, the last one is shown
+        near         True if a token sees only near ones: touching patches, frames up to 30 ms away, bound atoms
+        temperature  the temperature of the softmax, 0.05 to 20
     """
 
     kind = choice("picture", ["picture", "sound", "graph"])

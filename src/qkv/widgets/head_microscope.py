@@ -1,4 +1,4 @@
-"""HeadMicroscope: four heads of the trained repeater on a text, and what changes when one is replaced (chapter 9)."""
+"""HeadMicroscope: four heads of the trained repeater on a text, and the effect of replacing one (chapter 9)."""
 
 from qkv.widgets.base import Widget, choice, listed, text, whole
 
@@ -7,15 +7,15 @@ MODES = ["on", "zeros", "mean", "other text"]
 
 
 class HeadMicroscope(Widget):
-    """The repeater (qkv.models) on a text of symbols: a map for each head, and what it predicts next.
+    """The repeater (qkv.models) on a text of symbols: the weights of each head, and the predicted next symbol.
 
     Traits:
-        symbols   the text: A to Z and 1 to 6, at most 32 of them; other characters are left out
-        position  whose weights and whose prediction are shown, from 0; −1, or past the end, is the last
-        head      which head is looked at: 0 and 1 are those of layer 1, 2 and 3 those of layer 2
-        modes     what each head hands on: its output ("on"), "zeros", its "mean" output over 16 random texts, or its
-                  output on the "other text", in which each symbol is the next of the alphabet
-        step      after how many steps of its training the repeater is shown; 1500 is the trained one
+        symbols   the text: at most 32 symbols, A to Z and 1 to 6; other characters are left out
+        position  the position whose weights and prediction are shown, from 0; −1 or too large a number: the last
+        head      the head whose weights are shown in detail: 0 and 1 are in layer 1, 2 and 3 are in layer 2
+        modes     what replaces the output of each head: "on" (nothing), "zeros", "mean" (its mean output over 16
+                  random texts), or "other text" (its output on a text with the next symbol of the alphabet each time)
+        step      the training step whose weights are used; 1500 is the end of training
     """
 
     weights = ("repeater",)

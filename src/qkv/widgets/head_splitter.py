@@ -1,19 +1,19 @@
-"""HeadSplitter: into heads and back, the right way beside a wrong one (chapter 5)."""
+"""HeadSplitter: splitting features into heads and merging them, in the right and in a wrong way (chapter 5)."""
 
 from qkv.widgets.base import Widget, choice, flag, whole
 
 
 class HeadSplitter(Widget):
-    """A sheet of tokens and features is cut into heads, attended to and merged, while one token is nudged.
+    """A batch of tokens that is split into heads, attended to and merged, and the outputs that change with one token.
 
     There are two examples of four tokens (中和 | 有 | 一個 | 永和路 and I | saw | a | saw) with eight features, random
     numbers and random projections.
 
     Traits:
-        n_heads  number of heads: 1, 2, 4 or 8
-        wrong    the wrong way shown: "reshape both ways", "reshape in", "reshape out" or "heads first"
-        nudged   which row is nudged: 0 to 3 in the first example, 4 to 7 in the second
-        causal   whether each row of a head sees only itself and the rows above it
+        n_heads  the number of heads: 1, 2, 4 or 8
+        wrong    the wrong way that is shown: "reshape both ways", "reshape in", "reshape out" or "heads first"
+        nudged   the row whose values are changed a little: 0 to 3 in the first example, 4 to 7 in the second
+        causal   True if each row of a head sees only itself and the rows above it
     """
 
     n_heads = choice(2, [1, 2, 4, 8])

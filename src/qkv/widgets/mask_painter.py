@@ -1,4 +1,4 @@
-"""MaskPainter: who may attend to whom, and what that does to the weights (chapter 5)."""
+"""MaskPainter: masks that say which query may attend to which key, and their effect on the weights (chapter 5)."""
 
 from qkv.widgets.base import Widget, choice, listed, text, whole
 from qkv.widgets.base import real as number
@@ -17,17 +17,18 @@ N = len(TOKENS)
 
 
 class MaskPainter(Widget):
-    """Weights of seven tokens under a mask that you choose, then paint.
+    """The attention weights of seven tokens under a mask that the reader chooses and then paints.
 
     Traits:
         preset   the mask before painting: "all", "causal", "top-left", "window" or "padding"
-        queries  how many of the last tokens ask; "top-left" lines up the first of them with the first key
-        window   how many tokens a row of "window" sees, itself included
-        real     how many tokens "padding" leaves
-        flipped  the cells painted since: 7 · query + key for each
-        method   how the mask is applied: "−∞", "−1e9" or "0" before the softmax, or "after" it
-        scores   scores before the mask, queries down and keys across
-        tokens   their names
+        queries  the number of queries, which are the last tokens; "top-left" aligns the first query with the first key
+        window   the number of tokens that a query sees in the preset "window", itself included
+        real     the number of real tokens in the preset "padding"; the others are padding
+        flipped  the painted cells, each as the number 7 · query + key: these differ from the preset
+        method   how the mask is applied: hidden scores become "−∞", "−1e9" or "0" before the softmax, or hidden
+                 weights become 0 "after" it
+        scores   the scores before the mask, queries down and keys across
+        tokens   the names of the tokens
     """
 
     preset = choice("causal", ["all", "causal", "top-left", "window", "padding"])
@@ -41,14 +42,14 @@ class MaskPainter(Widget):
 
     @property
     def mask(self) -> list[list[bool]]:
-        """The mask as it stands, painted cells included: a row for each query, True = may attend."""
+        """The current mask with the painted cells: one row for each query, True = may attend."""
         first = N - self.queries
         return [
             [self._preset_allows(i, j, first) != (N * i + j in self.flipped) for j in range(N)] for i in range(first, N)
         ]
 
     def _preset_allows(self, i: int, j: int, first: int) -> bool:
-        """Whether the query at position i may attend to the key at position j before anybody paints."""
+        """Return whether the preset lets the query at position i attend to the key at position j."""
         if self.preset == "all":
             return True
         if self.preset == "padding":

@@ -1,20 +1,20 @@
-"""PositionExplorer: clock hands, and what a shift of the whole text leaves as it was (chapter 6)."""
+"""PositionExplorer: position encodings as clock hands, and how a shift of the text affects the score (chapter 6)."""
 
 from qkv.widgets.base import Widget, choice, flag, real, whole
 
 
 class PositionExplorer(Widget):
-    """A query and a key at two of 128 positions, their score, and how it follows distance and place.
+    """A query and a key at two of 128 positions, and their score as a function of distance and position.
 
     Traits:
-        scheme    "sinusoidal" adds codes to the tokens, "rope" turns them, "alibi" lowers their scores
-        query     where the query stands, 0 to 127
-        key       where the key stands, 0 to 127
-        together  whether moving one moves the other, as in a text that moves as a whole
-        words     whether the two tokens have features of their own; without, only positions speak
-        d         how many features a token has: two for each clock
-        base      the base of the clocks' speeds, 10 to 1,000,000: ω_i = base^(−2i/d)
-        head      which of ALiBi's eight heads is drawn, 1 to 8
+        scheme    "sinusoidal" adds encodings to the tokens, "rope" rotates q and k, "alibi" lowers the scores
+        query     the position of the query, 0 to 127
+        key       the position of the key, 0 to 127
+        together  True if moving one of the two moves the other too, as when the whole text is shifted
+        words     True if the two tokens have features of their own; if False, the score depends on positions only
+        d         the number of features of a token, two for each clock: 4, 8, 16, 32, 64 or 128
+        base      the base of the angular frequencies ω_i = base^(−2i/d), 10 to 1,000,000
+        head      the number of the ALiBi head that is drawn, 1 to 8
     """
 
     scheme = choice("sinusoidal", ["sinusoidal", "rope", "alibi"])

@@ -1,4 +1,4 @@
-"""Predict: a question to commit to before the cell that answers it (every chapter)."""
+"""Predict: a multiple-choice question before the cell that answers it (every chapter)."""
 
 from collections.abc import Sequence
 from string import ascii_uppercase
@@ -9,18 +9,18 @@ from qkv.widgets.base import Widget, choice, flag, listed, text
 
 
 class Predict(Widget):
-    """A prediction: choose an option, commit to it, then see why each option is right or wrong.
+    """A multiple-choice question: the reader commits to an option, and then sees why each option is right or wrong.
 
         Predict("How large is it?", [("About 1.", "That is one product."), ("About 32.", "√1024 = 32.")], answer="B")
 
-    Texts may hold `code`, *emphasis*, and subscripts such as d_k.
+    Texts may contain `code`, *emphasis*, and subscripts such as d_k.
 
     Traits:
-        question  what is asked
-        options   pairs (what the reader may choose, why it is right or wrong)
+        question  the text of the question
+        options   pairs (text of an option, explanation why it is right or wrong)
         answer    the letter of the right option
-        guess     the letter that the reader committed to; empty before that
-        sure      whether the reader was sure of it
+        guess     the letter of the option that the reader committed to; empty before that
+        sure      True if the reader was sure of the guess
     """
 
     question = text("").tag(author=True)
@@ -36,5 +36,6 @@ class Predict(Widget):
     def _names_an_option(self, proposal: traitlets.Bunch) -> str:
         letters = ascii_uppercase[: len(self.options)]
         if proposal.value and self.options and proposal.value not in letters:
-            raise traitlets.TraitError(f"{proposal.trait.name} is one of {', '.join(letters)}; got {proposal.value!r}")
+            takes = f"one of {', '.join(letters)}"
+            raise traitlets.TraitError(f"{proposal.trait.name} must be {takes}; got {proposal.value!r}")
         return str(proposal.value)

@@ -1,4 +1,4 @@
-"""PredictBars: bars or a curve to draw before the cell that gives them (every chapter)."""
+"""PredictBars: values to predict, as bars or a curve, before the cell that computes them (every chapter)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,25 +9,25 @@ from qkv.widgets.base import Widget, flag, listed, real, text
 
 
 class PredictBars(Widget):
-    """A prediction: draw a value for each label, commit, then see the guess beside the answer.
+    """A question with one value per label: the reader draws the values, commits, and sees them beside the answer.
 
         PredictBars("Which weights come out?", ["cat", "mat"], answer=[0.9, 0.1], near=0.1, why="…")
         PredictBars("How does it fall?", ["1", "2", "4"], answer=[2.8, 1.4, 0.7], near=0.3, why="…", top=3, line=True)
 
-    Texts may hold `code`, *emphasis*, and subscripts such as d_k.
+    Texts may contain `code`, *emphasis*, and subscripts such as d_k.
 
     Traits:
-        question  what is asked
-        labels    what each value belongs to
+        question  the text of the question
+        labels    the labels of the values
         answer    the right values, from 0 to `top`
-        near      how far a guess may lie from them on average and still count as right
+        near      the largest mean distance from the answer with which a guess counts as right
         top       the highest value that can be drawn
-        line      whether the values are drawn as a curve in place of bars
-        given     values that the question tells, each drawn as a line
-        unit      what stands behind a value when it is read out
-        why       why that is the answer
+        line      True if the values are drawn as a curve, False if they are drawn as bars
+        given     values that the question mentions, each drawn as a line
+        unit      the unit of the values, written after a number
+        why       the explanation of the answer
         guess     the values that the reader committed to; empty before that
-        sure      whether the reader was sure of them
+        sure      True if the reader was sure of the guess
     """
 
     question = text("").tag(author=True)
@@ -51,7 +51,6 @@ class PredictBars(Widget):
     def _has_a_value_for_each_label(self, proposal: traitlets.Bunch) -> tuple[float, ...]:
         value: tuple[float, ...] = proposal.value
         if value and self.labels and len(value) != len(self.labels):
-            raise traitlets.TraitError(
-                f"{proposal.trait.name} is a list of {len(self.labels)} values, one for each label; got {len(value)}"
-            )
+            takes = f"a list of {len(self.labels)} values, one for each label"
+            raise traitlets.TraitError(f"{proposal.trait.name} must be {takes}; got {len(value)}")
         return value

@@ -1,4 +1,4 @@
-"""PredictMask: a mask to paint before the cell that gives it (chapters 5 and 7)."""
+"""PredictMask: a mask to predict before the cell that computes it (chapters 5 and 7)."""
 
 from collections.abc import Sequence
 
@@ -8,20 +8,20 @@ from qkv.widgets.base import Widget, flag, listed, text
 
 
 class PredictMask(Widget):
-    """A prediction: paint which query may attend to which key, commit, then see which cells were right.
+    """A question about a mask: the reader paints the cells, commits, and then sees which cells are right.
 
         PredictMask("Which keys may each query see?", ["I", "saw"], ["I", "saw"], answer=[[1, 0], [1, 1]], why="…")
 
-    Texts may hold `code`, *emphasis*, and subscripts such as d_k.
+    Texts may contain `code`, *emphasis*, and subscripts such as d_k.
 
     Traits:
-        question  what is asked
+        question  the text of the question
         rows      the names of the queries
         columns   the names of the keys
-        answer    the right mask, one list a query, True = may attend; 0 and 1 are taken too
-        why       why that is the answer
+        answer    the right mask, one list for each query; True or 1 = may attend, False or 0 = hidden
+        why       the explanation of the answer
         guess     the mask that the reader committed to; empty before that
-        sure      whether the reader was sure of it
+        sure      True if the reader was sure of the guess
     """
 
     question = text("").tag(author=True)
@@ -49,5 +49,5 @@ class PredictMask(Widget):
         value: tuple[tuple[bool, ...], ...] = proposal.value
         shape = (len(self.rows), len(self.columns))
         if value and all(shape) and (len(value), *{len(row) for row in value}) != shape:
-            raise traitlets.TraitError(f"{proposal.trait.name} is {shape[0]} lists of {shape[1]} cells")
+            raise traitlets.TraitError(f"{proposal.trait.name} must be {shape[0]} lists of {shape[1]} cells")
         return value

@@ -1,23 +1,23 @@
-"""PredictNumber: a number to guess before the cell that gives it (every chapter)."""
+"""PredictNumber: a number to predict before the cell that computes it (every chapter)."""
 
 from qkv.widgets.base import Widget, flag, listed, real, text
 
 
 class PredictNumber(Widget):
-    """A prediction: enter a number, commit to it, then see how far off it was and why.
+    """A question with a number as its answer: the reader commits to one, and then sees the answer and why.
 
         PredictNumber("How far from zero is the score, typically?", answer=32, near=8, why="√1024 = 32.")
 
-    Texts may hold `code`, *emphasis*, and subscripts such as d_k.
+    Texts may contain `code`, *emphasis*, and subscripts such as d_k.
 
     Traits:
-        question  what is asked
+        question  the text of the question
         answer    the right number
-        near      how far a guess may lie from it and still count as right
-        unit      what stands behind the number, "nats" say
-        why       why that is the answer
+        near      the largest distance from the answer with which a guess counts as right
+        unit      the unit, written after the number, such as "nats"
+        why       the explanation of the answer
         guess     the number that the reader committed to, as a list of one; empty before that
-        sure      whether the reader was sure of it
+        sure      True if the reader was sure of the guess
     """
 
     question = text("").tag(author=True)

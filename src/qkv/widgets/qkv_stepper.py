@@ -1,4 +1,4 @@
-"""QKVStepper: the worked example of the course, step by step, with numbers to edit (chapter 2)."""
+"""QKVStepper: the worked example of the course, step by step, with numbers that can be edited (chapter 2)."""
 
 from qkv.widgets.base import Trait, Widget, choice, flag, listed, real, whole
 
@@ -11,15 +11,15 @@ def _matrix(rows: list[list[int]]) -> Trait:
 
 
 class QKVStepper(Widget):
-    """Self-attention on three tokens: X → Q, K, V → scores → weights → output, a table at a time.
+    """Self-attention on three tokens in steps, one table each: X → Q, K, V → scores → weights → output.
 
-    Each step shows what is multiplied, on the left and on top, and the result where a row and a column meet.
+    Each step shows the two factors of a matrix product, on the left and on top, and the result between them.
 
     Traits:
         x, w_q, w_k, w_v  the tokens (3, 4) and the three matrices (4, 3); numbers from −1000 to 1000
-        scaled            whether scores are divided by √3
-        step              queries, keys, values, scores, weights or output
-        row, column       which entry of the result is spelled out, from 0
+        scaled            True if scores are divided by √3
+        step              the step that is shown: "queries", "keys", "values", "scores", "weights" or "output"
+        row, column       the entry of the result whose computation is shown, counted from 0
     """
 
     x = _matrix([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])

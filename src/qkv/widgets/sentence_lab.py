@@ -1,4 +1,4 @@
-"""SentenceLab: a trained model reads a sentence, and shows which words each word looks at (first page)."""
+"""SentenceLab: a trained model on a sentence, and the words that each word attends to (first page)."""
 
 from qkv.widgets.base import Widget, choice, flag, listed, real, text, whole
 
@@ -6,22 +6,22 @@ HANDLES = ["temperature", "scale", "positions", "heads", "layers"]
 
 
 class SentenceLab(Widget):
-    """A sentence whose words can be changed, and what the trained tagger (qkv.models) makes of it.
+    """A sentence whose words can be changed, with the predictions and attention weights of the tagger (qkv.models).
 
-    Beside the handles stands in how many of 100 new sentences the model finds the noun of *it*.
+    Beside the handles, the widget shows in how many of 100 new sentences the model finds the noun of *it*.
 
     Traits:
-        sentence     English or Chinese, in the words that the model knows
-        word         the word whose weights are shown, from 0; −1 is *it*, or the last word where there is no *it*
-        layer        whose weights are shown: 1, 2 or "both" (their mean)
-        head         likewise
-        matrix       whether the weights of all words are shown as a matrix
-        temperature  of every softmax
-        scaled       whether scores are divided by √d_k
-        positions    whether the vectors of the positions are added
-        heads        which heads are on: a list for each layer
-        layers       which layers are on
-        handles      which of the last five a reader can turn: "temperature", "scale", "positions", "heads", "layers"
+        sentence     the sentence, English or Chinese, in words that the model knows
+        word         the word whose weights are shown, from 0; −1: *it*, or the last word if there is no *it*
+        layer        the layer whose weights are shown: 1, 2 or "both" (the mean)
+        head         the head whose weights are shown: 1, 2 or "both" (the mean)
+        matrix       True if the weights of all words are shown as a matrix
+        temperature  the temperature of every softmax, 0.01 to 1000
+        scaled       True if scores are divided by √d_k
+        positions    True if the position vectors are added
+        heads        True for each head that is on: one list of two for each layer
+        layers       True for each layer that is on
+        handles      the settings that the reader can change: "temperature", "scale", "positions", "heads", "layers"
     """
 
     weights = ("tagger",)

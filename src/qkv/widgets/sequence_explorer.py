@@ -1,19 +1,19 @@
-"""SequenceExplorer: text, speech, a graph and an image, each as the rows of one matrix (chapter 1)."""
+"""SequenceExplorer: text, speech, a graph and an image, each as the rows of a matrix (chapter 1)."""
 
 from qkv.widgets.base import Widget, choice, flag, whole
 
 
 class SequenceExplorer(Widget):
-    """An object beside its (n, d) matrix; a row of the matrix lights up the piece that it came from.
+    """A text, sound, graph or image and its (n, d) matrix; the piece that the selected row encodes is highlighted.
 
     Traits:
-        kind      text, speech, graph or image
-        row       which row is looked at, from 0; past the end it is the last
-        sentence  which of three sentences, from 0
-        embedded  whether tokens are dense vectors; one-hot otherwise
-        tenths    tenths of a second of speech, 1 to 5
-        molecule  water, ethanol or acetic acid
-        patch     pixels on the side of an image's patch: 1, 2, 4 or 8
+        kind      "text", "speech", "graph" or "image"
+        row       the selected row, from 0; if there are fewer rows, the last one is selected
+        sentence  the number of the sentence, 0 to 2
+        embedded  True if tokens are dense vectors, False if they are one-hot vectors
+        tenths    the length of the speech in tenths of a second, 1 to 5
+        molecule  the molecule of the graph: "water", "ethanol" or "acetic acid"
+        patch     the side of an image patch in pixels: 1, 2, 4 or 8
     """
 
     kind = choice("text", ["text", "speech", "graph", "image"])

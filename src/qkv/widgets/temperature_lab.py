@@ -1,4 +1,4 @@
-"""TemperatureLab: what a temperature makes of one row of scores (chapter 4)."""
+"""TemperatureLab: the effect of a temperature on one row of weights (chapter 4)."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ _SCORES = [-0.8, 1.9, 0.1, -0.9, 1.5, -0.4, 0.6, -0.6, 0.9]
 
 
 class TemperatureLab(Widget):
-    """One query's scores, to be dragged, and the weights softmax(√d_k · scores / T).
+    """The scores of one query, which can be dragged, and the weights softmax(√d_k · scores / T).
 
-    At d_k = 1 the scores are used as they are. A larger d_k spreads them as far as a head of that width would, if
-    nobody divided by √d_k: then T = √d_k gives the weights of d_k = 1 back.
+    At d_k = 1 the scores are used as they are. A larger d_k makes them as large as those of a head with d_k features
+    that does not divide by √d_k. Then T = √d_k gives the same weights as d_k = 1.
 
     Traits:
-        scores       a number from −1000 to 1000 for each token
-        tokens       what the scores belong to
+        scores       a score for each token, from −1000 to 1000
+        tokens       the names of the tokens, one for each score
         temperature  T, from 0.05 to 10
         d_k          a power of two from 1 to 64
     """
@@ -34,4 +34,4 @@ class TemperatureLab(Widget):
         super().__init__(**values)
         if not len(self.scores) == len(self.tokens) >= 2:
             lengths = f"{len(self.scores)} scores and {len(self.tokens)} tokens"
-            raise traitlets.TraitError(f"scores and tokens are lists of one length, at least 2; got {lengths}")
+            raise traitlets.TraitError(f"scores and tokens must be lists of the same length, at least 2; got {lengths}")

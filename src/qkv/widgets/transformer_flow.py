@@ -1,4 +1,4 @@
-"""TransformerFlow: one sentence through the whole trained tagger, stage by stage, with the shapes (chapter 8)."""
+"""TransformerFlow: the stages of the trained tagger on one sentence, with the shapes (chapter 8)."""
 
 from qkv.widgets.base import Widget, choice, flag, whole
 
@@ -12,17 +12,17 @@ STAGES = ["embedding", *(f"{layer} {part}" for layer in (1, 2) for part in PARTS
 
 
 class TransformerFlow(Widget):
-    """The tagger (qkv.models) as a flow from words to answers; each stage shows its numbers.
+    """The stages of the tagger (qkv.models), from words to predictions, each with a table of its numbers.
 
     Traits:
-        sentence      one of three
-        word          whose row is looked at, from 0; −1, or past the end, is *it*, or the last word
-        stage         which table is shown: "embedding" (with positions), then for each of two blocks "1 norm 1",
-                      "1 attention" (the weights), "1 sum 1", "1 norm 2", "1 hidden", "1 sum 2"; then "norm", "classes",
-                      "nouns"
-        residual      whether what comes in is added to what attention and the feed-forward network make of it
-        norm          whether there are norms
-        feed_forward  whether there are feed-forward networks
+        sentence      one of three sentences, listed in SENTENCES
+        word          the word whose row is shown, from 0; −1 or too large a number: *it*, or the last word
+        stage         the stage whose table is shown: "embedding" (with positions); in block 1 "1 norm 1", "1 attention"
+                      (the weights), "1 sum 1", "1 norm 2", "1 hidden", "1 sum 2"; the same in block 2 with "2 …"; then
+                      "norm", "classes", "nouns"
+        residual      True if the inputs of attention and of the feed-forward network are added to their outputs
+        norm          True if the model has its norms
+        feed_forward  True if the model has its feed-forward networks
     """
 
     weights = ("tagger",)
