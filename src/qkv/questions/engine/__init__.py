@@ -1,4 +1,17 @@
-"""The names that question files import. The other modules of this package judge answers."""
+"""The names that question files import. The modules of this package:
+
+    question    the parts of a question, with examples of every kind: read it first
+    draw        random sizes, tensors and seeds for cases
+    evidence    the observations of an answer and of the reference in all cases
+    comparing   the differences between two observations of one case
+    matching    the search for the wrong idea whose twin behaves like the answer
+    causes      the message and the cause of a difference that no twin explains
+    diagnosing  how wrong values relate to the right ones
+    wording     descriptions of values, shapes and steps for messages
+    judging     the verdict on an answer
+
+An answer itself runs only in `qkv.observing`, which records observations as plain data.
+"""
 
 from qkv.hidden import Hidden, behind
 from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method

@@ -94,8 +94,8 @@ def _output(value: Any, want: Any, j: int) -> Any:
     return value[j] if several else value
 
 
-# The observations of the reference in each case, without and with gradients: a grader uses the same cases for a whole
-# class.
+# The observations of the reference in each case, without and with gradients. A grader uses the same cases for all
+# students.
 _reference_cache: WeakKeyDictionary[Case, dict[bool, Observation]] = WeakKeyDictionary()
 
 

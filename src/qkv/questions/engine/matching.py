@@ -244,7 +244,7 @@ class Matching:
         return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
 
 
-# The observations of each idea's twin in each case: a grader uses the same cases for a whole class.
+# The observations of each idea's twin in each case. A grader uses the same cases for all students.
 _twin_cache: WeakKeyDictionary[Case, dict[Misconception, Observation]] = WeakKeyDictionary()
 
 

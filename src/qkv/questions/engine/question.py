@@ -16,9 +16,9 @@
         misconceptions=(mistake("summed-over-queries", lambda weights, v: …),),
     )
 
-A twin is a wrong idea as code. An answer has an idea when it returns what a twin of that idea returns in every case.
-Twins of different ideas must differ from each other in at least one case. Each twin must also differ from the reference
-in at least one case. Order the cases from plain to special: messages quote the first case that fails.
+A case is a call with its inputs, or a list of steps. A twin is a wrong idea as code. An answer has an idea if it
+returns what a twin of that idea returns in every case. Twins of different ideas must differ from each other in at least
+one case, and each twin from the reference. Order the cases from plain to special: messages quote the first that fails.
 
 **Messages.** `q2_4.toml` has `title = "…"` and, under `[ideas]`, `summed-over-queries = "…"`: what was seen, then a
 question that leads to the cause, never the answer. In a message, `{n_k}` becomes the size n_k of the case, and
@@ -26,9 +26,13 @@ question that leads to the cause, never the answer. In a message, `{n_k}` become
 from `shared/` are in `shared/`; a question's own message for such an idea takes precedence.
 
 **Two mistakes in one answer.** Write one factory, `variant(**knobs)`, that returns an answer. Each knob is a keyword
-argument that replaces one part of the right answer. Give misconceptions `knobs={"axis": -2}` instead of a twin: then
-answers with two of these mistakes are recognised too. `mistake` is a short way to write a misconception with twins, and
-`by_knob` a short way to write one with knobs.
+argument that replaces one part of the right answer, and its default is right:
+
+    def variant(axis=-1, scale=math.sqrt):
+        return lambda q, k: (q @ k.mT / scale(q.shape[-1])).softmax(axis)
+
+Give misconceptions `knobs={"axis": -2}` instead of a twin: then answers with two of these mistakes are recognised too.
+`mistake` is a short way to write a misconception with twins, and `by_knob` a short way to write one with knobs.
 
 **The answer must raise an exception.** `Case(call(z, 0.0), "temperature 0", raises="ValueError")`.
 
@@ -196,6 +200,7 @@ class Question:
 
     @property
     def output_names(self) -> tuple[str, ...]:
+        """The names of the outputs without their shapes."""
         return tuple(output.partition(" ")[0] for output in self.outputs)
 
     def twin(self, *misconceptions: Misconception) -> Callable[..., Any]:
