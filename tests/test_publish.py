@@ -78,7 +78,7 @@ def test_the_first_code_cell_installs_the_wheel_where_it_is_missing(published: P
 def test_places_on_a_page_are_kept():
     where = publish.place("someone/qkv", "")
     text = "[a](../book/notation.md#shapes) and [b](02_qkv_projection.ipynb#x) and [c](https://arxiv.org)"
-    assert publish.linked(text, "chapters/03_scaling", where) == (
+    assert publish.with_published_links(text, "chapters/03_scaling", where) == (
         f"[a]({SITE}book/notation.html#shapes) and [b]({COLAB}chapters/02_qkv_projection.ipynb) and [c](https://arxiv.org)"
     )
 
@@ -86,7 +86,7 @@ def test_places_on_a_page_are_kept():
 @pytest.mark.parametrize("link", ["../solutions/03_scaling.ipynb", "../book/gone.md", "../src/qkv/cli.py"])
 def test_a_link_to_what_is_not_published_stops(link: str):
     with pytest.raises(StoppedError, match="is not published"):
-        publish.linked(f"[see]({link})", "exercises/03_scaling", publish.place("someone/qkv", ""))
+        publish.with_published_links(f"[see]({link})", "exercises/03_scaling", publish.place("someone/qkv", ""))
 
 
 def test_a_notebook_without_a_setup_cell_stops():
@@ -98,7 +98,7 @@ def test_a_notebook_without_a_setup_cell_stops():
 def test_no_address_is_made_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     assert publish.main(["colab", "--out", str(tmp_path)]) == 1
-    assert "nobody said where the course is published" in capsys.readouterr().err
+    assert "the repository is missing" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

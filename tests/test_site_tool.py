@@ -55,11 +55,11 @@ def test_a_course_can_be_built_without_its_solutions(monkeypatch: pytest.MonkeyP
     from sphinx_external_toc.parsing import parse_toc_yaml
 
     monkeypatch.setattr(site, "BUILD", tmp_path)
-    every = list(parse_toc_yaml(site.contents(site.Options())))
-    short = list(parse_toc_yaml(site.contents(site.Options(solutions=False))))
+    every = list(parse_toc_yaml(site.table_of_contents(site.Options())))
+    short = list(parse_toc_yaml(site.table_of_contents(site.Options(solutions=False))))
     assert any(name.startswith("solutions/") for name in every)
     assert short == [name for name in every if not name.startswith("solutions/")]
-    quiet = list(parse_toc_yaml(site.contents(site.Options(page_python=False))))
+    quiet = list(parse_toc_yaml(site.table_of_contents(site.Options(page_python=False))))
     assert quiet == [name for name in every if name != "book/try"]
 
 

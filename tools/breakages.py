@@ -1,7 +1,7 @@
-"""Break each guarded thing in a scratch copy, and print which tests went red. None may stay green.
+"""Make each change of tests/breakages.toml in a scratch copy, and print which tests fail. Each must make a test fail.
 
-python tools/breakages.py              all of tests/breakages.toml
-python tools/breakages.py softmax      only those whose name holds the word
+python tools/breakages.py              every breakage in tests/breakages.toml
+python tools/breakages.py softmax      only the breakages whose name contains this word
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "breakages.toml"
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
-GATE = ["-m", "not slow"]  # of whole files: what only a long sweep notices lands unnoticed
+GATE = ["-m", "not slow"]  # for whole test files: the gate alone must notice a breakage, without the long sweeps
 
 
 def scratch_copy(home: Path) -> Path:
-    """The files that git knows, as they are now, with the installed JavaScript tools linked in."""
+    """Copy all files that git tracks, in their present state, and link node_modules. Return the copy's folder."""
     copy = home / "copy"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -36,29 +36,29 @@ def scratch_copy(home: Path) -> Path:
 
 
 def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in the copy, with the copy's package before the installed one."""
+    """Run a command in the copy; Python imports the copy's package instead of the installed one."""
     environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}"}
     return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
 
 
 def red_tests(copy: Path, breakage: dict) -> list[str]:
-    """Names of the tests that fail in the copy as it stands."""
+    """Return the names of the breakage's tests that fail in the copy."""
     whole = not any("::" in test for test in breakage["tests"])
     done = run([*PYTEST, *(GATE if whole else []), *breakage["tests"]], copy)
     if done.returncode in (4, 5):
-        raise SystemExit(f"{breakage['name']}: pytest finds no such tests: mend {LIST.name}\n{done.stdout[-500:]}")
+        raise SystemExit(f"{breakage['name']}: pytest did not find its tests. Fix {LIST.name}.\n{done.stdout[-500:]}")
     if done.returncode not in (0, 1):
         return [f"pytest ended with {done.returncode}: {done.stdout[-200:].strip()}"]
     return re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
 
 
-def outdated(breakage: dict) -> bool:
-    """Whether the file no longer holds what is to be broken."""
+def is_outdated(breakage: dict) -> bool:
+    """Check whether the file no longer contains the code that the breakage replaces."""
     return breakage["old"] not in (ROOT / breakage["file"]).read_text()
 
 
 def replay(copy: Path, breakage: dict) -> list[str]:
-    """Make the change, run the tests that guard it, undo the change."""
+    """Make a breakage's change, run its tests, and undo the change. Return the names of the tests that failed."""
     file = copy / breakage["file"]
     good = file.read_text()
     file.write_text(good.replace(breakage["old"], breakage["new"], 1))
@@ -69,13 +69,13 @@ def replay(copy: Path, breakage: dict) -> list[str]:
 
 
 def main() -> int:
-    """Replay the chosen breakages; exit 1 when one stayed green."""
+    """Replay the chosen breakages. Return the exit code: 1 if no test failed for one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*", help="only breakages whose name holds one of these")
+    parser.add_argument("words", nargs="*", help="only breakages whose name contains one of these words")
     words = parser.parse_args().words
     chosen = [b for b in tomllib.loads(LIST.read_text())["breakage"] if not words or any(w in b["name"] for w in words)]
-    if lost := [f"{b['name']}: {b['file']} no longer holds {b['old']!r}" for b in chosen if outdated(b)]:
-        raise SystemExit("\n".join([*lost, f"Mend {LIST.name} first."]))
+    if lost := [f"{b['name']}: {b['file']} no longer contains {b['old']!r}" for b in chosen if is_outdated(b)]:
+        raise SystemExit("\n".join([*lost, f"Fix these entries of {LIST.name} first."]))
     green = []
     with tempfile.TemporaryDirectory(prefix="qkv-breakages-") as home:
         copy = scratch_copy(Path(home))
@@ -83,11 +83,11 @@ def main() -> int:
             started = time.monotonic()
             red = replay(copy, breakage)
             green += [] if red else [breakage["name"]]
-            found = f"red: {', '.join(red)}" if red else "STAYED GREEN"
+            found = f"red: {', '.join(red)}" if red else "NO TEST FAILED"
             print(
                 f"[{number}/{len(chosen)}] {time.monotonic() - started:3.0f} s  {breakage['name']}: {found}", flush=True
             )
-    print(f"{len(chosen) - len(green)} of {len(chosen)} breakages were noticed.")
+    print(f"{len(chosen) - len(green)} of {len(chosen)} breakages made a test fail.")
     return 1 if green or not chosen else 0
 
 

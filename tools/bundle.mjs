@@ -1,11 +1,11 @@
-// Builds the widgets: one ES module and one style sheet each, into src/qkv/widgets/static/ (committed).
+// Bundles the widgets: one ES module and one style sheet each, into src/qkv/widgets/static/ (committed).
 //
-//   node tools/bundle.mjs              builds them
-//   node tools/bundle.mjs --check      says which built file is stale, and exits 1 if one is
-//   node tools/bundle.mjs --site DIR   builds instead, for the site, all widgets and their host as DIR/qkv-site.js and .css,
-//                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js, and what
-//                                      answers exercises on the page: DIR/python-page.js, .css, and the editor
-//                                      and the worker that they load
+//   node tools/bundle.mjs              writes the bundles
+//   node tools/bundle.mjs --check      names the bundles that are stale, and exits with 1 if there are any
+//   node tools/bundle.mjs --site DIR   bundles for the site instead: all widgets and their host as DIR/qkv-site.js and .css;
+//                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
+//                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
+//                                      python-page.js loads in DIR/python
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, parse, relative } from "node:path";
@@ -15,15 +15,15 @@ import { build } from "esbuild";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const WIDGETS = join(ROOT, "src/qkv/widgets");
 const STATIC = join(WIDGETS, "static");
-const MEND = "npm run build";
+const FIX = "npm run build";
 
-/** The widgets: each is three files of one name. A family that lacks one is said and left out. */
+/** The names of the widgets. A widget is three files of one name; if one of them is missing, it is reported and left out. */
 function widgetNames() {
   const files = readdirSync(WIDGETS);
   const styled = files.filter((file) => file.endsWith(".css") && file !== "base.css").map((file) => parse(file).name);
   return styled.sort().filter((name) => {
     const missing = [`${name}.py`, `js/${name}.js`].filter((file) => !existsSync(join(WIDGETS, file)));
-    for (const file of missing) console.error(`left out: ${name}, for it has no ${file}`);
+    for (const file of missing) console.error(`left out: ${name}, because ${file} is missing`);
     return missing.length === 0;
   });
 }
@@ -40,10 +40,10 @@ async function bundle(contents, loader, format, plugins = []) {
     absWorkingDir: ROOT,
     bundle: true,
     charset: "ascii",
-    define: format === "iife" ? { "import.meta.url": "self.location.href" } : {}, // as a worker knows its own address
+    define: format === "iife" ? { "import.meta.url": "self.location.href" } : {}, // in a worker, `self.location` is its own address
     format,
     legalComments: "none",
-    loader: { ".safetensors": "binary" }, // trained weights come along as bytes
+    loader: { ".safetensors": "binary" }, // trained weights are included as bytes
     logLevel: "warning",
     metafile: true,
     minify: true,
@@ -54,10 +54,10 @@ async function bundle(contents, loader, format, plugins = []) {
   return { text: ascii(outputFiles[0].text), inputs: Object.keys(metafile.inputs) };
 }
 
-/** esbuild leaves tagged templates as they are; lit reads them with their escapes resolved. */
+/** Escape all non-ASCII characters. esbuild does not escape those in tagged templates; lit reads the resolved escapes. */
 const ascii = (text) => text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The licences of the packages that the built code contains, as they ask for. */
+/** The licences of the packages that the bundles contain, which these licences require. */
 function licences(inputs) {
   const names = inputs.map((input) => input.match(/(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]);
   const packages = [...new Set(names.filter(Boolean))].sort();
@@ -67,7 +67,7 @@ function licences(inputs) {
   return `The built files beside this one contain code or fonts of these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
-/** Every built file of the package: its name and its text. One that cannot be built stays out, and the others follow. */
+/** All bundles of the package: their names and texts. If a widget fails to build, it is left out, and the exit code is 1. */
 async function packageFiles() {
   const files = new Map();
   const inputs = [];
@@ -78,13 +78,13 @@ async function packageFiles() {
       files.set(`${name}.css`, (await bundle(styles([name]), "css")).text);
       inputs.push(...script.inputs);
     } catch {
-      process.exitCode = 1; // esbuild has said why
+      process.exitCode = 1; // esbuild has printed the error
     }
   }
   return files.set("LICENSES.txt", licences(inputs));
 }
 
-/** Weights stay out of a bundle: they are looked up among those of the page, and `used` learns their files by name. */
+/** A plugin that keeps weights out of a bundle: code reads them from `qkvWeights`, and `used` collects their files by name. */
 const weightsApart = (used) => ({
   name: "weights apart",
   setup(build) {
@@ -96,7 +96,7 @@ const weightsApart = (used) => ({
   },
 });
 
-/** Pyodide runs in node too, with modules of node's that no page has. */
+/** A plugin that leaves out node's modules: Pyodide imports them when it runs in node, but a page does not have them. */
 const nodeApart = {
   name: "node apart",
   setup(build) {
@@ -107,7 +107,7 @@ const nodeApart = {
 const weightsScript = async (name, path) =>
   (await bundle(`import bytes from "${path}"; (globalThis.qkvWeights ??= {})["${name}"] = bytes;`, "js", "iife")).text;
 
-// What the site's fonts are cut from.
+// The packages from which the site's fonts are subset.
 const FONTS = ["katex", "@fontsource-variable/noto-sans-tc", "@fontsource-variable/noto-sans-sc"].map(
   (name) => `node_modules/${name}`,
 );
@@ -137,7 +137,7 @@ async function siteFiles() {
 
 const textOf = (path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
 
-/** Built files whose widget is no more. */
+/** The bundles in static/ whose widget no longer exists. */
 function leftOver() {
   const names = new Set([...NAMES, "LICENSES"]);
   return (existsSync(STATIC) ? readdirSync(STATIC) : []).filter((file) => !names.has(parse(file).name));
@@ -155,10 +155,10 @@ function check(files) {
   const stale = [...files].filter(([file, text]) => textOf(join(STATIC, file)) !== text).map(([file]) => file);
   const complaints = [
     ...stale.map((file) => `stale: ${relative(ROOT, join(STATIC, file))}`),
-    ...leftOver().map((file) => `built from nothing: ${relative(ROOT, join(STATIC, file))}`),
+    ...leftOver().map((file) => `no widget of this name: ${relative(ROOT, join(STATIC, file))}`),
   ];
   if (complaints.length === 0) return;
-  console.error([...complaints, `The built widgets differ from their sources. To mend it: ${MEND}`].join("\n"));
+  console.error([...complaints, `The bundles differ from their sources. Build them again with: ${FIX}`].join("\n"));
   process.exitCode = 1;
 }
 

@@ -1,6 +1,6 @@
-"""Kernels that start at once: each is a copy of a process that has torch and the course's other libraries at hand.
+"""Start Jupyter kernels quickly: fork them from a server process that has already imported torch and other libraries.
 
-To start Python and import torch takes three seconds, longer than most notebooks of the course run.
+Starting Python and importing torch takes three seconds. Most notebooks of the course run for less time than that.
 """
 
 from __future__ import annotations
@@ -20,21 +20,27 @@ from jupyter_client.provisioning import LocalProvisioner
 LIBRARIES = ["torch", "matplotlib.pyplot", "ipywidgets", "ipykernel.kernelapp", "qkv.checking", "qkv.widgets"]
 
 
-def run_kernel(connection: str, folder: str, said: Any) -> None:
-    """Be a kernel that is spoken with through a connection file; what it says itself goes to a file's descriptor."""
+def run_kernel(connection: str, folder: str, output: Any) -> None:
+    """Run a kernel in this process.
+
+    Args:
+        connection: the path of the connection file
+        folder: the working folder
+        output: a `DupFd` of the file to which the kernel's own stdout and stderr go
+    """
     from ipykernel.kernelapp import IPKernelApp
 
-    os.setsid()  # signals for it, and for what it starts, reach nobody else
+    os.setsid()  # signals to the kernel and to its children reach no other process
     os.chdir(folder)
-    where = said.detach()
-    os.dup2(where, 1)
-    os.dup2(where, 2)
-    # It ends with the process that it is a copy of.
+    descriptor = output.detach()
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    # The kernel ends when its parent process ends.
     IPKernelApp.launch_instance(argv=["-f", connection, f"--IPKernelApp.parent_handle={os.getppid()}"])
 
 
 class Kernel(ForkServerProcess):
-    """A process with what jupyter_client asks of one that `subprocess` started."""
+    """A forked process with the methods of `subprocess.Popen` that jupyter_client calls."""
 
     stdin = stdout = stderr = None
 
@@ -49,8 +55,8 @@ class Kernel(ForkServerProcess):
         os.kill(self.pid or 0, number)
 
 
-class Copies(LocalProvisioner):
-    """Starts kernels as copies, where others start a command."""
+class ForkProvisioner(LocalProvisioner):
+    """A provisioner that forks kernels instead of starting a command."""
 
     async def launch_kernel(self, cmd: list[str], **options: Any) -> KernelConnectionInfo:
         connection = cmd[cmd.index("-f") + 1]
@@ -60,14 +66,14 @@ class Copies(LocalProvisioner):
         return self.connection_info
 
 
-def manager(connection: str) -> AsyncKernelManager:
-    """What starts a kernel and ends it, and speaks with it through this file, where there are such files.
+def kernel_manager(connection: str) -> AsyncKernelManager:
+    """Return a manager for one kernel, with this path as its connection file.
 
-    Kernels that start side by side may pick the same port.
+    Where the system has Unix sockets, the kernel uses them: kernels that start at the same time may pick the same port.
     """
     transport = "tcp" if os.name == "nt" else "ipc"
-    started = AsyncKernelManager(kernel_name="python3", transport=transport, connection_file=connection)
-    if sys.platform == "linux":  # a process of macOS or Windows cannot be copied safely
+    manager = AsyncKernelManager(kernel_name="python3", transport=transport, connection_file=connection)
+    if sys.platform == "linux":  # on macOS and Windows, a process cannot be forked safely
         multiprocessing.set_forkserver_preload(LIBRARIES)
-        started.provisioner = Copies(kernel_id="copy", kernel_spec=started.kernel_spec, parent=started)
-    return started
+        manager.provisioner = ForkProvisioner(kernel_id="copy", kernel_spec=manager.kernel_spec, parent=manager)
+    return manager

@@ -1,7 +1,8 @@
-"""Hold notebooks to one form in git: `python tools/notebooks.py normalise [PATH…]`, `… check [PATH…]`.
+"""Keep notebooks in a normal form in git: `python tools/notebooks.py normalise [PATH…]`, `… check [PATH…]`.
 
-Chapters, exercises and the site's own notebooks carry no outputs; solutions keep the text that a run printed and the
-cells' numbers, which nbval needs to compare. Nobody keeps editors' metadata, trailing blanks or cells without a name.
+In the normal form, every cell has an id, and there is no editor's metadata and no trailing whitespace. Chapters,
+exercises and the site's own notebooks have no outputs. Solutions keep their text outputs and execution counts, because
+nbval compares them.
 """
 
 from __future__ import annotations
@@ -22,27 +23,28 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("chapters", "exercises", "solutions", "book")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-# What a cell may carry: tags say how the site shows it, nbgrader marks what is graded, the rest locks it.
+# The metadata that a cell may have: tags say how the site shows it, nbgrader marks what is graded, the rest locks it.
 CELL_METADATA = ("deletable", "editable", "nbgrader", "tags")
-# The source of a prediction holds its answer: the site leaves it out by its tag, JupyterLab and Colab fold it by these.
+# The source of a prediction contains its answer. The site omits that source by its tag; this metadata folds it in
+# JupyterLab and in Colab.
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Finding(NamedTuple):
-    """One thing that is not as it should be, and where."""
+    """A difference from the normal form, and its place."""
 
     cell: str
     what: str
 
 
 def keeps_outputs(path: Path) -> bool:
-    """Only solutions keep outputs."""
+    """Check whether a notebook keeps its outputs: only solutions do."""
     return path.parent.name == "solutions"
 
 
 def text_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """The outputs that are text and the same at every run: what was printed, and results in plain text."""
+    """Return a cell's text outputs, which are the same in every run: stdout, and results as plain text."""
     kept = []
     for output in outputs:
         if output.output_type == "stream" and output.name == "stdout":
@@ -54,20 +56,20 @@ def text_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def without_trailing_blanks(source: str) -> str:
-    """Lines without blanks at their end, and no empty lines at the end of the cell."""
+    """Remove whitespace at the end of each line, and empty lines at the end of the cell."""
     return "\n".join(line.rstrip() for line in source.splitlines()).rstrip()
 
 
 def new_id(cell: NotebookNode, taken: set[str]) -> str:
-    """A name for a cell that has none of its own: the same whenever it is made again."""
+    """Return a new id for a cell. It depends only on the cell's type and source and on the ids already taken."""
     stem = hashlib.sha256(f"{cell.cell_type}\0{cell.source}".encode()).hexdigest()[:8]
     return next(name for i in range(len(taken) + 1) if (name := stem if not i else f"{stem}-{i}") not in taken)
 
 
-def normal_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
-    """A cell with what its author wrote; where outputs are kept, those of its run, which has a number.
+def normalised_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
+    """Return a cell in the normal form, with text outputs if it has an execution count (`run`).
 
-    nbval compares the outputs of cells that have one, and no others.
+    nbval compares the outputs of a cell only if it has an execution count.
     """
     metadata = {key: cell.metadata[key] for key in CELL_METADATA if cell.metadata.get(key) not in (None, [])}
     if "remove-input" in metadata.get("tags", []):
@@ -85,11 +87,11 @@ def normal_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
     return NotebookNode(fields)
 
 
-def normal(notebook: NotebookNode, outputs: bool) -> NotebookNode:
-    """The notebook in its one form, in nbformat 4.5."""
+def normalised(notebook: NotebookNode, outputs: bool) -> NotebookNode:
+    """Return a notebook in the normal form, in nbformat 4.5, with or without its text outputs."""
     cells, taken, runs = [], set[str](), count(1)
     for cell in notebook.cells:
-        clean = normal_cell(cell, next(runs) if outputs and cell.cell_type == "code" else None)
+        clean = normalised_cell(cell, next(runs) if outputs and cell.cell_type == "code" else None)
         if not CELL_ID.fullmatch(clean.id) or clean.id in taken:
             clean.id = new_id(clean, taken)
         taken.add(clean.id)
@@ -98,27 +100,31 @@ def normal(notebook: NotebookNode, outputs: bool) -> NotebookNode:
     return nbformat.from_dict({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
 
-def written(notebook: NotebookNode) -> str:
-    """The one layout in JSON: nbformat's own, which JupyterLab writes too."""
+def as_json(notebook: NotebookNode) -> str:
+    """Return a notebook as JSON text, laid out as nbformat and JupyterLab do it."""
     return nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n"
 
 
 def read(path: Path) -> tuple[str, NotebookNode]:
-    """A file's text, and its notebook as it is: nbformat's own reader would repair it, and hide what is wrong."""
+    """Return a file's text and its notebook, unchanged. (`nbformat.read` would repair it and hide what is wrong.)
+
+    Raises:
+        SystemExit: the file is not a notebook in format 4.
+    """
     text = path.read_text(encoding="utf-8")
     try:
         version = json.loads(text)["nbformat"]
     except (ValueError, KeyError, TypeError) as problem:
-        raise SystemExit(f"{shown(path)} is not a notebook: {problem}") from None
+        raise SystemExit(f"{short_path(path)} is not a notebook: {problem}") from None
     if version != 4:
-        raise SystemExit(f"{shown(path)} has format {version}; open it in JupyterLab and save it in format 4")
+        raise SystemExit(f"{short_path(path)} has format {version}; open it in JupyterLab and save it in format 4")
     return text, nbformat.v4.reads(text)
 
 
 def cell_findings(cell: NotebookNode, clean: NotebookNode) -> Iterator[str]:
-    """What differs between a cell and its one form."""
+    """Yield the differences between a cell and its normal form, as predicates: "carries outputs"."""
     if cell.get("id", "") != clean.id:
-        yield "has no id of its own"
+        yield "has no valid id of its own"
     if cell.source != clean.source:
         yield "has blanks at the end of a line, or empty lines at its end"
     if noise := sorted(set(cell.metadata) - set(clean.metadata)):
@@ -130,9 +136,9 @@ def cell_findings(cell: NotebookNode, clean: NotebookNode) -> Iterator[str]:
 
 
 def findings(path: Path) -> list[Finding]:
-    """Everything about a notebook file that is not in its one form."""
+    """Return all differences between a notebook file and its normal form."""
     text, notebook = read(path)
-    clean = normal(notebook, keeps_outputs(path))
+    clean = normalised(notebook, keeps_outputs(path))
     found = [
         Finding(f"cell {number} (id {clean_cell.id})", what)
         for number, (cell, clean_cell) in enumerate(zip(notebook.cells, clean.cells, strict=True), 1)
@@ -140,13 +146,13 @@ def findings(path: Path) -> list[Finding]:
     ]
     if notebook.metadata != clean.metadata:
         found.append(Finding("the notebook", "carries metadata other than its kernel and language"))
-    if not found and text != written(clean):
-        found.append(Finding("the file", "is laid out otherwise (nbformat 4.5, indent 1, sorted keys)"))
+    if not found and text != as_json(clean):
+        found.append(Finding("the file", "does not have the JSON layout (nbformat 4.5, indent 1, sorted keys)"))
     return found
 
 
-def chosen(paths: list[str]) -> list[Path]:
-    """The notebooks that are meant: those named, or all."""
+def chosen_notebooks(paths: list[str]) -> list[Path]:
+    """Return the notebooks at and below these paths, or all of the course's if there are no paths."""
     roots = [Path(path) for path in paths] or [ROOT / folder for folder in FOLDERS]
     missing = [str(root) for root in roots if paths and not root.exists()]
     if missing:
@@ -155,41 +161,41 @@ def chosen(paths: list[str]) -> list[Path]:
     return sorted(file for file in files if ".ipynb_checkpoints" not in file.parts)
 
 
-def shown(path: Path) -> str:
-    """A path as one would type it."""
+def short_path(path: Path) -> str:
+    """Return a path relative to the repository, if it lies in there."""
     resolved = path.resolve()
     return str(resolved.relative_to(ROOT) if resolved.is_relative_to(ROOT) else path)
 
 
 def check(paths: list[Path]) -> int:
-    """Say what is not as it should be, and what to type."""
+    """Print all findings, and the command that fixes them. Return the exit code: 1 if there are findings."""
     bad = [(path, found) for path in paths if (found := findings(path))]
     for path, found in bad:
         for finding in found:
-            print(f"{shown(path)}, {finding.cell}: {finding.what}")
+            print(f"{short_path(path)}, {finding.cell}: {finding.what}")
     if bad:
-        print(f"\nType: python tools/notebooks.py normalise {' '.join(shown(path) for path, _ in bad)}")
+        print(f"\nType: python tools/notebooks.py normalise {' '.join(short_path(path) for path, _ in bad)}")
     return 1 if bad else 0
 
 
 def normalise(paths: list[Path]) -> int:
-    """Rewrite what is not in its one form."""
+    """Rewrite each notebook that is not in the normal form. Return the exit code, always 0."""
     for path in paths:
         text, notebook = read(path)
-        clean = written(normal(notebook, keeps_outputs(path)))
+        clean = as_json(normalised(notebook, keeps_outputs(path)))
         if clean != text:
             path.write_text(clean, encoding="utf-8", newline="\n")
-            print(f"normalised {shown(path)}")
+            print(f"normalised {short_path(path)}")
     return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("normalise", "check"))
-    parser.add_argument("paths", nargs="*", help="notebooks or folders; all of the course's when left out")
+    parser.add_argument("paths", nargs="*", help="notebooks or folders; default: all notebooks of the course")
     options = parser.parse_args(arguments)
-    paths = chosen(options.paths)
+    paths = chosen_notebooks(options.paths)
     return check(paths) if options.command == "check" else normalise(paths)
 
 

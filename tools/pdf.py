@@ -1,7 +1,8 @@
-"""Print the whole book to one PDF: `python tools/pdf.py [--out FILE]`, after the site was built.
+"""Print the whole book to one PDF: `python tools/pdf.py [--out FILE]`. Build the site first.
 
-Chromium prints each page of the site, with every widget drawn and every answer unfolded. The parts are joined in the
-order of the contents, links from page to page become links within the file, and each sheet gets its number.
+Chromium prints each page of the site, with every widget drawn and every answer unfolded. The PDFs of the pages are
+joined in the order of the table of contents. Links between pages become links within the file, and each sheet gets its
+number.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pypdf import PdfReader, PdfWriter
 
 PAPER: dict[str, Any] = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}}
-# Widgets that are far down wait for their reader; those who print are all readers at once.
+# A widget below the visible part starts when the reader scrolls to it; before printing, all of them have to start.
 DRAW = """async () => {
   dispatchEvent(new Event("beforeprint"));
   for (const details of document.querySelectorAll("details:not(.qkv-widget *)")) details.open = true;
@@ -44,13 +45,13 @@ span {{ position: absolute; bottom: 9mm; width: 100%; text-align: center; font: 
 
 
 def pages() -> list[str]:
-    """The pages to print, in the order of the contents: all but the solutions."""
-    return [name for name in site.listed() if not name.startswith("solutions/")]
+    """Return the pages to print, in the order of the table of contents: all except the solutions."""
+    return [name for name in site.listed_pages() if not name.startswith("solutions/")]
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The address of the built site until the end of the block."""
+def serve_site() -> Iterator[str]:
+    """Serve the built site until the end of the block, and yield its address."""
     handler = functools.partial(site.Handler, directory=str(site.HTML))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -58,8 +59,8 @@ def served() -> Iterator[str]:
         server.shutdown()
 
 
-def printed(page: Page, address: str) -> PdfReader:
-    """A page of the site on paper."""
+def print_page(page: Page, address: str) -> PdfReader:
+    """Load an address in the browser, print it, and return the PDF."""
     from pypdf import PdfReader
 
     page.goto(address, wait_until="load")
@@ -70,7 +71,7 @@ def printed(page: Page, address: str) -> PdfReader:
 
 
 def join(parts: dict[str, PdfReader], titles: dict[str, str], base: str) -> PdfWriter:
-    """One file of all parts, with an outline; a link to a page of the site leads to its first sheet."""
+    """Join the PDFs of all pages, with an outline. A link to a page of the site becomes a link to its first sheet."""
     from pypdf import PdfWriter
 
     book, starts = PdfWriter(), {}
@@ -79,13 +80,13 @@ def join(parts: dict[str, PdfReader], titles: dict[str, str], base: str) -> PdfW
         book.append(part, outline_item=titles[name])
     for sheet in book.pages:
         for note in sheet.get("/Annots") or []:
-            lead_inside(book, note.get_object(), starts, base)
+            link_inside(book, note.get_object(), starts, base)
     book.add_metadata({"/Title": "QKV: self-attention you can touch", "/Author": "The QKV authors"})
     return book
 
 
-def lead_inside(book: PdfWriter, note: Any, starts: dict[str, int], base: str) -> None:
-    """Turn a link to the served site into one to a sheet of the book; one to another file of it leads nowhere."""
+def link_inside(book: PdfWriter, note: Any, starts: dict[str, int], base: str) -> None:
+    """Point a link to a page of the served site at its first sheet; remove the target of a link to another file."""
     from pypdf.generic import ArrayObject, NameObject
 
     action = note.get("/A")
@@ -99,8 +100,8 @@ def lead_inside(book: PdfWriter, note: Any, starts: dict[str, int], base: str) -
         note[NameObject("/Dest")] = ArrayObject([sheet.indirect_reference, NameObject("/Fit")])
 
 
-def number(book: PdfWriter, browser: Browser) -> None:
-    """Write on each sheet which it is."""
+def number_sheets(book: PdfWriter, browser: Browser) -> None:
+    """Print its number on each sheet."""
     from pypdf import PdfReader
 
     page = browser.new_page()
@@ -111,29 +112,33 @@ def number(book: PdfWriter, browser: Browser) -> None:
     page.close()
 
 
-def make(out: Path) -> None:
-    """Print, join, number, and write."""
+def make_pdf(out: Path) -> None:
+    """Print all pages, join them, number the sheets, and write the file.
+
+    Raises:
+        StoppedError: Chromium or the built site is missing.
+    """
     from playwright.sync_api import sync_playwright
 
     path = chromium()
     if not path:
-        raise site.StoppedError(f"Chromium prints the book. To get it: {how_to_get('chromium')}")
+        raise site.StoppedError(f"printing the book needs Chromium. To get it: {how_to_get('chromium')}")
     if not (site.HTML / "index.html").exists():
-        raise site.StoppedError("there is no site to print. Build it with: make site")
+        raise site.StoppedError("the site is not built. Build it with: make site")
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     parts: dict[str, PdfReader] = {}
     titles: dict[str, str] = {}
-    with sync_playwright() as playwright, served() as base:
+    with sync_playwright() as playwright, serve_site() as base:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         page = browser.new_page(viewport={"width": 900, "height": 1200}, color_scheme="light")
         for count, name in enumerate(names := pages(), 1):
             start = time.perf_counter()
-            parts[name] = printed(page, f"{base}/{name}.html")
+            parts[name] = print_page(page, f"{base}/{name}.html")
             titles[name] = page.locator("h1").first.inner_text().rstrip("#").strip()
             sheets, seconds = len(parts[name].pages), time.perf_counter() - start
             print(f"[{count}/{len(names)}] {name}: {sheets} sheets, {seconds:.1f} s", flush=True)
         book = join(parts, titles, base)
-        number(book, browser)
+        number_sheets(book, browser)
         browser.close()
     book.compress_identical_objects()
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -142,11 +147,11 @@ def make(out: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=site.BUILD / "qkv.pdf", metavar="FILE", help="default: %(default)s")
     try:
-        make(parser.parse_args(arguments).out)
+        make_pdf(parser.parse_args(arguments).out)
     except (site.StoppedError, OSError) as problem:
         print(f"\nStopped: {problem}", file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
-"""Draw the pictures that stand for the course elsewhere: `python tools/pictures.py`, once the site is built.
+"""Take the screenshots that other pages show of the course: `python tools/pictures.py`. Build the site first.
 
-book/static/readme.png shows the first page's widget, book/static/card.png the same below the course's name (1200 × 630,
-as previews of links want it). Both have few colours, and so few bytes.
+book/static/readme.png shows the first page's widget. book/static/card.png shows the same widget below the course's name
+(1200 × 630, the size of link previews). Both have few colours, so the files are small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tools.system import chromium  # noqa: E402
 FIRST = ROOT / "_build" / "html" / "book" / "index.html"
 STATIC = ROOT / "book" / "static"
 COLOURS = 64
-# What a picture need not show: all but the sentence, its arcs and the words to choose from.
+# Hide the parts of the widget that a picture does not need. The sentence, its arcs and the choice of words remain.
 PLAIN = ".qkv-more, .qkv-tables, .qkv-share { display: none !important }"
 CARD = """() => {
   const widget = document.querySelector(".qkv-widget");
@@ -35,14 +35,14 @@ CARD = """() => {
 
 
 def save(page: Page, name: str, selector: str) -> None:
-    """Save what a part of the page looks like, in few colours."""
+    """Save a screenshot of a part of the page, with at most 64 colours."""
     picture = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(STATIC / name, optimize=True)
     print(f"{name}: {picture.width} × {picture.height}, {(STATIC / name).stat().st_size:,} bytes")
 
 
 def main() -> None:
-    """Draw both."""
+    """Take both screenshots."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900}, device_scale_factor=1.5)

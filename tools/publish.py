@@ -1,11 +1,11 @@
 """Publish the course: the notebooks for Colab, the wheel that they install, and the branch that they are pushed to.
 
     python tools/publish.py wheel --out DIR     build the package's wheel into DIR, the site's folder
-    python tools/publish.py colab --out DIR     write the notebooks as Colab opens them
-    python tools/publish.py push DIR BRANCH     make DIR all that BRANCH of this repository's origin holds
+    python tools/publish.py colab --out DIR     write the notebooks for Colab into DIR
+    python tools/publish.py push DIR BRANCH     replace everything on BRANCH of this repository's origin by DIR
 
-Where the course is published nobody here knows, so no address is made up: it comes from `--repository OWNER/NAME` or,
-in a workflow of GitHub, from GITHUB_REPOSITORY. `--address` says where the site is, if not on that repository's Pages.
+The code does not know where the course is published. The repository comes from `--repository OWNER/NAME` or, in a
+GitHub workflow, from GITHUB_REPOSITORY. `--address` names the site, if it is not on that repository's Pages.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from tools.notebooks import written  # noqa: E402
+from tools.notebooks import as_json  # noqa: E402
 from tools.site import StoppedError, checked_address, pages_address  # noqa: E402
 
 FOLDERS = ("chapters", "exercises")  # never the solutions
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({})"
-# A link of a notebook to another file of the course; a place on that page may follow.
+# A link from a notebook to another file of the course, with an optional anchor (`place`).
 LINK = re.compile(r"\]\((?P<path>\.\.?/[^)\s#]+|(?:[\w-]+/)*[\w-]+\.(?:ipynb|md))(?P<place>#[^)\s]*)?\)")
 SETUP = """import importlib.util
 
@@ -41,13 +41,13 @@ if importlib.util.find_spec("qkv") is None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the course is published: the repository `owner/name`, and the address of the site, with a slash at last."""
+    """The place of publication: the repository `owner/name`, and the address of the site, which ends with a slash."""
 
     repository: str
     site: str
 
     def colab(self, page: str) -> str:
-        """Where Colab opens a notebook of the branch `colab`, such as chapters/03_scaling."""
+        """Return the address at which Colab opens a page (such as chapters/03_scaling) of the branch `colab`."""
         return f"https://colab.research.google.com/github/{self.repository}/blob/colab/{page}.ipynb"
 
     @property
@@ -57,15 +57,15 @@ class Place:
 
 
 def place(repository: str, address: str) -> Place:
-    """The place of publication.
+    """Return the place of publication. Without an address, the site is on the repository's GitHub Pages.
 
     Raises:
-        StoppedError: nobody said where it is, or what was said is no repository or no address.
+        StoppedError: the repository is missing, or one of the two is invalid.
     """
     if not repository:
         raise StoppedError(
-            "nobody said where the course is published. Say it with: --repository OWNER/NAME\n"
-            "(A workflow of GitHub knows it, as GITHUB_REPOSITORY.)"
+            "the repository is missing. Name it with: --repository OWNER/NAME\n"
+            "(In a GitHub workflow, it comes from GITHUB_REPOSITORY.)"
         )
     if not re.fullmatch(r"[\w-]+/[\w.-]+", repository):
         raise StoppedError(f"--repository takes OWNER/NAME; got {repository!r}")
@@ -73,13 +73,17 @@ def place(repository: str, address: str) -> Place:
 
 
 def wheel_name() -> str:
-    """What the build calls the package's wheel."""
+    """Return the file name that the build gives to the package's wheel."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return f"{project['name']}-{project['version']}-py3-none-any.whl"
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the package's wheel into a folder."""
+    """Build the package's wheel into a folder, and return its path.
+
+    Raises:
+        StoppedError: the build failed.
+    """
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheel = folder / wheel_name()
@@ -92,10 +96,10 @@ def build_wheel(folder: Path) -> Path:
 
 
 def for_colab(notebook: NotebookNode, page: str, where: Place) -> NotebookNode:
-    """The notebook `page` as Colab opens it: it installs the package, and its links lead out of it.
+    """Return a copy of a page's notebook for Colab: it installs the package, has a badge, and its links are absolute.
 
     Raises:
-        StoppedError: it has no setup cell, or leads to a file that is not published.
+        StoppedError: the notebook does not have exactly one setup cell, or links to a file that is not published.
     """
     cells = []
     for cell in notebook.cells:
@@ -103,52 +107,60 @@ def for_colab(notebook: NotebookNode, page: str, where: Place) -> NotebookNode:
         if "setup" in cell.metadata.get("tags", []):
             copy.source = SETUP.format(wheel=where.wheel)
         elif cell.cell_type == "markdown":
-            copy.source = linked(cell.source, page, where)
+            copy.source = with_published_links(cell.source, page, where)
         cells.append(copy)
     if sum("setup" in cell.metadata.get("tags", []) for cell in cells) != 1:
-        raise StoppedError(f"{page}.ipynb has not one cell tagged `setup`, where the package is installed")
+        raise StoppedError(f"{page}.ipynb needs exactly one cell tagged `setup`, which installs the package")
     title, rest = (*cells[0].source.split("\n", 1), "")[:2]
     cells[0].source = f"{title}\n\n{BADGE.format(where.colab(page))}\n{rest}"
     return NotebookNode({**notebook, "cells": cells})
 
 
-def linked(source: str, page: str, where: Place) -> str:
-    """Markdown whose links to files of the course lead to where these are published."""
+def with_published_links(source: str, page: str, where: Place) -> str:
+    """Return a page's Markdown, with each link to a file of the course replaced by the file's published address.
 
-    def lead(link: re.Match[str]) -> str:
+    Raises:
+        StoppedError: a link leads to a file that is not published.
+    """
+
+    def published_link(link: re.Match[str]) -> str:
         target = os.path.normpath(f"{os.path.dirname(page)}/{link['path']}").replace(os.sep, "/")
         stem, kind = os.path.splitext(target)
         folder = target.partition("/")[0]
         if not (ROOT / target).is_file() or folder not in (*FOLDERS, "book"):
-            raise StoppedError(f"{page}.ipynb leads to {link['path']}, which is not published")
+            raise StoppedError(f"{page}.ipynb links to {link['path']}, which is not published")
         if kind == ".ipynb" and folder in FOLDERS:
             return f"]({where.colab(stem)})"
         return f"]({where.site}{stem}.html{link['place'] or ''})"
 
-    return LINK.sub(lead, source)
+    return LINK.sub(published_link, source)
 
 
 def pages() -> Iterator[str]:
-    """The notebooks that are published, without their ending."""
+    """Yield the names of the notebooks that are published, without the suffix: chapters/03_scaling."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).glob("**/[0-9][0-9]_*.ipynb")):
             yield path.relative_to(ROOT).with_suffix("").as_posix()
 
 
 def write_colab(where: Place, folder: Path) -> list[str]:
-    """Write every notebook for Colab into an empty folder, and a README with a badge for each; return their names."""
+    """Write all notebooks for Colab into an empty folder, with a README that has a badge for each. Return their names.
+
+    Raises:
+        StoppedError: the folder is not empty.
+    """
     if folder.exists() and any(folder.iterdir()):
-        raise StoppedError(f"{folder} is not empty, and everything in it would be published: choose another")
+        raise StoppedError(f"{folder} is not empty. Everything in it would be published, so choose another folder")
     rows = []
     for page in pages():
         notebook = for_colab(nbformat.read(ROOT / f"{page}.ipynb", as_version=4), page, where)
         target = folder / f"{page}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(written(notebook), encoding="utf-8", newline="\n")
+        target.write_text(as_json(notebook), encoding="utf-8", newline="\n")
         title = notebook.cells[0].source.split("\n")[0].lstrip("# ")
         rows.append(f"| [{title}]({page}.ipynb) | {BADGE.format(where.colab(page))} |")
     head = (
-        "# The notebooks, for Colab\n\nWritten by a workflow: what is changed here is lost. "
+        "# The notebooks, for Colab\n\nA workflow writes these files and overwrites all changes to them. "
         f"The course is at <{where.site}>.\n\n| notebook | |\n|---|---|\n"
     )
     (folder / "README.md").write_text(head + "\n".join(rows) + "\n", encoding="utf-8", newline="\n")
@@ -159,9 +171,13 @@ def write_colab(where: Place, folder: Path) -> list[str]:
 
 
 def push(folder: Path, branch: str) -> None:
-    """Make the files of a folder all that a branch of this repository's origin holds, in one commit without a past."""
+    """Replace a branch of this repository's origin by one commit without a parent, with the files of a folder.
+
+    Raises:
+        StoppedError: the folder is empty, or git failed.
+    """
     if not any(folder.glob("*")):
-        raise StoppedError(f"{folder} is empty: nothing to push")
+        raise StoppedError(f"{folder} is empty, so there is nothing to push")
 
     source, store = git("rev-parse", "--short", "HEAD"), git("rev-parse", "--absolute-git-dir")
     with tempfile.TemporaryDirectory() as private:
@@ -180,7 +196,11 @@ SIGNATURE = {
 
 
 def git(*arguments: str, at: Path | None = None, environment: dict[str, str] | None = None) -> str:
-    """What git prints, run in a folder (this repository, when left out); it stops with what git said when it failed."""
+    """Run git in a folder (default: this repository), and return what it prints.
+
+    Raises:
+        StoppedError: git failed. The message contains git's own.
+    """
     command, variables = ["git", *arguments], {**os.environ, **(environment or {})}
     done = subprocess.run(command, cwd=at or ROOT, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -189,7 +209,7 @@ def git(*arguments: str, at: Path | None = None, environment: dict[str, str] | N
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     wheel = commands.add_parser("wheel", help="build the wheel")
@@ -197,8 +217,8 @@ def main(arguments: list[str] | None = None) -> int:
     colab = commands.add_parser("colab", help="write the notebooks for Colab")
     colab.add_argument("--out", type=Path, required=True, metavar="DIR")
     colab.add_argument("--repository", default=os.environ.get("GITHUB_REPOSITORY", ""), metavar="OWNER/NAME")
-    colab.add_argument("--address", default="", metavar="URL", help="of the site, with the wheel in its folder")
-    pushed = commands.add_parser("push", help="push a folder to a branch of its own")
+    colab.add_argument("--address", default="", metavar="URL", help="the site, whose folder has the wheel")
+    pushed = commands.add_parser("push", help="push a folder to a branch that holds nothing else")
     pushed.add_argument("folder", type=Path)
     pushed.add_argument("branch", choices=["colab"])
     chosen = parser.parse_args(arguments)

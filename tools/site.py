@@ -1,10 +1,10 @@
 """Build the site into _build/html, or build and serve it: `python tools/site.py build`, `… serve [--port N]`.
 
-A site that is published has an address, from `--address` or, where a workflow of GitHub builds it, from the repository.
-Only such a site has a service worker, a map for search engines and previews; one that is served here has none of them.
+A published site has an address. It comes from `--address` or, in a GitHub workflow, from the repository's name. Only a
+site with an address has a service worker, a sitemap and link previews; `serve` builds a site without them.
 
-Three steps: bundle the JavaScript, run the notebooks whose code or package changed (one process per core, into
-_build/.jupyter_cache), and let Jupyter Book write the pages. When nothing changed since the last build, none of them.
+A build has three steps: bundle the JavaScript; run the notebooks whose code or package changed (one process per core,
+cached in _build/.jupyter_cache); let Jupyter Book write the pages. If nothing changed since the last build, none runs.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-# With this package installed, jsonschema (nbformat and Jupyter Book use it) compiles 38 grammars of internet addresses
-# whenever it is imported: two seconds in each process, for checks that nobody asks for. Without it, it leaves them out.
-SPARED = "rfc3987_syntax"
-sys.modules[SPARED] = None  # type: ignore[assignment]
+# nbformat and Jupyter Book import jsonschema. If this package is installed, jsonschema compiles 38 URI grammars at each
+# import, which takes two seconds per process, and nothing here needs them. `None` makes the package look missing.
+BLOCKED_PACKAGE = "rfc3987_syntax"
+sys.modules[BLOCKED_PACKAGE] = None  # type: ignore[assignment]
 
-# Jupyter Book's command, which has no option for how many pages are read and written at a time.
+# Runs Jupyter Book's command in parallel: it has no option for the number of pages that are read and written at a time.
 CALL = """
 import functools, sys
-sys.modules[{spared!r}] = None
+sys.modules[{blocked!r}] = None
 from jupyter_book import sphinx
 from jupyter_book.cli.main import main
 sphinx.build_sphinx = functools.partial(sphinx.build_sphinx, jobs={at_a_time})
@@ -45,12 +45,12 @@ main()
 """
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # it runs as a program, too, and `tools` is no package that is installed
+sys.path.insert(0, str(ROOT))  # this file also runs as a program, and the package `tools` is not installed
 BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 ASSETS = BUILD / "assets"
 CACHE = BUILD / ".jupyter_cache"
-# What an output of a notebook can depend on besides the notebook, and what a page can depend on besides its source.
+# Suffixes of the package's files that can change a notebook's outputs, and files and folders that can change a page.
 PACKAGE = (".py", ".css", ".mplstyle", ".js")
 SOURCES = (
     "_config.yml",
@@ -68,11 +68,11 @@ SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 
 
 class StoppedError(Exception):
-    """The build cannot go on; the message says why, and what to type."""
+    """The build cannot continue. The message says why, and which command helps."""
 
 
 def digest(files: Iterable[Path], *more: str) -> str:
-    """One hash of the names and contents of files, and of some words."""
+    """Return a hash of the names and contents of files, and of further texts."""
     total = hashlib.sha256("\0".join(more).encode())
     for file in sorted(files):
         total.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
@@ -80,7 +80,7 @@ def digest(files: Iterable[Path], *more: str) -> str:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The files of a folder, without what Python and Jupyter leave there."""
+    """Yield all files below a folder (or the file itself), except in cache folders of Python and Jupyter."""
     if folder.is_file():
         yield folder
     for directory, folders, names in os.walk(folder):
@@ -88,14 +88,14 @@ def files_below(folder: Path) -> Iterator[Path]:
         yield from (Path(directory, name) for name in names)
 
 
-def installed() -> str:
-    """Every installed package with its version: any of them may change a page."""
+def installed_packages() -> str:
+    """Return all installed packages with their versions: any of them may change a page."""
     return " ".join(sorted(f"{d.name}=={d.version}" for d in importlib.metadata.distributions()))
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be chosen about a build: where it will be published (empty: nowhere), and what is in it."""
+    """The options of a build: the address of publication (empty: not published), and whether two parts are in it."""
 
     address: str = ""
     solutions: bool = True
@@ -103,52 +103,52 @@ class Options:
 
 
 def pages_address(repository: str) -> str:
-    """Where GitHub shows the pages of a repository `owner/name`; empty without one."""
+    """Return the GitHub Pages address of a repository `owner/name`; an empty string if there is no repository."""
     owner, _, name = repository.partition("/")
     own = name.lower() == f"{owner}.github.io".lower()
     return f"https://{owner.lower()}.github.io/{'' if own else f'{name}/'}" if name else ""
 
 
 def checked_address(text: str) -> str:
-    """An address with a slash at its end.
+    """Return an address with a slash at its end.
 
     Raises:
-        StoppedError: it is not one under which a site can be published.
+        StoppedError: the text is not the address of a folder on the web.
     """
     if not re.fullmatch(r"https?://[\w.-]+(:\d+)?(/[\w./~-]*)?", text):
-        raise StoppedError(f"--address takes the address of the site's folder, https://…/; got {text!r}")
+        raise StoppedError(f"--address takes the address of the site's folder, such as https://…/; got {text!r}")
     return text.rstrip("/") + "/"
 
 
 def fingerprint(options: Options) -> str:
-    """A hash of everything that the site is made of."""
+    """Return a hash of everything that can change the site."""
     sources = [file for name in SOURCES for file in files_below(ROOT / name)]
     repository = os.environ.get("GITHUB_REPOSITORY", "")
-    return digest(sources, installed(), platform.python_version(), repository, repr(options))
+    return digest(sources, installed_packages(), platform.python_version(), repository, repr(options))
 
 
 def package_fingerprint() -> str:
-    """A hash of what a notebook's outputs depend on besides its own code."""
+    """Return a hash of everything that can change a notebook's outputs, except the notebook's own code."""
     versions = [
         f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "matplotlib", "ipywidgets")
     ]
     package = ROOT / "src" / "qkv"
-    kept = [file for file in files_below(package) if file.suffix in PACKAGE]
-    # The site takes a widget's state from an output, and not its code.
-    sources = [file for file in kept if file.suffix == ".py" or package / "widgets" not in file.parents]
+    relevant = [file for file in files_below(package) if file.suffix in PACKAGE]
+    # A widget's JavaScript and style change no output: the site takes only a widget's state from an output.
+    sources = [file for file in relevant if file.suffix == ".py" or package / "widgets" not in file.parents]
     return digest(sources, platform.python_version(), *versions)
 
 
-def need(present: bool, what: str, command: str) -> None:
-    """Stop with the command that gets what is missing."""
+def require(present: bool, what: str, command: str) -> None:
+    """Raise StoppedError, with the command that installs the missing thing, unless it is present."""
     if not present:
         raise StoppedError(f"{what} is missing. Get it with: {command}")
 
 
 def bundle() -> str:
-    """Step 1: the widgets' JavaScript and style, as the site loads them."""
-    need(shutil.which("node") is not None, "Node.js", "sudo apt-get install nodejs npm   (or https://nodejs.org)")
-    need((ROOT / "node_modules" / "katex").exists(), "node_modules", "npm ci")
+    """Run step 1: bundle the widgets' JavaScript and style for the site. Return an empty report."""
+    require(shutil.which("node") is not None, "Node.js", "sudo apt-get install nodejs npm   (or https://nodejs.org)")
+    require((ROOT / "node_modules" / "katex").exists(), "node_modules", "npm ci")
     ASSETS.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         ["node", "tools/bundle.mjs", "--site", str(ASSETS)], cwd=ROOT, capture_output=True, text=True, check=False
@@ -158,20 +158,20 @@ def bundle() -> str:
     return ""
 
 
-def listed() -> list[str]:
-    """The pages that the table of contents names, in its order."""
+def listed_pages() -> list[str]:
+    """Return the pages that the table of contents lists, in its order."""
     table = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     return re.findall(r"^[ -]*(?:file|root): *(\S+) *$", table, re.MULTILINE)
 
 
 def notebooks() -> list[Path]:
-    """The notebooks to run of those that are listed: solutions carry what they printed."""
-    found = [path for name in listed() if (path := ROOT / f"{name}.ipynb").exists()]
+    """Return the listed notebooks that have to run: all except the solutions, which contain their outputs."""
+    found = [path for name in listed_pages() if (path := ROOT / f"{name}.ipynb").exists()]
     return [path for path in found if path.parent.name != "solutions"]
 
 
-def contents(options: Options) -> Path:
-    """The table of contents to build from: `_toc.yml`, or a copy of it without what is left out."""
+def table_of_contents(options: Options) -> Path:
+    """Return the table of contents for a build: `_toc.yml`, or a copy without the pages that the options leave out."""
     import yaml
 
     toc = ROOT / "_toc.yml"
@@ -189,7 +189,7 @@ def contents(options: Options) -> Path:
 
 
 def refresh_cache() -> None:
-    """Drop all outputs when the package or a library that made them changed: nothing stale is ever shown."""
+    """Delete all cached outputs if the package or a library that they depend on has changed."""
     stamp, current = CACHE / "stamp", package_fingerprint()
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != current:
         shutil.rmtree(CACHE, ignore_errors=True)
@@ -198,9 +198,9 @@ def refresh_cache() -> None:
 
 
 def kernel_environment() -> dict[str, str]:
-    """What a kernel starts with: this package, one thread, and figures that are shown where they are drawn.
+    """Return the environment variables of a kernel: the path of this package, one thread, and inline figures.
 
-    The other cores are busy with other notebooks, and with one thread the numbers are the same on every machine.
+    The other cores run other notebooks. With one thread, the numbers are the same on every machine.
     """
     paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     figures = "module://matplotlib_inline.backend_inline"
@@ -208,51 +208,55 @@ def kernel_environment() -> dict[str, str]:
 
 
 def run_notebook(path: str) -> tuple[str, Any, float, str]:
-    """Run one notebook in its folder; return its path, the notebook with outputs, the seconds, and the error if any."""
+    """Run one notebook in its folder. Return its path, the notebook with outputs, the seconds, and the error or ""."""
     import nbformat
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
     kernelspec = notebook.metadata.get("kernelspec")
     start, error, begun = time.perf_counter(), "", [0]
-    # What the kernel itself says is noise, unless it dies.
-    with tempfile.TemporaryDirectory(prefix="qkv-") as private, tempfile.TemporaryFile("w+") as said:
+    # The kernel's own stderr is needed only if the kernel dies.
+    with tempfile.TemporaryDirectory(prefix="qkv-") as private, tempfile.TemporaryFile("w+") as stderr:
         try:
-            runs = client(notebook, Path(path).parent, private)
+            runs = notebook_client(notebook, Path(path).parent, private)
             runs.on_cell_start = lambda cell, cell_index: begun.append(cell_index)
-            runs.execute(stderr=said, cleanup_kc=True)
+            runs.execute(stderr=stderr, cleanup_kc=True)
         except CellExecutionError as failed:
-            error = failure(notebook, begun[-1], failed.traceback)
+            error = failure_text(notebook, begun[-1], failed.traceback)
         except (CellTimeoutError, DeadKernelError, RuntimeError) as failed:
-            said.seek(0)
-            error = failure(notebook, begun[-1], f"{failed}\n{said.read()[-2000:]}")
-    # The cache looks a notebook up by its code and this entry, as they are in the file.
+            stderr.seek(0)
+            error = failure_text(notebook, begun[-1], f"{failed}\n{stderr.read()[-2000:]}")
+    # The cache finds a notebook by its code and its kernelspec, so the kernelspec has to be as it is in the file.
     notebook.metadata.pop("kernelspec", None)
     if kernelspec is not None:
         notebook.metadata["kernelspec"] = kernelspec
     return path, notebook, time.perf_counter() - start, error
 
 
-def client(notebook: Any, folder: Path, private: str) -> Any:
-    """What runs a notebook in a folder, and speaks with its kernel in a private one."""
+def notebook_client(notebook: Any, folder: Path, private: str) -> Any:
+    """Return a client that runs a notebook in a folder, with the kernel's connection file in a private folder."""
     from nbclient import NotebookClient
 
-    from tools.kernels import manager
+    from tools.kernels import kernel_manager
 
-    # Times would be written into the cells' metadata, by which the cache finds a notebook.
+    # No timing: it would be written into the cells' metadata, and the cache would not find the notebook again.
     resources = {"metadata": {"path": str(folder)}}
     options = {"timeout": 180, "resources": resources, "record_timing": False, "shutdown_kernel": "immediate"}
-    return NotebookClient(notebook, km=manager(f"{private}/kernel.json"), **options)
+    return NotebookClient(notebook, km=kernel_manager(f"{private}/kernel.json"), **options)
 
 
-def failure(notebook: Any, place: int, why: str) -> str:
-    """The cell at which a notebook stopped, and why."""
+def failure_text(notebook: Any, place: int, why: str) -> str:
+    """Return a report of the cell at which a notebook stopped, and of the reason."""
     cell = notebook.cells[place]
     return f"cell {place + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
 
 
 def execute() -> str:
-    """Step 2: run the notebooks that are not in the cache, in parallel."""
+    """Run step 2: run the notebooks that are not in the cache, in parallel. Return how many ran.
+
+    Raises:
+        StoppedError: a notebook failed.
+    """
     import nbformat
     from jupyter_cache import get_cache
     from jupyter_cache.base import CacheBundleIn
@@ -273,7 +277,10 @@ def execute() -> str:
 
 
 def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
-    """Run notebooks, a process for each core; yield each as it ends. The first error cancels those not yet begun."""
+    """Run notebooks in one process per core, and yield each result of `run_notebook` as soon as it is there.
+
+    If the caller stops early, the notebooks that have not started are cancelled.
+    """
     cores = max(1, min(os.cpu_count() or 1, len(paths)))
     with ProcessPoolExecutor(cores, initializer=os.environ.update, initargs=(kernel_environment(),)) as pool:
         try:
@@ -284,51 +291,60 @@ def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
 
 
 def write_pages(options: Options) -> str:
-    """Step 3: Jupyter Book, where every warning is an error."""
-    call = CALL.format(spared=SPARED, at_a_time=(os.cpu_count() or 1) + 1)
+    """Run step 3: let Jupyter Book write the pages, with every warning as an error. Return a remark or "".
+
+    Raises:
+        StoppedError: there was an error or a warning.
+    """
+    call = CALL.format(blocked=BLOCKED_PACKAGE, at_a_time=(os.cpu_count() or 1) + 1)
     command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
-    command += ["--toc", str(contents(options))]
+    command += ["--toc", str(table_of_contents(options))]
     environment = {
         **os.environ,
         "QKV_ADDRESS": options.address,
         "QKV_PAGE_PYTHON": "on" if options.page_python else "off",
     }
-    # A file and not a pipe: a pipe would be waited for as long as any process that Sphinx started keeps it open.
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=said, check=False)
-        said.seek(0)
-        problems = re.sub(r"\x1b\[[\d;]*m", "", said.read())
+    # stderr goes to a file. With a pipe, `run` would wait until every process that Sphinx started has closed it.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as stderr:
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=stderr, check=False)
+        stderr.seek(0)
+        problems = re.sub(r"\x1b\[[\d;]*m", "", stderr.read())
     if done.returncode:
-        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)  # or the next build would not warn of the same again
+        # With the cached pages, the next build would not repeat the warnings.
+        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         raise StoppedError(f"jupyter-book build found problems:\n{problems}")
     return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: built without an address (GITHUB_REPOSITORY)"
 
 
-def timed(number: int, name: str, step: Callable[[], str]) -> None:
-    """Do a step, and print what it did and the time that it took."""
+def run_step(number: int, name: str, step: Callable[[], str]) -> None:
+    """Run a step, and print its time and its report."""
     print(f"[{number}/3] {name} …", end="", flush=True)
     start = time.perf_counter()
-    said = step()
-    print(f" {time.perf_counter() - start:.1f} s{f'  ({said})' if said else ''}", flush=True)
+    report = step()
+    print(f" {time.perf_counter() - start:.1f} s{f'  ({report})' if report else ''}", flush=True)
 
 
 def build(options: Options) -> None:
-    """Build what changed."""
+    """Run all steps and print their times, unless nothing has changed since the last build.
+
+    Raises:
+        StoppedError: a step failed.
+    """
     stamp, start = HTML / ".inputs", time.perf_counter()
     if stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint(options):
         print(f"nothing changed since the last build ({time.perf_counter() - start:.1f} s)")
         return
     stamp.unlink(missing_ok=True)
-    timed(1, "widgets", bundle)
-    current = fingerprint(options)  # before the pages are made: what is edited meanwhile belongs to the next build
-    timed(2, "notebooks", execute)
-    timed(3, "pages", functools.partial(write_pages, options))
+    run_step(1, "widgets", bundle)
+    current = fingerprint(options)  # before the pages are made: a file that changes meanwhile belongs to the next build
+    run_step(2, "notebooks", execute)
+    run_step(3, "pages", functools.partial(write_pages, options))
     stamp.write_text(current, encoding="utf-8")
     print(f"built in {time.perf_counter() - start:.1f} s: {HTML.relative_to(ROOT)}/index.html")
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves the site with the types that browsers insist on, and nothing kept from an earlier build."""
+    """A handler that serves the site with the content types that browsers require, and forbids caching."""
 
     extensions_map = {  # noqa: RUF012
         **http.server.SimpleHTTPRequestHandler.extensions_map,
@@ -346,7 +362,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         super().end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Show the site's own page for an address that is none, with its links leading from the root."""
+        """Send the site's 404 page, with links that start at the root; for another error, send the standard page."""
         page = Path(self.directory) / "404.html"
         if code != http.HTTPStatus.NOT_FOUND or not page.exists():
             return super().send_error(code, message, explain)
@@ -359,11 +375,15 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the terminal shows the address."""
+        """Print nothing, so that the address stays visible in the terminal."""
 
 
 def free_port(first: int) -> int:
-    """The first port from `first` on that nobody listens on."""
+    """Return the first free port of `first` and the 99 ports after it.
+
+    Raises:
+        StoppedError: all of them are taken.
+    """
     for port in range(first, first + 100):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):
@@ -372,7 +392,7 @@ def free_port(first: int) -> int:
 
 
 def serve(port: int | None, options: Options) -> None:
-    """Build, then serve until Ctrl-C."""
+    """Build the site, then serve it until Ctrl-C."""
     build(options)
     chosen = port or free_port(8000)
     handler = functools.partial(Handler, directory=str(HTML))
@@ -385,17 +405,17 @@ def serve(port: int | None, options: Options) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for_build = commands.add_parser("build", help="build what changed")
-    for_build.add_argument("--address", metavar="URL", help="where the site will be published")
-    for_serve = commands.add_parser("serve", help="build, then serve")
-    for_serve.add_argument("--port", type=int)
+    for_build = commands.add_parser("build", help="build the site, if something changed")
+    for_build.add_argument("--address", metavar="URL", help="address at which the site will be published")
+    for_serve = commands.add_parser("serve", help="build the site, then serve it")
+    for_serve.add_argument("--port", type=int, help="default: the first free port from 8000")
     for command in (for_build, for_serve):
         command.add_argument("--without-solutions", action="store_true", help="leave out the pages with solutions")
         command.add_argument(
-            "--without-page-python", action="store_true", help="no code is run or checked on the pages"
+            "--without-page-python", action="store_true", help="leave out running and checking code on the pages"
         )
     chosen = parser.parse_args(arguments)
     options = Options(solutions=not chosen.without_solutions, page_python=not chosen.without_page_python)

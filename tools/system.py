@@ -1,9 +1,9 @@
-"""Find or install what pip and npm cannot: browsers for the tests, bubblewrap for the grader.
+"""Find or install programs that pip and npm cannot install: browsers for the tests, bubblewrap for the grader.
 
     python tools/system.py chromium bubblewrap
     python tools/system.py --if-possible firefox webkit
 
-As root, or in CI, what is missing is installed; otherwise it is named with the command that gets it.
+As root, or in CI, missing programs are installed. Otherwise the command that installs them is printed.
 """
 
 from __future__ import annotations
@@ -17,80 +17,80 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-# Chromium without windows comes first: the tests take two thirds of the time in it.
+# The headless Chromium comes first: the tests take two thirds of the time in it.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX_NAMES = ("firefox-esr", "firefox")
 
 
 def first_path(names: Iterable[str]) -> str | None:
-    """Path of the first of some commands that is there."""
+    """Return the path of the first of these commands that is installed."""
     return next(filter(None, map(shutil.which, names)), None)
 
 
 def chromium() -> str | None:
-    """Path of a Chromium: the one in QKV_CHROMIUM, Debian's, Chrome, or the one that Playwright downloaded."""
+    """Return the path of a Chromium: the one in QKV_CHROMIUM, the system's, Chrome, or Playwright's download."""
     return os.environ.get("QKV_CHROMIUM") or first_path(BROWSERS) or playwright_build("chromium")
 
 
 @functools.cache
 def playwright_build(kind: str) -> str | None:
-    """Path of the browser that Playwright downloaded: chromium, firefox or webkit.
+    """Return the path of the browser (chromium, firefox or webkit) that Playwright downloaded.
 
-    Asked in a process of its own: Playwright can only be started once in a process.
+    A separate process finds it, because Playwright can only be started once in a process.
     """
     ask = f"from playwright.sync_api import sync_playwright as s\nwith s() as p: print(p.{kind}.executable_path)"
-    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
-    path = said.stdout.strip()
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+    path = done.stdout.strip()
     return path if path and Path(path).exists() else None
 
 
 def firefox() -> str | None:
-    """Path of a Firefox: Playwright's, or the system's."""
+    """Return the path of a Firefox: Playwright's, or the system's."""
     return playwright_build("firefox") or first_path(FIREFOX_NAMES)
 
 
 def mini_browsers() -> list[str]:
-    """Where Debian's WebKitGTK puts its small browser, which its driver starts."""
+    """Return the paths of WebKitGTK's MiniBrowser, which its driver starts, as Debian installs it."""
     return sorted(map(str, Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser")))
 
 
 def webkit() -> str | None:
-    """Path of a WebKit: Playwright's, or Debian's WebKitGTK with its driver and a screen that nobody sees."""
+    """Return the path of a WebKit: Playwright's, or Debian's WebKitGTK if its driver and Xvfb are installed too."""
     parts = [first_path(names) for names in (mini_browsers(), ["WebKitWebDriver"], ["Xvfb"])]
     return playwright_build("webkit") or (parts[0] if all(parts) else None)
 
 
 def bubblewrap() -> str | None:
-    """Path of bubblewrap, the sandbox of the grader; it exists on Linux only."""
+    """Return the path of bubblewrap, the sandbox of the grader. It exists on Linux only."""
     return shutil.which("bwrap")
 
 
 FINDERS = {"chromium": chromium, "firefox": firefox, "webkit": webkit, "bubblewrap": bubblewrap}
-# What Debian calls the packages, where their names are others.
+# Debian's packages, where their names differ from the names above.
 PACKAGES = {"firefox": ["firefox-esr"], "webkit": ["webkit2gtk-driver", "xvfb"]}
-LIGHTER = {"chromium": "chromium-headless-shell"}  # taken where apt knows it: older systems do not
+LIGHTER = {"chromium": "chromium-headless-shell"}  # smaller packages, used if apt has them: older systems do not
 
 
 def known_to_apt(package: str) -> bool:
-    """Whether there is such a package, by the lists that apt has."""
+    """Check whether apt's package lists contain a package."""
     return subprocess.run(["apt-cache", "show", package], check=False, capture_output=True).returncode == 0
 
 
 def packages(names: Sequence[str]) -> list[str]:
-    """Debian's packages for these things."""
+    """Return the Debian packages that contain these programs."""
     known = {name: [package] for name, package in LIGHTER.items() if name in names and known_to_apt(package)}
     return [package for name in names for package in {**PACKAGES, **known}.get(name, [name])]
 
 
 def _may_install() -> list[str] | None:
-    """The prefix of commands that may install packages, or None where we should not."""
+    """Return the prefix of commands that install packages (`sudo`, or none as root), or None if we must not install."""
     if os.geteuid() == 0:
         return []
     return ["sudo", "-n"] if os.environ.get("CI") and shutil.which("sudo") else None
 
 
 def how_to_get(name: str) -> str:
-    """The command that a person types to get `name` on this system."""
+    """Return the command with which a user installs a program on this system."""
     if shutil.which("apt-get"):
         return f"sudo apt-get install {' '.join(packages([name]))}"
     if name != "bubblewrap":
@@ -99,7 +99,10 @@ def how_to_get(name: str) -> str:
 
 
 def install(names: list[str]) -> None:
-    """Install with apt where it is there, else Playwright's own browser; errors of the installers are shown."""
+    """Install programs with apt or, where there is no apt, download Playwright's browsers. Errors are shown.
+
+    Do nothing on a system that has apt if packages must not be installed.
+    """
     prefix = _may_install()
     if shutil.which("apt-get") and prefix is not None:
         print(f"System: installing {', '.join(names)} with apt", flush=True)
@@ -114,10 +117,10 @@ def install(names: list[str]) -> None:
 
 
 def main() -> int:
-    """Make sure of the named things; exit 1 and say how to get them where one is missing."""
+    """Find or install the named programs, and print how to install the missing ones. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", choices=sorted(FINDERS), help="what is needed")
-    parser.add_argument("--if-possible", action="store_true", help="do without what cannot be had")
+    parser.add_argument("names", nargs="+", choices=sorted(FINDERS), help="the programs that are needed")
+    parser.add_argument("--if-possible", action="store_true", help="exit with 0 even if a program stays missing")
     asked = parser.parse_args()
     names = asked.names
     missing = [name for name in names if not FINDERS[name]()]

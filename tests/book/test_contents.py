@@ -22,7 +22,7 @@ def text(name: str) -> str:
 
 
 def test_the_site_has_every_notebook():
-    listed = [name for name in site.listed() if not name.startswith("book/")]
+    listed = [name for name in site.listed_pages() if not name.startswith("book/")]
     assert sorted(listed) == pages("chapters", "chapters/deeper", "exercises", "solutions")
 
 

@@ -61,8 +61,8 @@ def test_clean_notebook_passes(tmp_path: Path, folder: str):
         ({"metadata": {"collapsed": True, "jupyter": {}}}, "cell 2 (id sum): carries metadata: collapsed, jupyter"),
         ({"source": "1 + 1  "}, "cell 2 (id sum): has blanks at the end of a line, or empty lines at its end"),
         ({"source": "1 + 1\n\n"}, "cell 2 (id sum): has blanks at the end of a line, or empty lines at its end"),
-        ({"id": "intro"}, "has no id of its own"),
-        ({"id": "not an id"}, "has no id of its own"),
+        ({"id": "intro"}, "has no valid id of its own"),
+        ({"id": "not an id"}, "has no valid id of its own"),
     ],
 )
 def test_noise_is_refused_and_named(tmp_path: Path, field: dict[str, Any], expected: str):
@@ -103,13 +103,13 @@ def test_notebook_metadata_is_only_kernel_and_language(tmp_path: Path):
 def test_another_layout_is_refused(tmp_path: Path):
     path = file_with(tmp_path)
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))), encoding="utf-8")
-    assert "the file: is laid out otherwise" in said(path)
+    assert "the file: does not have the JSON layout" in said(path)
 
 
 def test_ids_are_kept_and_new_ones_are_stable(tmp_path: Path):
     content = json.loads(json.dumps(CLEAN))
     content["cells"].append(dict(content["cells"][1], id=""))
-    once, again = (notebooks.normal(nbformat.from_dict(content), outputs=False) for _ in range(2))
+    once, again = (notebooks.normalised(nbformat.from_dict(content), outputs=False) for _ in range(2))
     assert [cell.id for cell in once.cells] == [cell.id for cell in again.cells]
     assert [cell.id for cell in once.cells][:2] == ["intro", "sum"]
     assert len({cell.id for cell in once.cells}) == 3

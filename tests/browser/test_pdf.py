@@ -19,7 +19,7 @@ def test_all_pages_but_the_solutions_are_printed_in_order():
     assert names[0] == "book/index"
     assert names.index("chapters/01_sequence_inputs") < names.index("exercises/01_sequence_inputs")
     assert not [name for name in names if name.startswith("solutions/")]
-    assert set(names) == {name for name in site.listed() if not name.startswith("solutions/")}
+    assert set(names) == {name for name in site.listed_pages() if not name.startswith("solutions/")}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def book(browser: Browser) -> PdfReader:
     }
     page.close()
     joined = pdf.join(parts, {"book/index": "Welcome", "chapters/01_x": "A chapter"}, BASE)
-    pdf.number(joined, browser)
+    pdf.number_sheets(joined, browser)
     written = io.BytesIO()
     joined.write(written)
     return PdfReader(written)
@@ -67,8 +67,8 @@ def test_each_part_is_in_the_outline_and_each_sheet_has_its_number(book: PdfRead
 
 def test_a_chapter_is_printed_with_its_widgets_and_without_its_frame(browser: Browser):
     page = browser.new_page()
-    with pdf.served() as base:
-        text = "\n".join(sheet.extract_text() for sheet in pdf.printed(page, f"{base}/book/index.html").pages)
+    with pdf.serve_site() as base:
+        text = "\n".join(sheet.extract_text() for sheet in pdf.print_page(page, f"{base}/book/index.html").pages)
     page.close()
     assert "looks at" in text, "the widget was not drawn"
     for left_out in ("Copy link", "new sample", "Search", "in your browser alone"):
@@ -85,5 +85,5 @@ def test_without_a_site_it_says_what_builds_one(
 
 def test_a_link_without_an_action_stays():
     note = {"/Dest": "x"}
-    pdf.lead_inside(PdfWriter(), note, {}, BASE)
+    pdf.link_inside(PdfWriter(), note, {}, BASE)
     assert note == {"/Dest": "x"}

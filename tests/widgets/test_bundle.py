@@ -39,7 +39,7 @@ def test_a_changed_source_makes_them_stale(copy: Path, source: str):
     check = bundle("--check", root=copy)
     assert check.returncode == 1
     assert f"stale: src/qkv/widgets/static/scaling_lab{path.suffix}" in check.stderr
-    assert "To mend it: npm run build" in check.stderr
+    assert "Build them again with: npm run build" in check.stderr
     assert bundle(root=copy).returncode == 0
     assert bundle("--check", root=copy).returncode == 0
 
@@ -49,7 +49,7 @@ def test_what_nothing_builds_is_found_and_removed(copy: Path):
     stray.write_text("")
     check = bundle("--check", root=copy)
     assert check.returncode == 1
-    assert "built from nothing: src/qkv/widgets/static/gone.js" in check.stderr
+    assert "no widget of this name: src/qkv/widgets/static/gone.js" in check.stderr
     assert bundle(root=copy).returncode == 0
     assert not stray.exists()
 
