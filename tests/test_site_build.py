@@ -227,6 +227,6 @@ def test_what_a_reader_would_miss_fails_the_build_each_time(built: Book):
             "without alt text",
             "no entry in book/references.bib for: Nobody et al., 1999",
             "no term in book/glossary.md for: unheard-of",
-            "a formula that cannot be read",
+            "KaTeX cannot parse this formula",
         ):
             assert expected in done.stderr

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from qkv_site.assets import theme, without_any_class
+from qkv_site.assets import without_any_class, write_theme
 
 
 def test_selectors_that_ask_for_any_class_go_and_others_stay():
@@ -12,7 +12,7 @@ def test_selectors_that_ask_for_any_class_go_and_others_stay():
 
 
 def test_the_theme_s_style_has_none_of_them_and_little_else_is_gone(tmp_path: Path):
-    theme(tmp_path)
+    write_theme(tmp_path)
     style = (tmp_path / "furo.css").read_text(encoding="utf-8")
     assert "[class]" not in style
     assert ".field-list dt" in style

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from fontTools.ttLib import TTFont
-from qkv_site.chinese import SHARED, STATIC, bring, font_of, shown_in, style
+from qkv_site.chinese import SHARED, STATIC, characters_in, font_of, style, write_shared_font
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
@@ -16,8 +16,8 @@ WORDS = "权權注。"
 
 
 def test_the_characters_of_a_page_are_those_of_its_text_and_of_its_widgets_states():
-    assert shown_in(r"<p>注意, 注 café √d_k → ✓</p><script>\u6743 \u00e9</script>") == "意权注"
-    assert shown_in("no Chinese") == style("no Chinese") == ""
+    assert characters_in(r"<p>注意, 注 café √d_k → ✓</p><script>\u6743 \u00e9</script>") == "意权注"
+    assert characters_in("no Chinese") == style("no Chinese") == ""
 
 
 def test_a_font_has_the_characters_of_both_ways_to_write_chinese_and_no_other():
@@ -35,11 +35,11 @@ def test_a_style_names_its_characters_and_no_other():
 
 
 def test_what_a_reader_may_choose_in_a_widget_is_in_a_file_of_the_site(tmp_path: Path):
-    bring(SimpleNamespace(outdir=tmp_path / "html"), Config())
+    write_shared_font(SimpleNamespace(outdir=tmp_path / "html"), Config())
     font = TTFont(tmp_path / "assets" / SHARED)
     code = (STATIC / "sentence_lab.js").read_text(encoding="utf-8")
-    assert set(shown_in(code)) <= set(map(chr, font.getBestCmap()))
-    assert len(shown_in(code)) > 50
+    assert set(characters_in(code)) <= set(map(chr, font.getBestCmap()))
+    assert len(characters_in(code)) > 50
 
 
 def test_a_character_that_no_font_has_stops_the_build():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from qkv_site.folding import SIGN, drawn, fold, line_of
+from qkv_site.folding import SIGN, fold, line_of, unfold_button
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_cell_is_folded_to_its_first_comment_or_else_its_first_line(code: str,
 
 
 def test_markup_in_code_stays_text():
-    assert "<code>if a &lt; b:</code>" in drawn("if a < b:\n    pass")
+    assert "<code>if a &lt; b:</code>" in unfold_button("if a < b:\n    pass")
 
 
 def cell(code: str, **about: object) -> nodes.container:

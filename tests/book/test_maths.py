@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from qkv_site.maths import Renderer, coloured, role, titles_set
+from qkv_site.maths import Renderer, coloured, role, typeset_titles
 
 
 @pytest.fixture(scope="module")
@@ -83,4 +83,4 @@ def test_a_wrong_formula_says_why_and_the_next_one_works(render: Renderer):
     ],
 )
 def test_titles_have_mathematics_and_code_stays(html: str, wanted: str):
-    assert titles_set(html) == wanted
+    assert typeset_titles(html) == wanted

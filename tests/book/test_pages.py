@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from qkv_site.navigation import counterpart, line_under_title, numbered, without_solutions
+from qkv_site.navigation import counterpart, line_under_title, number_pages, remove_solutions
 from qkv_site.pages import NEEDS, accessible, needed
 from qkv_site.widgets import VIEW
 
@@ -18,7 +18,7 @@ NAVIGATION = (
 
 
 def test_notebooks_have_their_number_in_the_list_of_pages():
-    shown = numbered(NAVIGATION, "exercises/04_softmax_temperature")
+    shown = number_pages(NAVIGATION, "exercises/04_softmax_temperature")
     assert '<span class="qkv-number">3</span>Why divide</a>' in shown
     assert '<span class="qkv-number">3</span>Why divide</a><a class="current' in shown
     assert '<span class="qkv-number">4</span>Heat</a>' in shown
@@ -68,7 +68,7 @@ def test_no_way_leads_from_an_exercise_to_a_solution():
         "prev": {"link": "01_x.html", "title": "x"},
         "next": {"link": "../solutions/01_x.html", "title": "y"},
     }
-    without_solutions(context)
+    remove_solutions(context)
     assert context["furo_navigation_tree"] == kept
     assert context["prev"] == {"link": "01_x.html", "title": "x"}
     assert context["next"] is None

@@ -115,7 +115,7 @@ def test_the_palette_is_on_the_page_once():
 def test_a_long_line_keeps_its_points_in_fewer_bytes():
     points = [(round(3.337 * i, 2), round(50 + (-1) ** i * 7.77 * i, 2)) for i in range(60)]
     path = " \n".join(f"{'L' if i else 'M'} {x:.2f} {y:.2f}" for i, (x, y) in enumerate(points))
-    light = prose.lightened(f'<svg>\n  <path d="{path}"/>\n</svg>')
+    light = prose.compacted(f'<svg>\n  <path d="{path}"/>\n</svg>')
     assert light.startswith('<svg><path d="M0 50l')
     assert len(light) < len(path)
     x, y = 0.0, 50.0
@@ -129,4 +129,4 @@ def test_a_long_line_keeps_its_points_in_fewer_bytes():
     "path", ["M 1 2 L 3 4", "M 0 0 " + "C 1 2 3 4 5 6 " * 50, "M 1 1 L 2 2 M 3 3 " + "L 4 4 " * 50]
 )
 def test_other_paths_stay(path: str):
-    assert prose.lightened(f'<path d="{path}"/>') == f'<path d="{path}"/>'
+    assert prose.compacted(f'<path d="{path}"/>') == f'<path d="{path}"/>'

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from qkv_site.published import anchored, finish, sitemap, worker
+from qkv_site.published import finish, sitemap, with_absolute_links, worker
 
 ADDRESS = "https://who.github.io/what/"
 
@@ -62,7 +62,7 @@ def test_only_a_site_with_an_address_has_a_worker(site: Path):
 
 def test_the_page_for_missing_addresses_works_at_any_depth():
     page = '<link href="_static/qkv.css?v=1"><a href="book/index.html">x</a><a href="#top">y</a><a href="https://x.org/a.html">'
-    assert anchored(page, ADDRESS) == (
+    assert with_absolute_links(page, ADDRESS) == (
         '<link href="/what/_static/qkv.css?v=1"><a href="/what/book/index.html">x</a><a href="#top">y</a>'
         '<a href="https://x.org/a.html">'
     )

@@ -5,7 +5,7 @@ import re
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from qkv_site.search import entries, typed
+from qkv_site.search import as_typed, entries
 from sphinx import addnodes
 
 
@@ -23,7 +23,7 @@ from sphinx import addnodes
     ],
 )
 def test_a_formula_is_indexed_as_it_is_typed(latex: str, expected: str):
-    assert typed(latex) == expected
+    assert as_typed(latex) == expected
 
 
 def section(title: str, *parts: nodes.Node) -> nodes.section:

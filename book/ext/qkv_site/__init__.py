@@ -1,12 +1,12 @@
-"""The course's own Sphinx extension: what a page carries, how formulas and widgets arrive on it.
+"""The course's own Sphinx extension. Its modules, by what they work on:
 
-`maths` renders formulas while the site is built and colours Q, K and V in them; `widgets` draws the widgets and slims
-their state; `predictions` covers what answers a prediction; `page_python` draws what exercises are answered with on
-their page; `highlighting` marks code, and `folding` folds it in read mode; `prose` marks the parts of a chapter that
-have a look of their own; `links` leads citations and terms to their entries; `course_map` draws the maps of the course,
-with `pictures`; `search` writes what can be found; `navigation` says where else a page leads; `pages` decides which
-files a page loads, and brings it its `chinese`; `policy` says what a page may load; `published` adds what needs the
-site's address; `assets` brings KaTeX's style and fonts, and rebuilds what an edit elsewhere made stale.
+- Formulas: `maths` renders them at build time and colours Q, K and V.
+- Widgets: `widgets` draws them and makes their saved state smaller; `predictions` hides the answer to a prediction.
+- Code: `highlighting` marks it up, `folding` folds it in read mode, and `page_python` adds the controls that run it.
+- Text: `prose` finds the parts of a chapter that have a style of their own, and `links` links to references and terms.
+- Between pages: `navigation`, `search` (the index), and `course_map` with its `pictures`.
+- Whole pages: `pages` chooses the files that a page loads, `chinese` adds fonts, and `policy` restricts what may load.
+- Site: `published` adds what needs the site's address. `assets` adds KaTeX's style and fonts and rebuilds stale pages.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from . import (
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Connect the parts; Sphinx calls this."""
-    # It numbers sections when all pages are read, and does not say that pages may be read side by side.
+    """Set up all modules. Sphinx calls this function."""
+    # This extension works after all pages have been read, but does not declare that pages may be read in parallel.
     app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     for part in (
         assets,
@@ -58,5 +58,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
         published,
     ):
         part.setup(app)
-    # Raise `env_version` when pages are read differently: builds keep what they have read.
+    # Increase `env_version` when pages are read in a different way: Sphinx caches the pages that it has read.
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

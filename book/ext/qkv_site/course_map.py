@@ -1,6 +1,6 @@
-"""Maps of the course: the chapters with the questions that they answer, and all of it with the reader's progress.
+"""Draw the maps of the course: the chapters with their questions, as pictures, and with the reader's progress.
 
-The progress is kept in the reader's browser alone; `progress.js` shows it in the places that are left here.
+Only the reader's browser stores the progress. `progress.js` shows it in the elements that are made here.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from .maths import title_set
+from .maths import typeset_title
 from .navigation import DEEPER, deeper_of
 from .pictures import part, picture
 
 
 class CourseMap(SphinxDirective):
-    """`{course-map}` lists the chapters that exist. A line of it is a chapter's file and the question it answers."""
+    """`{course-map}` lists the chapters that exist. Each of its lines is a chapter's name, a colon, and a question."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Leave a place; the titles of other pages are known once all are read."""
+        """Return an empty container. `draw` fills it later, when the titles of all pages are known."""
         place = nodes.container(classes=["qkv-map"])
         place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
         return [place]
 
 
 class ProgressMap(SphinxDirective):
-    """`{progress-map}` lists every chapter with its sections and its exercises, and what the reader has read of it."""
+    """`{progress-map}` lists every chapter with its sections and exercises, and shows what the reader has read."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave a place, as above."""
+        """Return an empty container, which `draw` fills."""
         return [nodes.container(classes=["qkv-map", "qkv-progress-map"])]
 
 
 class PictureMap(SphinxDirective):
-    """`{picture-map}` shows every chapter as a picture, on the way through the formula."""
+    """`{picture-map}` shows every chapter as a picture, with its part of the formula."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave a place, as above."""
+        """Return an empty container, which `draw` fills."""
         return [nodes.container(classes=["qkv-map", "qkv-picture-map"])]
 
 
 def draw(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Fill the maps of a page with the chapters that exist."""
+    """Fill the maps on a page with the chapters that exist."""
     for place in document.findall(nodes.container):
         if "qkv-progress-map" in place["classes"]:
             place.children = [nodes.raw("", progress_list(progress_rows(app, page)), format="html")]
@@ -58,26 +58,26 @@ def draw(app: Sphinx, document: nodes.document, page: str) -> None:
             rows = [
                 question_row(app, page, name, text) for name, text in asked.items() if exists(app, "chapters", name)
             ]
-            place.children = [nodes.raw("", listed(rows), format="html")]
+            place.children = [nodes.raw("", ordered_list(rows), format="html")]
 
 
-def listed(rows: list[str]) -> str:
-    """The rows as a list."""
+def ordered_list(rows: list[str]) -> str:
+    """Return the rows as an HTML list."""
     return f"<ol>{''.join(rows)}</ol>"
 
 
 def exists(app: Sphinx, folder: str, name: str) -> bool:
-    """Whether the book has the page."""
+    """Check whether the book has a page."""
     return f"{folder}/{name}" in app.env.found_docs
 
 
 def link(app: Sphinx, page: str, target: str, text: str, anchor: str = "") -> str:
-    """A link from a page to another."""
+    """Return a link from `page` to `target`."""
     return f'<a href="{app.builder.get_relative_uri(page, target)}{anchor}">{escape(text)}</a>'
 
 
 def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
-    """A chapter with its number, title, question and time, and its exercises where there are some."""
+    """Return a chapter's list item: its number, title, question and time, and a link to its exercises if it has any."""
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     about: dict[str, Any] = app.env.metadata[chapter]
     more = f"<span>about {about['qkv_minutes']} minutes</span>"
@@ -88,34 +88,34 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
 
 
 def chapters_of(app: Sphinx) -> list[str]:
-    """The names of the chapters that exist, in their order."""
+    """Return the names of the chapters that exist, in order."""
     found = (page for page in app.env.found_docs if page.startswith("chapters/") and not page.startswith(DEEPER))
     return sorted(page.removeprefix("chapters/") for page in found)
 
 
 def flow(app: Sphinx, page: str) -> str:
-    """The chapters as pictures, on the way from words to what the formula is part of."""
+    """Return the chapters as a list of pictures."""
     tiles = "".join(tile(app, page, name) for name in chapters_of(app))
     return f'<ol class="qkv-flow" aria-label="The chapters in pictures">{tiles}</ol>'
 
 
 def tile(app: Sphinx, page: str, name: str) -> str:
-    """A chapter's picture with its part of the formula and its title."""
+    """Return a chapter's list item: its picture, title and part of the formula."""
     number, chapter = int(name[:2]), f"chapters/{name}"
     title = escape(app.env.titles[chapter].astext())
     return (
         f'<li><a href="{app.builder.get_relative_uri(page, chapter)}">{picture(number)}'
-        f"<span><b>{number}</b> {title}</span> <code>{title_set(escape(part(number)))}</code></a></li>"
+        f"<span><b>{number}</b> {title}</span> <code>{typeset_title(escape(part(number)))}</code></a></li>"
     )
 
 
 def progress_rows(app: Sphinx, page: str) -> list[str]:
-    """Each chapter with its sections, and with a box for it and one for its exercises."""
+    """Return a list item for each chapter, with its sections and checkboxes for the chapter and its exercises."""
     return [progress_row(app, page, name) for name in chapters_of(app)]
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:
-    """A chapter's row: what it is, its sections, its deeper pages, and what can be ticked."""
+    """Return a chapter's list item: its title, sections, deeper pages and checkboxes."""
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     boxes = box(chapter, "read", f"about {app.env.metadata[chapter]['qkv_minutes']} minutes")
@@ -127,13 +127,13 @@ def progress_row(app: Sphinx, page: str, name: str) -> str:
 
 
 def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
-    """A deeper page with its time: it counts for nothing that can be ticked."""
+    """Return a link to a deeper page, with its time. Deeper pages have no checkbox."""
     title = link(app, page, deeper, app.env.titles[deeper].astext())
     return f"{title} (about {app.env.metadata[deeper]['qkv_minutes']} minutes)"
 
 
 def box(page: str, word: str, about: str) -> str:
-    """A box that says whether a page was read, or an exercise done."""
+    """Return a checkbox for a page that was read or an exercise that was done."""
     return (
         f'<span class="qkv-mark">{about}<span data-visited="{page}"></span> '
         f'<label><input type="checkbox" data-progress="{page}"> {word}</label></span>'
@@ -141,7 +141,7 @@ def box(page: str, word: str, about: str) -> str:
 
 
 def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
-    """The title and anchor of each section of a page that is about its subject."""
+    """Return the title and anchor of each section of a page, except its summary, exercises and references."""
     inner = app.env.tocs[page].next_node(nodes.bullet_list)
     items = [item.next_node(nodes.reference) for item in inner.children] if inner is not None else []
     found = [(item.astext(), item["anchorname"]) for item in items if item is not None]
@@ -149,10 +149,13 @@ def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
 
 
 def progress_list(rows: list[str]) -> str:
-    """The chapters, and above them a new reader's progress: `progress.js` changes its numbers and moves no line."""
+    """Return the progress of a new reader and the list of chapters.
+
+    `progress.js` later changes only the numbers, so nothing on the page moves.
+    """
     chapters, exercises = ("".join(rows).count(f'data-progress="{kind}/') for kind in ("chapters", "exercises"))
-    said = f"You have read 0 of {chapters} chapters and done 0 of {exercises} sets of exercises."
-    return CONTROLS.format(said) + listed(rows)
+    progress = f"You have read 0 of {chapters} chapters and done 0 of {exercises} sets of exercises."
+    return CONTROLS.format(progress) + ordered_list(rows)
 
 
 CONTROLS = """<div class="qkv-progress">
@@ -166,7 +169,7 @@ CONTROLS = """<div class="qkv-progress">
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directives, and draw when links are resolved."""
+    """Register the directives, and draw the maps when links are resolved."""
     app.add_directive("course-map", CourseMap)
     app.add_directive("progress-map", ProgressMap)
     app.add_directive("picture-map", PictureMap)

@@ -1,4 +1,4 @@
-// Draws widgets: a line of JSON in, {stem, traits, id}, a line of JSON out, {html} or {error}.
+// Draws widgets. Each line of stdin is a JSON object {stem, traits, id}; each line of stdout is one {html} or {error}.
 import { register } from "node:module";
 import { createInterface } from "node:readline";
 import { render } from "@lit-labs/ssr";
@@ -18,7 +18,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     const { default: widget } = await import(`${SOURCES}/${stem}.js`);
     const html = collectResultSync(render(widget.first(traits, id)));
-    // lit writes the property as an attribute, which means true whatever it says.
+    // lit writes the property `checked` as an attribute. Any value of that attribute means true, so "false" has to go.
     answer = { html: html.replaceAll(' checked="false"', "") };
   } catch (error) {
     answer = { error: error.stack };

@@ -1,4 +1,4 @@
-// What the bundler makes of imported data, made in node: of JSON an object, of trained weights their bytes.
+// Loads data that is imported as a module, in node, as the bundler does: JSON as an object, trained weights as bytes.
 import { readFile } from "node:fs/promises";
 
 const MADE = {

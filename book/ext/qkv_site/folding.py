@@ -1,7 +1,8 @@
-"""Read mode: every cell of code folded to one line, for who reads the course and runs nothing.
+"""Read mode: each code cell is folded to one line, for readers who do not run code.
 
-The line is there from the build on, so that nothing moves when a page opens folded. The style shows it in read mode
-alone; `page.js` has the switch, and opens a cell that is pressed. Without scripts and on paper all code is in sight.
+The line is written at build time, so nothing moves when a page opens in read mode. The style sheet shows it only in
+read mode. `page.js` has the switch, and unfolds a cell when its line is pressed. Without scripts, and on paper, all
+code is visible.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ FOLDED = ("chapters/", "book/")
 
 
 def line_of(code: str) -> str:
-    """What stands for folded code: its first comment if a line is one, or else its first line."""
+    """Return the line that represents folded code: its first line that is a comment, or else its first line."""
     lines = [line.strip() for line in code.strip().splitlines()]
     return next((line for line in lines if line.startswith("#")), lines[0] if lines else "")
 
 
-def drawn(code: str) -> str:
-    """The line of a folded cell: a button that opens the code below it."""
+def unfold_button(code: str) -> str:
+    """Return the line of a folded cell: a button that unfolds the code below it."""
     return (
         f'<button type="button" class="{SIGN}" aria-expanded="false"><span>Code</span> '
         f"<code>{escape(line_of(code))}</code></button>"
@@ -30,7 +31,7 @@ def drawn(code: str) -> str:
 
 
 def fold(app: Sphinx, document: nodes.document) -> None:
-    """Put its line above the code of each cell that has more than one."""
+    """Insert the button above the code of each cell with more than one line."""
     if not app.env.docname.startswith(FOLDED):
         return
     for cell in document.findall(nodes.container):
@@ -38,9 +39,9 @@ def fold(app: Sphinx, document: nodes.document) -> None:
             continue
         code = cell.next_node(nodes.literal_block)
         if code is not None and "\n" in code.astext().strip():
-            cell.insert(0, nodes.raw("", drawn(code.astext()), format="html"))
+            cell.insert(0, nodes.raw("", unfold_button(code.astext()), format="html"))
 
 
 def setup(app: Sphinx) -> None:
-    """Run once a page has been read."""
+    """Run after a page has been read."""
     app.connect("doctree-read", fold)

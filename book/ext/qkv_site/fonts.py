@@ -1,4 +1,4 @@
-"""Fonts cut down to the characters that the course shows: a formula's, and the Chinese ones."""
+"""Reduce fonts to the characters that the course shows: those of formulas, and Chinese ones."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 
 
-def cut(font: Path, characters: Iterable[str]) -> bytes:
-    """A font with only these characters, as woff2. The sizes of letters and lines stay as they are.
+def subset_woff2(font: Path, characters: Iterable[str]) -> bytes:
+    """Return a font with only these characters, as a woff2 file. The sizes of letters and lines do not change.
 
-    Hints are left out: they weigh a quarter, and screens on which they show are gone.
+    Hints are left out: they are a quarter of the file, and today's screens do not need them.
     """
-    return saved(reduced(font, characters), "woff2")
+    return file_bytes(subset_font(font, characters), "woff2")
 
 
-def reduced(font: Path, characters: Iterable[str], unused: Iterable[str] = ()) -> TTFont:
-    """A font with only these characters, and without the unused tables."""
-    options = subset.Options(hinting=False, name_IDs=[0, 1, 2, 4, 13, 14])  # its licence goes with it
+def subset_font(font: Path, characters: Iterable[str], unused: Iterable[str] = ()) -> TTFont:
+    """Return a font with only these characters, and without the unused tables."""
+    options = subset.Options(hinting=False, name_IDs=[0, 1, 2, 4, 13, 14])  # 13 and 14 contain the licence
     options.drop_tables = [*options.drop_tables, *unused]
-    loaded = TTFont(BytesIO(unpacked(font)), recalcTimestamp=False)
+    loaded = TTFont(BytesIO(uncompressed(font)), recalcTimestamp=False)
     smaller = subset.Subsetter(options)
     smaller.populate(text="".join(characters))
     smaller.subset(loaded)
@@ -32,19 +32,19 @@ def reduced(font: Path, characters: Iterable[str], unused: Iterable[str] = ()) -
 
 
 @cache
-def unpacked(font: Path) -> bytes:
-    """A font's file without compression: to read woff2 takes long, and each part of a font is asked for many times."""
-    return saved(TTFont(font, recalcTimestamp=False))
+def uncompressed(font: Path) -> bytes:
+    """Return the uncompressed file of a woff2 font. Reading woff2 is slow, and each font is read many times."""
+    return file_bytes(TTFont(font, recalcTimestamp=False))
 
 
-def saved(font: TTFont, flavor: str | None = None) -> bytes:
-    """A font's file."""
+def file_bytes(font: TTFont, flavor: str | None = None) -> bytes:
+    """Return the contents of a font's file, uncompressed or in a flavor such as woff2."""
     font.flavor = flavor
     written = BytesIO()
     font.save(written)
     return written.getvalue()
 
 
-def inlined(font: bytes) -> str:
-    """A font's file as a `data:` address, which a style sheet can hold."""
+def data_uri(font: bytes) -> str:
+    """Return a woff2 file as a `data:` URI, which a style sheet can contain."""
     return f"data:font/woff2;base64,{base64.b64encode(font).decode()}"

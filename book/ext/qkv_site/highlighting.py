@@ -1,4 +1,4 @@
-"""Code on a page: only what has a look of its own is marked, for three of four marks would change nothing."""
+"""Mark up code on a page. Only tokens that the style sheet styles get a span: three of four spans had no effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygments.token import Name, Operator, Punctuation, Text, Whitespace
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
 
-# What looks as text does: the style has no rule for it.
+# Tokens that look like plain text: the style sheet has no rule for them.
 PLAIN = {
     Name,
     Name.Builtin,
@@ -26,13 +26,13 @@ PLAIN = {
 
 
 class QuietFormatter(HtmlFormatter):
-    """Pygments' own, with what is plain left in one piece with its neighbours."""
+    """Pygments' HTML formatter without spans around plain tokens."""
 
     def format_unencoded(self, tokensource: Iterable[tuple[Any, str]], outfile: TextIO) -> None:
-        """Write the code."""
+        """Write the code as HTML, with all plain tokens as text."""
         super().format_unencoded(((Text if kind in PLAIN else kind, text) for kind, text in tokensource), outfile)
 
 
 def setup(app: Sphinx) -> None:
-    """Sphinx takes the formatter from its bridge."""
+    """Make Sphinx use this formatter, which it takes from its bridge to Pygments."""
     PygmentsBridge.html_formatter = QuietFormatter

@@ -1,4 +1,4 @@
-// Renders formulas: a line of JSON in, {latex, display}, a line of JSON out, {html} or {error}.
+// Renders formulas. Each line of stdin is a JSON object {latex, display}; each line of stdout is one {html} or {error}.
 import { createInterface } from "node:readline";
 import katex from "katex";
 

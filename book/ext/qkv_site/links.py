@@ -1,8 +1,8 @@
-"""Links that find their mark: a work's entry in the references, a term's in the glossary.
+"""Point links at the entry of a work in the references, or of a term in the glossary.
 
 Notebooks link to whole pages, `[Vaswani et al., 2017](../book/references.md)` or `[softmax](../book/glossary.md)`, so
-that the links work in JupyterLab too. On the site what a link says leads to the entry itself. A work that is not in
-`references.bib`, or a term that the glossary does not have, is a warning.
+that the links work in JupyterLab too. On the site, a link leads to the entry that its text names. If a work is not in
+`references.bib`, or a term is not in the glossary, there is a warning.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ CITATION = re.compile(r"(?P<label>\S.* \d{4})(?:, .*)?")
 
 
 def family(person: Person) -> str:
-    """A family name with its particle: van der Maaten; a team's whole name."""
+    """Return a family name with its particle (van der Maaten), or the whole name of a team."""
     return re.sub(r"[{}]", "", " ".join([*person.prelast_names, *person.last_names]))
 
 
 def label(entry: Entry) -> str:
-    """Vaswani et al., 2017; Shazeer and Stern, 2018; Ottosson, 2020."""
+    """Return a work's label: Vaswani et al., 2017; Shazeer and Stern, 2018; Ottosson, 2020."""
     names = [family(person) for person in entry.persons["author"]]
     who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
     return f"{who}, {entry.fields['year']}"
 
 
 def address(entry: Entry) -> str:
-    """Where a work can be read: its url, or what its number on arXiv or its doi lead to."""
+    """Return the address of a work: its url, or the one of its arXiv number or its DOI; "" if it has none of them."""
     fields = entry.fields
     if "url" in fields:
         return str(fields["url"])
@@ -51,18 +51,18 @@ def address(entry: Entry) -> str:
 
 
 class AuthorYearLabels(BaseLabelStyle):
-    """Labels that say who and when, as the chapters cite."""
+    """Labels with authors and year, in the form in which chapters cite."""
 
     def format_labels(self, sorted_entries: list[Entry]) -> Iterator[str]:
-        """A label for each entry."""
+        """Yield the label of each entry."""
         return (label(entry) for entry in sorted_entries)
 
 
 class ByLabel(BaseSortingStyle):
-    """Works in the order of their labels."""
+    """A sorting style: works in the order of their labels."""
 
     def sorting_key(self, entry: Entry) -> str:
-        """What an entry is sorted by."""
+        """Return the key by which an entry is sorted."""
         return label(entry).lower()
 
 
@@ -73,13 +73,13 @@ class BookStyle(PlainStyle):
     default_sorting_style = ByLabel
 
     def format_title(self, e: Entry, which_field: str, as_sentence: bool = True) -> Node:
-        """The title as the author wrote it, leading to where it can be read."""
+        """Return the title, with its capitals unchanged, as a link to the work's address."""
         title, where = field(which_field), address(e)
         linked = href[where, title] if where else title
         return sentence[linked] if as_sentence else linked
 
     def format_web_refs(self, e: Entry) -> Node:
-        """Nothing: the title is the link."""
+        """Return an empty node, because the title is already the link."""
         return sentence[optional[field("nothing")]]
 
 
@@ -87,7 +87,7 @@ register_plugin("pybtex.style.formatting", "qkv", BookStyle)
 
 
 def works(app: Sphinx) -> dict[str, str]:
-    """The anchor of each work, by its label."""
+    """Return the anchor of each work, by its label."""
     citations = app.env.get_domain("cite").citations  # type: ignore[attr-defined]
     return {citation.formatted_entry.label: citation.citation_id for citation in citations}
 
@@ -96,7 +96,7 @@ def works(app: Sphinx) -> dict[str, str]:
 
 
 def terms(app: Sphinx) -> dict[str, str]:
-    """The anchor of each term of the glossary, in lower case."""
+    """Return the anchor of each term of the glossary, by the term in lower case."""
     found = app.env.get_domain("std").get_objects()
     return {
         name.lower(): anchor for name, _, kind, document, anchor, _ in found if kind == "term" and document == GLOSSARY
@@ -104,7 +104,7 @@ def terms(app: Sphinx) -> dict[str, str]:
 
 
 def forms(words: str) -> Iterator[str]:
-    """The terms that the words of a sentence may mean: themselves, the first of several, and their singulars."""
+    """Yield the terms that a link's text may mean: the text, the first of several terms in it, and their singulars."""
     for text in (words.lower(), re.split(r",? and |, ", words.lower())[0]):
         yield text
         for plural, single in (("ies", "y"), ("es", ""), ("s", "")):
@@ -115,21 +115,21 @@ def forms(words: str) -> Iterator[str]:
 # --- links ----------------------------------------------------------------------------------------------------------
 
 
-def aim(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Lead links to the references and the glossary on to the entry that they name."""
+def link_to_entries(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Add to each link to the references or the glossary the anchor of the entry that its text names."""
     by_label, by_term = works(app), terms(app)
     uris = {app.builder.get_relative_uri(page, target): target for target in (REFERENCES, GLOSSARY)}
     for link in document.findall(nodes.reference):
         target, text = uris.get(link.get("refuri", "")), link.astext()
         if target == REFERENCES and (cited := CITATION.fullmatch(text)):
-            lead(link, by_label.get(cited["label"]), f"no entry in book/references.bib for: {text}")
+            add_anchor(link, by_label.get(cited["label"]), f"no entry in book/references.bib for: {text}")
         elif target == GLOSSARY and text.lower() != "glossary":
             anchor = next((by_term[form] for form in forms(text) if form in by_term), None)
-            lead(link, anchor, f"no term in book/glossary.md for: {text}")
+            add_anchor(link, anchor, f"no term in book/glossary.md for: {text}")
 
 
-def lead(link: nodes.reference, anchor: str | None, missing: str) -> None:
-    """Point a link at an anchor, or warn that there is none."""
+def add_anchor(link: nodes.reference, anchor: str | None, missing: str) -> None:
+    """Add an anchor to a link's address, or log the warning `missing` if there is none."""
     if anchor is None:
         LOGGER.warning(missing, location=link)
     else:
@@ -137,5 +137,5 @@ def lead(link: nodes.reference, anchor: str | None, missing: str) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run when links are resolved: once every page was read, and before this one is written."""
-    app.connect("doctree-resolved", aim, priority=900)
+    """Run when links are resolved: after all pages were read, and before a page is written."""
+    app.connect("doctree-resolved", link_to_entries, priority=900)

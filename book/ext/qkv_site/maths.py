@@ -1,7 +1,7 @@
-"""Formulas: rendered by KaTeX at build time, with Q, K and V in their colours.
+"""Render formulas with KaTeX at build time, with Q, K and V in their colours.
 
-A colour means one thing in the whole book, so formulas may not be the exception. KaTeX's HTML is a flat list of glyph
-spans; the ones that name a query, a key or a value get a class, and `qkv.css` gives the class its colour.
+A colour means the same in the whole book, so also in formulas. KaTeX's HTML is a flat list of glyph spans. A span that
+names a query, a key or a value gets a class, and `qkv.css` gives the class its colour.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from .node import Node
 
 LOGGER = logging.getLogger(__name__)
 
-SOURCE = re.compile(r'<annotation .*?</annotation>|</?semantics>| xmlns="[^"]*"')  # of MathML, what no reader needs
+SOURCE = re.compile(r'<annotation .*?</annotation>|</?semantics>| xmlns="[^"]*"')  # MathML that no reader needs
 WORD_JOINER = "\u2060"
 ROLE = {"q": "query", "k": "key", "v": "value"}
 GLYPH = re.compile(
     r'<span class="(mord mathnormal(?: mtight)?)"((?: style="[^"]*")?)>([QKVWqkv])</span>'
-    # What follows it: a subscript is the first text of a list with a second row.
+    # A subscript, if one follows: the first text inside a vertical list (`vlist`) that has a second row.
     r'(?=(?:<span class="msupsub"><span class="vlist-t vlist-t2">(?:<[^>]+>)+([^<]))?)'
 )
-# A title's own text: of a heading, of a link, or after the number before it.
+# The text of a title with d_k: in a heading or a link, or after a chapter's number.
 TITLE = re.compile(r'((?:<h[1-6]>|<a\b[^>]*>(?:<span class="qkv-number">\d+</span>)?|<b>\d+</b>))([^<]*\bd_k\b)')
 
 
-def title_set(title: str) -> str:
-    """A title with d_k as mathematics. It stays text elsewhere: for the tab, and for the search."""
+def typeset_title(title: str) -> str:
+    """Return a title as HTML, with d_k as mathematics. The browser's tab and the search use the plain title."""
     return title.replace("d_k", "<i>d</i><sub>k</sub>")
 
 
-def titles_set(html: str) -> str:
-    """HTML with all of its titles set so."""
-    return TITLE.sub(lambda found: found[1] + title_set(found[2]), html)
+def typeset_titles(html: str) -> str:
+    """Typeset all titles in a piece of HTML."""
+    return TITLE.sub(lambda found: found[1] + typeset_title(found[2]), html)
 
 
 def role(glyph: str, subscript: str) -> str | None:
-    """What a letter with this subscript stands for: a query, a key, a value, or none of them.
+    """Return the role of a letter with a subscript: "query", "key", "value", or None.
 
-    A capital Q, K or V is always the matrix, and a W belongs to the matrix that it makes. A small letter is a vector
-    only with a token's index (q_i, k_2): a bare k is a count, and the v of additive attention is not a value.
+    A capital Q, K or V is always the matrix, and a W has the role of the matrix that it makes. A small letter has a
+    role only with a token's index (q_i, k_2): k alone is a count, and the v of additive attention is not a value.
     """
     if glyph == "W":
         return ROLE.get(subscript.lower())
@@ -55,7 +55,7 @@ def role(glyph: str, subscript: str) -> str | None:
 
 
 def coloured(html: str) -> str:
-    """Give each glyph of KaTeX's `html` that names a query, key or value the class of its colour."""
+    """Add the class of its colour to each glyph in KaTeX's HTML that names a query, key or value."""
     owner: str | None = None  # the role of a W whose subscript comes next
 
     def glyph(match: re.Match[str]) -> str:
@@ -70,38 +70,42 @@ def coloured(html: str) -> str:
 
 
 class Renderer(Node):
-    """KaTeX in a process of its own, which is asked once for each formula."""
+    """A process with KaTeX that renders each formula once and caches the result."""
 
     def __init__(self) -> None:
         super().__init__("katex.mjs")
         self.known: dict[tuple[str, bool], str] = {}
 
     def __call__(self, latex: str, display: bool) -> str:
-        """HTML and MathML of a formula, coloured; ValueError with KaTeX's reason where it cannot be read."""
+        """Return the HTML and MathML of a formula, with its colours.
+
+        Raises:
+            ValueError: KaTeX cannot parse the formula. The message is KaTeX's.
+        """
         if (latex, display) not in self.known:
             self.known[latex, display] = coloured(SOURCE.sub("", self.ask({"latex": latex, "display": display})))
         return self.known[latex, display]
 
 
-rendered = Renderer()
+render = Renderer()
 
 
 def formula(node: nodes.Element, display: bool) -> str:
-    """The HTML of a formula's node; one that KaTeX cannot read is a warning, which fails the build."""
+    """Return the HTML of a formula's node. If KaTeX cannot parse it, log a warning, which fails the build."""
     try:
-        return rendered(node.astext(), display)
+        return render(node.astext(), display)
     except ValueError as reason:
-        LOGGER.warning("a formula that cannot be read: %s", reason, location=node)
+        LOGGER.warning("KaTeX cannot parse this formula: %s", reason, location=node)
         return f"<code>{escape(node.astext())}</code>"
 
 
 def drawn_characters(html: str) -> set[str]:
-    """The characters that KaTeX draws for a formula: MathML, which is read aloud, comes before them."""
+    """Return the characters that KaTeX draws for a formula, without those of the MathML, which precedes the drawing."""
     return set(unescape(re.sub(r"<[^>]*>", "", html.partition('class="katex-html" aria-hidden="true">')[2])))
 
 
 def note_characters(app: Sphinx, document: nodes.document) -> None:
-    """Note of a page what its formulas are drawn with, for the fonts that the site sends."""
+    """Store the characters of a page's formulas in its metadata, for the site's fonts."""
     shown: set[str] = set()
     for node in document.findall(lambda node: isinstance(node, nodes.math | nodes.math_block)):
         shown |= drawn_characters(formula(node, isinstance(node, nodes.math_block)))
@@ -109,7 +113,7 @@ def note_characters(app: Sphinx, document: nodes.document) -> None:
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
-    """Write an inline formula, and hold on to a comma that follows: a line must not begin with it."""
+    """Write an inline formula, joined to a punctuation mark that follows: a line must not begin with the mark."""
     after = node.next_node(descend=False, siblings=True)
     joiner = WORD_JOINER if isinstance(after, nodes.Text) and after.astext()[0] in ",.;:?!)" else ""
     self.body.append(f'<span class="math">{formula(node, display=False)}</span>{joiner}')
@@ -117,7 +121,7 @@ def visit_math(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on lines of its own, with its number where it has one."""
+    """Write a display formula, with its number if it has one."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
@@ -128,8 +132,8 @@ def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the renderer under the name that `html_math_renderer` asks for."""
+    """Register the renderer under the name in the configuration value `html_math_renderer`."""
     app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))
     app.add_css_file("katex/katex.css")
     app.connect("doctree-read", note_characters)
-    app.connect("build-finished", lambda app, exception: rendered.close())
+    app.connect("build-finished", lambda app, exception: render.close())

@@ -1,4 +1,4 @@
-"""Ways from page to page: the list of all pages, a chapter and its exercises, the notebook and Colab."""
+"""Links between pages: the list of all pages, a chapter and its exercises, the notebook and Colab."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}
 
 
 def counterpart(page: str, pages: set[str]) -> str | None:
-    """A chapter's exercises; the chapter of exercises or of a deeper page. Solutions have none: nothing leads there."""
+    """Return the exercises of a chapter, or the chapter of exercises or of a deeper page. Solutions have none."""
     if page.startswith(DEEPER):
         return next((other for other in sorted(pages) if other.startswith(f"chapters/{number_of(page):02}_")), None)
     folder, _, name = page.partition("/")
@@ -30,24 +30,24 @@ def counterpart(page: str, pages: set[str]) -> str | None:
 
 
 def number_of(page: str) -> int:
-    """The number of the chapter that a notebook belongs to, which its name begins with."""
+    """Return the number of a notebook's chapter, with which its name begins."""
     return int(PurePosixPath(page).name.partition("_")[0])
 
 
 def deeper_of(page: str, pages: set[str]) -> list[str]:
-    """The deeper pages of a chapter."""
+    """Return the deeper pages that belong to a page's chapter."""
     return sorted(other for other in pages if other.startswith(DEEPER) and number_of(other) == number_of(page))
 
 
 def kind(page: str) -> str:
-    """What a notebook's page is, as its first line says."""
+    """Return the kind of a notebook's page, as the line under its title shows it."""
     if page.startswith(DEEPER):
         return "Deeper: chapter"
     return {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[page.partition("/")[0]]
 
 
 def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
-    """What the line under a page's title holds: minutes, a link to the chapter or to its exercises, the notebook."""
+    """Return the contents of the line under a page's title: minutes, a link to its counterpart, the notebook, Colab."""
     folder = page.partition("/")[0]
     other = counterpart(page, app.env.found_docs)
     repository = app.config.qkv_repository
@@ -66,10 +66,10 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
     }
 
 
-def numbered(navigation: str, page: str) -> str:
-    """The list of pages with the number of each notebook, which is in its file's name.
+def number_pages(navigation: str, page: str) -> str:
+    """Return the list of all pages with the number of each notebook, which its file's name contains.
 
-    "Exercises for chapter 3: why divide?" stands below "Exercises" there, so its number and its subject say enough.
+    "Exercises for chapter 3: why divide?" is listed below "Exercises", so it becomes "3 Why divide?".
     """
 
     def number(link: re.Match[str]) -> str:
@@ -81,14 +81,14 @@ def numbered(navigation: str, page: str) -> str:
         title = subject if subject == link["title"] else subject[:1].upper() + subject[1:]
         return f'{link["tag"]}<span class="qkv-number">{int(found[1])}</span>{title}'
 
-    # A caption of the list is no heading of the page: furo gives it the role without a level. A screen reader says
-    # which page is open by an attribute, not by a class.
+    # A caption of the list is not a heading of the page, but furo gives it that role, without a level. A screen reader
+    # finds the current page by the attribute aria-current, not by a class.
     shown = NAVIGATION_LINK.sub(number, navigation).replace(' role="heading"', "")
     return re.sub(r'(<a class="current reference internal" href="#")', r'\1 aria-current="page"', shown)
 
 
-def without_solutions(context: dict[str, Any]) -> None:
-    """Take every way to a solution off an exercise's page: a reader who is stuck should not stumble over the answer."""
+def remove_solutions(context: dict[str, Any]) -> None:
+    """Remove all links to solutions from a page of exercises, so that no reader finds an answer by accident."""
     context["furo_navigation_tree"] = SOLUTIONS_PART.sub("", context["furo_navigation_tree"])
     for side in ("prev", "next"):
         if "solutions/" in (context.get(side) or {}).get("link", ""):
@@ -96,12 +96,12 @@ def without_solutions(context: dict[str, Any]) -> None:
 
 
 def prepare_sidebar(context: dict[str, Any], page: str) -> None:
-    """Number the pages in the sidebar; on a page of exercises, leave out the links to the solutions."""
+    """Number the pages in the sidebar. On a page of exercises, remove the links to the solutions."""
     if page.startswith("exercises/"):
-        without_solutions(context)
-    context["furo_navigation_tree"] = numbered(context["furo_navigation_tree"], page)
+        remove_solutions(context)
+    context["furo_navigation_tree"] = number_pages(context["furo_navigation_tree"], page)
 
 
 def setup(app: Sphinx) -> None:
-    """Where the notebooks are published is known only to the workflow that publishes them."""
+    """Register the repository of the published notebooks, which only the publishing workflow knows."""
     app.add_config_value("qkv_repository", os.environ.get("GITHUB_REPOSITORY", ""), "html", [str])

@@ -1,4 +1,4 @@
-"""A script in node that answers lines of JSON: formulas and widgets are drawn by what also draws them in a browser."""
+"""Run a node script that answers JSON lines, so that the site and a browser draw widgets with the same code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class Node:
-    """One process for a whole build: it starts with the first question and ends with `close`.
+    """A node process for a whole build: the first question starts it, and `close` ends it.
 
-    Sphinx copies itself to read and write several pages at a time. A copy asks a process of its own, which ends with
-    the copy.
+    Sphinx forks to read and write several pages at a time. Each fork starts a node process of its own, which ends with
+    the fork.
     """
 
     def __init__(self, script: str) -> None:
@@ -22,7 +22,11 @@ class Node:
         self.asked_by = 0
 
     def ask(self, question: dict[str, Any]) -> str:
-        """The HTML for one line of JSON; ValueError with the script's reason where there is none."""
+        """Send a question as a line of JSON, and return the HTML of the answer.
+
+        Raises:
+            ValueError: the script reports an error, whose text is the message, or it has ended.
+        """
         if self.process is None or self.asked_by != os.getpid():
             self.asked_by = os.getpid()
             pipe = subprocess.PIPE
@@ -38,7 +42,7 @@ class Node:
         return str(answer["html"])
 
     def close(self) -> None:
-        """End the process; the next question would start another."""
+        """End the process. The next question would start a new one."""
         if self.process is not None:
             self.process.communicate()
             self.process = None

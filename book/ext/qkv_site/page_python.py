@@ -1,7 +1,8 @@
-"""Python on the page: exercises are answered, and cells of chapters run, where they are read.
+"""Python on the page: readers answer exercises and run cells of chapters on the page itself.
 
-`page/drawn.py` says what a page has for it and `page/runtime/page.js` brings it to life. What that loads when a reader
-presses *Check* or *Run* is packed once the pages are written. A site built `--without-page-python` has none of it.
+`page/drawn.py` has the HTML of its controls, and `page/runtime/page.js` makes them work. The files that the script
+loads when a reader presses *Check* or *Run* are packed after all pages are written. A site that is built with
+`--without-page-python` has none of this.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from sphinx.errors import ExtensionError
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
-from page import drawn, pack, tried  # noqa: E402  (it is no package that is installed)
+from page import drawn, pack, tried  # noqa: E402  (the package is not installed)
 
 SCRATCH = "book/try"
 
 
 def draw(app: Sphinx, document: nodes.document) -> None:
-    """Give the cells of a page what they are run or answered with."""
+    """Add to the cells of a page the controls that run or check them."""
     page = app.env.docname
     if page == SCRATCH:
         document[0] += nodes.raw("", drawn.scratch(), format="html")
@@ -38,6 +39,7 @@ def draw(app: Sphinx, document: nodes.document) -> None:
 
 
 def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
+    """Add the controls to a cell of an exercise, if it is one of those that have controls."""
     cell = next((cell for cell in drawn.page_cells(cells) if cell.place == container["cell_index"]), None)
     if cell:
         container["classes"].append(f"{drawn.SIGN}{cell.kind}")
@@ -45,7 +47,7 @@ def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page:
 
 
 def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
-    """Between a cell's code and its output, where this is text."""
+    """Insert a *Run* button before a cell's output if that is text, or the reason why the cell cannot run here."""
     output = next((part for part in container.children if part.get("nb_element") == "cell_code_output"), None)
     if output is None or not is_text(output):
         return
@@ -57,21 +59,25 @@ def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: 
 
 
 def is_text(output: nodes.Element) -> bool:
-    """Whether an output is what a cell printed, and no picture or widget."""
+    """Check whether a cell's output is text only, without a picture or a widget."""
     return all(isinstance(part, nodes.literal_block) for part in output.children)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Put what the page loads beside its script."""
+    """Pack the files that the page's Python loads into `_static`.
+
+    Raises:
+        ExtensionError: Pyodide is not installed.
+    """
     if exception is not None or not any(page.startswith("exercises/") for page in app.env.found_docs):
         return
     if not pack.PYODIDE.exists():
-        raise ExtensionError("Pyodide is missing; get it with: npm install --no-save")
+        raise ExtensionError("Pyodide is missing. Install it with: npm install --no-save")
     pack.pack(Path(app.outdir) / "_static")
 
 
 def setup(app: Sphinx) -> None:
-    """Draw as a page is read; pack when all is written, before the service worker lists the files."""
+    """Draw the controls when a page is read; pack the files after the build, before the service worker lists them."""
     if os.environ.get("QKV_PAGE_PYTHON") == "off":
         return
     app.add_css_file("python-page.css")

@@ -1,4 +1,4 @@
-"""One page: the files that it loads, what it says about itself, and what is left on the site when all are written."""
+"""Compose each page: the files that it loads, and its metadata. After the build, remove files that no page needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from . import chinese, maths, navigation, widgets
 from .page_python import drawn
 from .published import site_of
 
-# What a page may load, and the sign in its text that it needs it. All else that extensions add is left out.
+# The files that a page may load, each with a text: a page that contains this text needs the file. All other files that
+# extensions add are left out.
 WEIGHTS = ("repeater", "tagger")
 NEEDS = {
     "styles/furo.css": "",
@@ -31,17 +32,17 @@ NEEDS = {
     **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},
     "qkv-site.js": widgets.VIEW,
 }
-# What a widget loads later, when a reader asks for it.
+# Files that a widget loads later, when a reader needs them.
 LATER = {"qkv-weights-repeater-checkpoints.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
-MISSED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
+SUGGESTED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
-# In prose alone: inside a tag, a script, a figure or code, a span would do harm.
+# Text of prose with Chinese in it. Inside a tag, a script, a figure or code, a span would do harm.
 PROSE = re.compile(r"(<(?:p|li|td|dd|em|strong)[^>]*>)([^<]*[\u4e00-\u9fff][^<]*)")
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
-ONLY_THERE = {"search": "注意力"}  # what a template says and no text
+IN_TEMPLATES = {"search": "注意力"}  # Chinese that a page's template contains, but not its body
 TAGLINE = (
     "A course on self-attention: live widgets on every page, the same text as notebooks, and checks that name the "
     "mistake."
@@ -50,40 +51,40 @@ WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span 
 
 
 def local_name(asset: Any) -> str:
-    """The path of a script or style below `_static`, without its checksum."""
+    """Return the path of a script or style below `_static`, without its checksum."""
     return str(getattr(asset, "filename", asset)).split("?")[0].removeprefix("_static/")
 
 
 def needed(asset: Any, text: str) -> bool:
-    """Whether a page with this text needs a script or style."""
+    """Check whether a page with this text needs a script or style."""
     name = local_name(asset)
     return name in NEEDS and NEEDS[name] in text
 
 
 def states(context: dict[str, Any]) -> list[str]:
-    """What notebooks saved of the page's widgets."""
+    """Return the saved states of the page's widgets, as JSON."""
     scripts = (getattr(script, "attributes", {}) for script in context["script_files"])
     return [attributes["body"] for attributes in scripts if attributes.get("type") == widgets.STATE]
 
 
 def with_widgets(body: str, bundle: str) -> str:
-    """The text of a page with each widget drawn in its place, and at the end their state, slimmed."""
+    """Return the body of a page with each widget drawn in its place, and with their reduced state at the end."""
     state, traits = widgets.slim(bundle)
     return widgets.slots(body, traits) + f'<script type="{widgets.STATE}">{state}</script>'
 
 
 def described(doctree: nodes.document) -> str:
-    """The first paragraph of a page, cut at a word, for search engines and previews."""
+    """Return the first paragraph of a page, shortened at the end of a word, for search engines and previews."""
     paragraph = next((p for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 40), None)
     text = " ".join(paragraph.astext().split()) if paragraph else ""
     return text if len(text) <= 160 else text[:160].rsplit(" ", 1)[0] + "…"
 
 
 def accessible(body: str) -> str:
-    """The text of a page with what docutils writes mended for screen readers.
+    """Return the body of a page with corrections for screen readers to what docutils writes.
 
-    The role of a reference is deprecated, and its parent is a list. What opens hidden code has a name of its own. The
-    corner of a table that names rows and columns is empty, and so no header of anything. Chinese is read as Chinese.
+    The role of a reference is deprecated, and its parent is a list. The button that shows hidden code already has a
+    text. The empty corner of a table is not a header of anything. Chinese text is marked as Chinese.
     """
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     body = body.replace(' aria-label="Toggle hidden content"', "")
@@ -92,7 +93,7 @@ def accessible(body: str) -> str:
 
 
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Change what a page is made of, after every extension had its say."""
+    """Change the context of a page's template, after all other extensions have changed it."""
     context.setdefault("body", "")
     bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
@@ -103,30 +104,30 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["body"] = accessible(OUTSIDE_LINK.sub('<a rel="noopener" ', context["body"]))
     for side in ("prev", "next"):
         if other := context.get(side):
-            context[side] = other | {"title": maths.title_set(other["title"])}
+            context[side] = other | {"title": maths.typeset_title(other["title"])}
     for part in ("body", "toc"):
-        context[part] = maths.titles_set(context.get(part, ""))
-    for bundle in bundles:  # last: a widget takes over its drawing only as it was drawn
+        context[part] = maths.typeset_titles(context.get(part, ""))
+    for bundle in bundles:  # last: in a browser, a widget reuses its drawing only if nothing has changed it
         context["body"] = with_widgets(context["body"], bundle)
-    context["qkv_chinese"] = chinese.style(context["body"] + ONLY_THERE.get(page, ""))
+    context["qkv_chinese"] = chinese.style(context["body"] + IN_TEMPLATES.get(page, ""))
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")
     context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE
     navigation.prepare_sidebar(context, page)
-    context["furo_navigation_tree"] = maths.titles_set(context["furo_navigation_tree"])
+    context["furo_navigation_tree"] = maths.typeset_titles(context["furo_navigation_tree"])
     if doctree is not None and page.startswith(NOTEBOOKS):
         line = app.builder.templates.render("partials/ties.html", navigation.line_under_title(app, page, context))
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 
-def others(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The page that a server shows for an address that is none."""
-    places = [(name, text) for name, text in MISSED if name in app.env.found_docs or name == "search"]
+def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the 404 page: its name, context and template."""
+    places = [(name, text) for name, text in SUGGESTED if name in app.env.found_docs or name == "search"]
     yield "404", {"places": places}, "404.html"
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Lead from the folder to the first page, and leave nothing behind that no page of the book has or loads."""
+    """Write index.html, which forwards to the first page, and remove all files that no page of the book uses."""
     if exception is not None:
         return
     site = Path(app.outdir)
@@ -143,8 +144,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def remove_others(folder: Path, pages: set[Path]) -> None:
-    """Remove the files below a folder that belong to no page, and the folders that are empty then."""
-    for file in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+    """Remove the files below a folder that belong to no page, and the folders that become empty."""
+    for file in sorted(folder.rglob("*"), reverse=True):  # the files in a folder come before the folder
         if file.is_dir():
             if not any(file.iterdir()):
                 file.rmdir()
@@ -155,13 +156,13 @@ def remove_others(folder: Path, pages: set[Path]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run last; the widgets' script is offered to every page and kept by those that need it."""
+    """Register the files and events. Every page is given all scripts and styles; `compose` removes unneeded ones."""
     app.add_css_file("qkv-site.css")
     for name in WEIGHTS:
         app.add_js_file(f"qkv-weights-{name}.js", loading_method="defer", priority=400)  # before the code that uses it
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
     app.add_js_file("progress.js", loading_method="defer")
-    app.connect("html-collect-pages", others)
+    app.connect("html-collect-pages", not_found_page)
     app.connect("html-page-context", compose, priority=900)
     app.connect("build-finished", finish, priority=900)

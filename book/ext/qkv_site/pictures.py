@@ -1,7 +1,7 @@
-"""A small picture of what each chapter is about, for the map of the course.
+"""Draw a small picture of each chapter's subject, for the map of the course.
 
-They are drawn while the site is built, in the page's own colours: a colour means here what it means everywhere. Beside
-a picture stands the chapter's part of softmax(QKᵀ/√d_k + M) V, or what it adds to it.
+The pictures are drawn at build time, in the colours of the page, which mean the same everywhere. Beside a picture is
+the chapter's part of softmax(QKᵀ/√d_k + M) V, or what the chapter adds to it.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ INK, QUERY, KEY, VALUE, WEIGHT, OUTPUT = (
 
 
 class Chapter(NamedTuple):
-    """What the map shows of a chapter: its part of the formula, and what draws it."""
+    """A chapter on the map: its part of the formula, and the function that draws its picture."""
 
     part: str
     draw: Callable[[], str]
 
 
 def box(x: float, y: float, width: float, height: float, colour: str = INK, strength: float = 1) -> str:
-    """A filled rectangle."""
+    """Return a filled rectangle as SVG."""
     shade = f' fill-opacity="{strength:g}"' if strength < 1 else ""
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="1.5" fill="{colour}"{shade}/>'
 
 
 def line(*points: tuple[float, float], colour: str = INK, width: float = 1.5) -> str:
-    """A line through points."""
+    """Return a line through points as SVG."""
     through = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{through}" fill="none" stroke="{colour}" stroke-width="{width:g}"/>'
 
 
 def circle(x: float, y: float, radius: float, colour: str = INK) -> str:
-    """A circle's line."""
+    """Return an unfilled circle as SVG."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
 
 def grid(x: float, y: float, size: float, rows: list[list[float]], colour: str = WEIGHT) -> str:
-    """A table of weights: the more, the darker."""
+    """Return a table of weights as SVG: the larger a weight, the darker its cell."""
     side = size / len(rows)
     return "".join(
         box(x + j * side, y + i * side, side - 1, side - 1, colour, 0.08 + 0.92 * weight)
@@ -51,13 +51,13 @@ def grid(x: float, y: float, size: float, rows: list[list[float]], colour: str =
 
 
 def curve(height: Callable[[float], float], colour: str = INK, steps: int = 40) -> str:
-    """A curve from the left end to the right one; `height` of a place between 0 and 1 is between 0 and 1."""
+    """Return a curve over the whole width as SVG. `height` maps a place in [0, 1] to a height in [0, 1]."""
     places = [step / steps for step in range(steps + 1)]
     return line(*((6 + 84 * at, 50 - 44 * height(at)) for at in places), colour=colour)
 
 
 def words_as_rows() -> str:
-    """Words, and below each its numbers."""
+    """Draw words, with the numbers of each word below it."""
     shades = ((0.9, 0.2, 0.5), (0.3, 0.8, 0.4), (0.5, 0.5, 1), (1, 0.3, 0.2))
     words = "".join(box(8 + 21 * i, 6, 17, 8) for i in range(4))
     numbers = (
@@ -67,13 +67,13 @@ def words_as_rows() -> str:
 
 
 def three_roles() -> str:
-    """One word, and the three vectors made of it."""
+    """Draw one word, and the three vectors that are made from it."""
     ways = "".join(line((26, 28), (58, y)) for y in (11, 28, 45))
     return ways + box(10, 21, 16, 14) + "".join(box(58, y, 28, 12, c) for y, c in ((5, QUERY), (22, KEY), (39, VALUE)))
 
 
 def two_spreads() -> str:
-    """Scores that spread far, and the same ones divided."""
+    """Draw the distribution of scores, and the narrower one of the same scores after the division."""
 
     def bell(spread: float, top: float) -> Callable[[float], float]:
         return lambda at: top * exp(-(((at - 0.5) / spread) ** 2))
@@ -82,14 +82,14 @@ def two_spreads() -> str:
 
 
 def shares() -> str:
-    """Scores as shares of one."""
+    """Draw weights, which are shares of 1, as bars."""
     heights = (10, 22, 42, 15, 6)
     bars = "".join(box(12 + 15 * i, 50 - height, 12, height, WEIGHT) for i, height in enumerate(heights))
     return bars + line((8, 51), (88, 51))
 
 
 def several_tables() -> str:
-    """Heads side by side, of which each sees what came before."""
+    """Draw the weights of three heads with a causal mask."""
     looks: tuple[list[list[float]], ...] = (
         [[1, 0, 0, 0], [0.3, 0.7, 0, 0], [0.1, 0.2, 0.7, 0], [0.1, 0.1, 0.2, 0.6]],
         [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]],
@@ -99,13 +99,13 @@ def several_tables() -> str:
 
 
 def waves() -> str:
-    """Waves that turn at different speeds."""
+    """Draw waves of different frequencies."""
     speeds = ((18, 10), (9, 28), (4, 46))
     return "".join(line(*((6 + 84 * at / 40, y - 7 * sin(speed * at / 40)) for at in range(41))) for speed, y in speeds)
 
 
 def kept_rows() -> str:
-    """Keys and values that are kept, and the one that is new, which a query asks for."""
+    """Draw cached keys and values, the newest row, and a query."""
     rows = "".join(
         box(38, 5 + 9.5 * i, 22, 7.5, KEY, 1 if i == 4 else 0.45)
         + box(63, 5 + 9.5 * i, 22, 7.5, VALUE, 1 if i == 4 else 0.45)
@@ -115,7 +115,7 @@ def kept_rows() -> str:
 
 
 def one_layer() -> str:
-    """The way through a layer, with what attention and the network after it add."""
+    """Draw the residual stream through a layer, to which attention and the feed-forward network add."""
     adds = "".join(
         line((x, 40), (x, 12), (x + 30, 12), (x + 30, 34)) + circle(x + 30, 40, 5.5)
         + line((x + 27, 40), (x + 33, 40)) + line((x + 30, 37), (x + 30, 43))
@@ -131,18 +131,18 @@ def one_layer() -> str:
 
 
 def looked_at_closely() -> str:
-    """A table of weights with a stripe beside its diagonal, under a glass."""
+    """Draw a table of weights with a stripe parallel to its diagonal, under a magnifying glass."""
     rows = [[1.0 if j == i - 3 else 0.12 if j <= i else 0 for j in range(8)] for i in range(8)]
     return grid(14, 5, 46, rows) + circle(58, 28, 14, "var(--qkv-ink)") + line((68, 38), (82, 50), width=3)
 
 
 def fewer_scores() -> str:
-    """A table of which only a band near the diagonal is computed."""
+    """Draw a table of scores, of which only a band near the diagonal is computed."""
     return grid(25, 5, 46, [[1.0 if 0 <= i - j < 3 else 0 for j in range(9)] for i in range(9)])
 
 
 def other_things() -> str:
-    """A picture in patches, a sound and a molecule."""
+    """Draw an image in patches, a sound and a molecule."""
     patches = "".join(
         box(6 + 9 * j, 16 + 9 * i, 8, 8, INK, 0.25 + 0.25 * ((i + j) % 3)) for i in range(3) for j in range(3)
     )
@@ -167,12 +167,12 @@ CHAPTERS = {
 
 
 def picture(number: int) -> str:
-    """A chapter's picture, which says nothing that its title does not say; nothing for one that has none yet."""
+    """Return a chapter's picture as SVG, or "" if it has none. Screen readers skip it: the title says the same."""
     if number not in CHAPTERS:
         return ""
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{CHAPTERS[number].draw()}</svg>'
 
 
 def part(number: int) -> str:
-    """A chapter's part of the formula, or what it adds to it."""
+    """Return a chapter's part of the formula, or what it adds to the formula; "" if the chapter is not on the map."""
     return CHAPTERS[number].part if number in CHAPTERS else ""

@@ -1,7 +1,7 @@
-"""What a page may load and run, said on each page: its own site's files, its own scripts, and WebAssembly.
+"""Add a Content Security Policy to each page: it may load files of its site, and run its own scripts and WebAssembly.
 
-A browser holds every page to it. So no page can ask another host for anything, and nothing that a reader runs can:
-neither a cell's text nor an answer that was imported brings a script into the page.
+Browsers enforce the policy. So neither a page nor code that a reader runs on it can send a request to another host, and
+no cell text and no imported answer can add a script to the page.
 Source: W3C, Content Security Policy Level 3.
 """
 
@@ -14,15 +14,15 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-OWN_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)  # one without a type runs; widgets' state has one
+OWN_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)  # a script with a type does not run: widgets' state
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n?')
 RULES = {
     "default-src": "'self'",
-    "script-src": "'self' 'wasm-unsafe-eval'",  # and the page's own scripts, each by its contents
-    "style-src": "'self' 'unsafe-inline'",  # formulas and widgets' drawings have places of their own
+    "script-src": "'self' 'wasm-unsafe-eval'",  # and the page's inline scripts, each by its hash
+    "style-src": "'self' 'unsafe-inline'",  # formulas and widgets' drawings have inline styles
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
-    "worker-src": "'self' blob:",  # a copy that is opened from a disk starts Python from a blob
+    "worker-src": "'self' blob:",  # a page that is opened from a file starts Python from a blob
     "object-src": "'none'",
     "base-uri": "'none'",
     "form-action": "'self'",
@@ -30,21 +30,21 @@ RULES = {
 
 
 def digest(script: str) -> str:
-    """What stands for a script in a policy: `'sha256-…'`, in base64."""
+    """Return the hash of a script as a policy contains it: `'sha256-…'`, in base64."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def with_policy(page: str) -> str:
-    """A page that says what it may load, before it loads anything; the scripts that stand in it are allowed by name."""
+    """Return a page with its policy at the start of its head. The page's inline scripts are allowed by their hashes."""
     page = POLICY.sub("", page)
     own = " ".join(dict.fromkeys(digest(script) for script in OWN_SCRIPT.findall(page)))
     rules = RULES | {"script-src": f"{RULES['script-src']} {own}".rstrip()}
-    said = "; ".join(f"{name} {what}" for name, what in rules.items())
-    return page.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{said}">', 1)
+    policy = "; ".join(f"{name} {sources}" for name, sources in rules.items())
+    return page.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Say it on every page that was written."""
+    """Add the policy to every page that was written."""
     if exception is not None:
         return
     for file in Path(app.outdir).rglob("*.html"):
@@ -52,5 +52,5 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run when every page is there, before the service worker lists the files."""
+    """Run after all pages are written, before the service worker lists the files."""
     app.connect("build-finished", finish, priority=960)

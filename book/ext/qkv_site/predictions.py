@@ -1,7 +1,7 @@
-"""What answers a prediction is covered on the page until the reader has committed to a guess, or asks to see it.
+"""Hide the answer to each prediction on a page until the reader has committed to a guess, or asks to see the answer.
 
-A cell's code stays in sight; its result and the text after it do not. `predictions.js` takes the cover away. Without
-scripts and on paper nothing is covered. The cover hides and takes no room of its own, so nothing moves when it goes.
+A cell's code stays visible; its result and the text after it are hidden. `predictions.js` shows them. Without scripts
+and on paper nothing is hidden. The hidden parts keep their space, so nothing moves when they appear.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BUTTON = '<p class="qkv-uncover"><button type="button">Hidden until you guess. S
 
 
 def cover_answers(app: Sphinx, document: nodes.document) -> None:
-    """Put what answers each prediction into a container of its own."""
+    """Move the answer to each prediction into a container of its own."""
     for cell in [part for part in document.findall(nodes.container) if is_prediction(part)]:
         answer = answer_to(cell)
         if answer:
@@ -31,7 +31,7 @@ def is_code_cell(node: nodes.Node) -> bool:
 
 
 def is_prediction(node: nodes.Node) -> bool:
-    """Whether a cell's result is one of the widgets whose names begin with Predict."""
+    """Check whether a cell's result is one of the widgets whose names begin with Predict."""
     return is_code_cell(node) and any(
         part.astext().startswith("Predict")
         for part in node.findall(nodes.container)
@@ -40,9 +40,10 @@ def is_prediction(node: nodes.Node) -> bool:
 
 
 def answer_to(cell: nodes.container) -> list[nodes.Node]:
-    """The next cells of the section that are run, and the text after them. What stands before them tells nothing.
+    """Return the answer to a prediction: the next group of adjacent code cells in the section, and the text after it.
 
-    They are all that stand side by side: the first may only define what the second prints or draws.
+    Text before the group reveals nothing. It is the whole group, because its first cell may only define what the second
+    prints or draws.
     """
     following = takewhile(
         lambda part: not isinstance(part, nodes.section) and not is_prediction(part),
@@ -54,6 +55,6 @@ def answer_to(cell: nodes.container) -> list[nodes.Node]:
 
 
 def setup(app: Sphinx) -> None:
-    """Run once a page has been read."""
+    """Run after a page has been read."""
     app.connect("doctree-read", cover_answers)
     app.add_js_file("predictions.js", loading_method="defer")

@@ -1,7 +1,7 @@
-"""What the writer's plain Markdown means on the page: predictions, named sections, definitions, alt text.
+"""Find the parts of a page's plain Markdown that have a style of their own, such as predictions and named sections.
 
-A chapter is read in JupyterLab and Colab too, where directives are noise. So the source stays plain Markdown, and the
-parts with a look of their own are recognised here by what they say.
+Chapters are also read in JupyterLab and Colab, which show directives as raw text. So the source stays plain Markdown,
+and this module finds these parts by their text. It also checks that pictures have alt text.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ CODE = {
     "w_v": "value",
 }
 FIGURE_STYLE = re.compile(r"<style data-qkv-tokens>.*?</style>", re.DOTALL)
-# A path of straight lines alone, without a gap: what a plot of many points is.
+# An SVG path that is one unbroken line of straight segments, as a plot of many points has it.
 LONG_LINE = re.compile(r'(?<= d=")M[\d. \n-]+(?:L[\d. \n-]+){20,}(?=")')
 BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\"img\")(?![^>]*aria-label=\"[^\"]+\")")
 
 
 def mark_predictions(document: nodes.document) -> None:
-    """A quotation that opens with a bold "Predict" is a question to commit to before reading on."""
+    """Add a class to each quotation that begins with a bold "Predict": the reader should answer before reading on."""
     for quote in document.findall(nodes.block_quote):
         opening = next(iter(quote.findall(nodes.strong)), None)
         if opening is not None and opening.astext().lower().startswith("predict"):
@@ -62,7 +62,7 @@ def mark_predictions(document: nodes.document) -> None:
 
 
 def mark_sections(document: nodes.document) -> None:
-    """The sections that every chapter has look alike in all of them."""
+    """Add a class to the sections that every chapter has, so that they look the same in all chapters."""
     for section in document.findall(nodes.section):
         title = section[0].astext().lower() if section.children else ""
         for opening, name in SECTIONS.items():
@@ -71,7 +71,7 @@ def mark_sections(document: nodes.document) -> None:
 
 
 def colour_words(document: nodes.document) -> None:
-    """A defined word, or a matrix in code, that names a query, key or value has its colour."""
+    """Add the class of its colour to each bold term and each matrix in code that names a query, key or value."""
     for strong in document.findall(nodes.strong):
         if (role := TERMS.get(strong.astext().lower())) is not None:
             strong["classes"].append(f"qkv-{role}")
@@ -81,20 +81,23 @@ def colour_words(document: nodes.document) -> None:
 
 
 def share_palette(document: nodes.document) -> None:
-    """The page has the palette already; the copy that each figure carries is left out."""
+    """Remove the copy of the palette from each figure, because the page has it already, and compact the figure."""
     for raw in document.findall(nodes.raw):
         if "data-qkv-tokens" in raw.astext():
-            text = lightened(FIGURE_STYLE.sub("", raw.astext()))
+            text = compacted(FIGURE_STYLE.sub("", raw.astext()))
             raw.replace_self(nodes.raw("", text, **raw.non_default_attributes()))
 
 
-def lightened(figure: str) -> str:
-    """A figure in fewer bytes: no blanks between its parts, and long lines step by step, to a tenth of a point."""
-    return LONG_LINE.sub(in_steps, re.sub(r">\s+<", "><", figure))
+def compacted(figure: str) -> str:
+    """Return a figure's SVG in fewer bytes: no whitespace between elements, and long lines as rounded steps."""
+    return LONG_LINE.sub(relative_path, re.sub(r">\s+<", "><", figure))
 
 
-def in_steps(line: re.Match[str]) -> str:
-    """Write a path as steps from point to point. Points are rounded first, so that errors of rounding do not add up."""
+def relative_path(line: re.Match[str]) -> str:
+    """Return a path as steps from point to point, rounded to a tenth of a point.
+
+    The points are rounded, not the steps, so that rounding errors do not add up.
+    """
     tenths = [(round(10 * float(x)), round(10 * float(y))) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", line[0])]
     steps = [(x - px, y - py) for (px, py), (x, y) in pairwise([(0, 0), *tenths])]
     first, *others = (f"{dx / 10:g} {dy / 10:g}" for dx, dy in steps)
@@ -102,7 +105,7 @@ def in_steps(line: re.Match[str]) -> str:
 
 
 def require_alt_text(document: nodes.document) -> None:
-    """Warn, so that the build fails, about a picture that a blind reader could not know."""
+    """Log a warning, which fails the build, for each picture without alt text."""
     for image in document.findall(nodes.image):
         if not image.get("alt"):
             LOGGER.warning("an image without alt text (figures: qkv.figures.show(fig, alt=…))", location=image)
@@ -112,7 +115,7 @@ def require_alt_text(document: nodes.document) -> None:
 
 
 def name_solutions(app: Sphinx, document: nodes.document) -> None:
-    """A solution is the source of an exercise, title included: on the site it says which of the two it is."""
+    """Change a solution's title from "Exercises for" to "Solutions to": the notebook has the title of its exercise."""
     title = document.next_node(nodes.title)
     if app.env.docname.startswith("solutions/") and title is not None:
         for text in title.findall(nodes.Text):
@@ -121,7 +124,7 @@ def name_solutions(app: Sphinx, document: nodes.document) -> None:
 
 
 def mark(app: Sphinx, document: nodes.document) -> None:
-    """Do all of the above to one page; of a chapter, note how long it takes."""
+    """Apply all of the functions above to a page. Store the reading time of a chapter in its metadata."""
     page = app.env.docname
     if page.startswith("chapters/"):
         notebook = nbformat.read(app.env.doc2path(page), as_version=4)
@@ -131,6 +134,6 @@ def mark(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run once a page has been read; titles before they are collected."""
+    """Run after a page has been read. Titles are changed before Sphinx collects them."""
     app.connect("doctree-read", name_solutions, priority=100)
     app.connect("doctree-read", mark)

@@ -1,6 +1,6 @@
-"""What a notebook gives its reader to read, and how long that takes: one rule, for the site and for the tests.
+"""Count what there is to read in a notebook, and compute the reading time. The site and the tests both use this.
 
-Two hundred words take a minute; so do ten lines of code that stand open, each widget, and each prediction.
+One minute is 200 words, ten lines of visible code, one widget, or one prediction.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from nbformat import NotebookNode
 
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 10
-# Code that the page leaves out, or folds until it is asked for: a reader does not read it.
+# Tags of code that the page leaves out or folds: a reader does not read it at first.
 UNSHOWN = {"remove-cell", "remove-input", "hide-input", "hide-cell"}
 FOLDED_ANSWER = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What there is to read on a page, in the units that take time."""
+    """The numbers of words, lines of code, widgets and predictions on a page."""
 
     words: int
     lines: int
@@ -30,13 +30,13 @@ class Reading:
 
     @property
     def minutes(self) -> int:
-        """The time that the page takes, in whole minutes, at least one."""
+        """The reading time in whole minutes, at least one."""
         exact = self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE + self.widgets + self.predictions
         return max(1, round(exact))
 
 
 def reading(notebook: NotebookNode) -> Reading:
-    """Count what a notebook's page shows."""
+    """Count the words, lines, widgets and predictions that a notebook's page shows."""
     code = of_type(notebook, "code")
     return Reading(
         words=sum(words(sentence) for cell in of_type(notebook, "markdown") for sentence in open_sentences(cell)),
@@ -50,22 +50,22 @@ def reading(notebook: NotebookNode) -> Reading:
 
 
 def of_type(notebook: NotebookNode, kind: str) -> list[NotebookNode]:
-    """The cells of a kind: code or markdown."""
+    """Return a notebook's cells of a kind: code or markdown."""
     return [cell for cell in notebook.cells if cell.cell_type == kind]
 
 
 def tags(cell: NotebookNode) -> set[str]:
-    """The tags of a cell, which say how the site shows it."""
+    """Return the tags of a cell, which decide how the site shows it."""
     return set(cell.metadata.get("tags", []))
 
 
 def lines(cell: NotebookNode) -> int:
-    """The number of lines of a cell that are not empty."""
+    """Count the lines of a cell that are not empty."""
     return sum(bool(line.strip()) for line in cell.source.splitlines())
 
 
 def calls(cell: NotebookNode) -> Iterator[ast.Call]:
-    """The calls in a code cell; none in a cell that Python cannot read, such as one with a magic."""
+    """Yield the calls in a code cell; none if Python cannot parse the cell, for example because of a magic."""
     try:
         tree = ast.parse(cell.source)
     except SyntaxError:
@@ -77,19 +77,19 @@ def calls(cell: NotebookNode) -> Iterator[ast.Call]:
 
 
 def imported_widgets(notebook: NotebookNode) -> set[str]:
-    """The names that a notebook imports from qkv.widgets."""
+    """Return the names that a notebook imports from qkv.widgets."""
     source = "\n".join(cell.source for cell in of_type(notebook, "code"))
     groups = re.findall(r"from qkv\.widgets import (\([^)]*\)|.+)", source)
     return {name for group in groups for name in re.findall(r"\w+", group)}
 
 
 def predictions_of(notebook: NotebookNode) -> set[str]:
-    """The widgets among them that ask for a prediction: their names begin with Predict."""
+    """Return the imported widgets that ask for a prediction: their names begin with Predict."""
     return {name for name in imported_widgets(notebook) if name.startswith("Predict")}
 
 
 def widget_calls(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str, ast.Call]]:
-    """Each cell that makes a widget, with the widget's name and the call."""
+    """Yield each cell that creates a widget, with the widget's name and the call."""
     names = imported_widgets(notebook)
     for cell in of_type(notebook, "code"):
         for call in calls(cell):
@@ -101,7 +101,7 @@ def widget_calls(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str, as
 
 
 def plain(markdown: str) -> str:
-    """Prose as it is read aloud: no headings, tables, code blocks or formulas on lines of their own, no markup."""
+    """Return the prose of Markdown: without headings, tables, code blocks, display formulas and markup."""
     text = re.sub(r"^(```|~~~).*?^\1", "\n", markdown, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$\$.+?\$\$", "\n\n", text, flags=re.DOTALL)
     text = re.sub(r"^(#+ .*|\|.*\|)$", "\n", text, flags=re.MULTILINE)
@@ -112,17 +112,17 @@ def plain(markdown: str) -> str:
 
 
 def sentences(markdown: str) -> Iterator[str]:
-    """Sentences of the prose; a paragraph or a list item ends one, too."""
+    """Yield the sentences of Markdown. A sentence also ends at the end of a paragraph or list item."""
     for paragraph in re.split(r"\n\s*\n", plain(markdown)):
         text = " ".join(re.sub(r"[*_]", "", paragraph).split())
         yield from (part for part in re.split(r"(?<=[.!?])[\"')]*\s+(?=[^a-z])", text) if re.search(r"\w", part))
 
 
 def open_sentences(cell: NotebookNode) -> Iterator[str]:
-    """The sentences of a Markdown cell that stand open: a folded answer is for who asks for it."""
+    """Yield the sentences of a Markdown cell that a reader sees at first, without folded answers."""
     yield from sentences(FOLDED_ANSWER.sub("", cell.source))
 
 
 def words(text: str) -> int:
-    """The number of words."""
+    """Count the words of a text."""
     return len(re.findall(r"\w[\w'’.,/-]*", text))

@@ -1,7 +1,8 @@
-"""The search: an index of every section, term and work, made while the site is built, that knows symbols and Chinese.
+"""Build the search index: all sections, terms and works, with mathematical symbols and Chinese.
 
 Formulas are indexed as a reader would type them (√d_k, QKᵀ), not as LaTeX. The index is a script, because a page that
-was opened from a disk may load one but fetch nothing. Solutions are left out: nobody should find one by accident.
+is opened from a file may load a script but must not fetch data. Solutions are left out, so that no reader finds one by
+accident.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ SIGNS = {
     "rVert": "‖",
 }  # fmt: skip
 OUTPUTS = {"cell_code_output"}
-# Letters of each section that are indexed where nothing is explained: who looks for a word wants to read about it.
+# Characters indexed per section on pages that explain nothing: a reader who searches for a word wants an explanation.
 MOST = 60
 BRIEF = ("exercises/", "book/instructors-")
-# Of a section beyond the core of the course: it begins with what it is about, and the index is sent whole.
+# Characters indexed per section of a deeper page. A section begins with its subject, and a small index loads faster.
 MOST_DEEPER = 300
-PLAIN = plaintext.Backend()  # asked for by name, it would be sought among all installed packages for every work
+PLAIN = plaintext.Backend()  # with its name instead, pybtex would search all installed packages for it, for each work
 NAME = re.compile(r"[A-Za-z][\w.]*[._]\w+")
 
 
-def typed(latex: str) -> str:
-    r"""A formula as a reader would type it: `\frac{Q K^\top}{\sqrt{d_k}}` is QKᵀ/√d_k."""
+def as_typed(latex: str) -> str:
+    r"""Return a formula as a reader would type it: `\frac{Q K^\top}{\sqrt{d_k}}` becomes QKᵀ/√d_k."""
     text = re.sub(r"\\(left|right|big|Big|bigl|bigr|limits|displaystyle|begin|end)\b(\{\w+\*?\})?", "", latex)
-    text = re.sub(r"\\\\|&", ", ", text)  # what stands in a table
+    text = re.sub(r"\\\\|&", ", ", text)  # the entries of an array
     text = re.sub(r"\\[!,;: ]|\\q?quad\b", "", text)
     text = re.sub(r"\^\s*(\{\\top\}|\\top\b)", "ᵀ", text)
     text = re.sub(r"\\sqrt\s*(\w)", r"√\1", text)
     before = ""
-    while text != before:  # from the inside out
+    while text != before:  # braces, from the innermost outwards
         before = text
         text = BRACED.sub(lambda found: ("√" if found["name"] == "sqrt" else "") + found["in"], text)
         text = FRACTION.sub(r"\1/\2", text)
@@ -60,47 +61,47 @@ def typed(latex: str) -> str:
     return re.sub(r"[\\&\s]+", "", text)
 
 
-def words(node: nodes.Node) -> str:
-    """The text below a node, without what belongs to a section of its own, was printed, or is HTML."""
+def text_of(node: nodes.Node) -> str:
+    """Return the text below a node, without inner sections, code, cell outputs and HTML."""
     if isinstance(node, nodes.Text):
         return node.astext()
     if isinstance(node, nodes.math | nodes.math_block):
-        return typed(node.astext())
+        return as_typed(node.astext())
     if isinstance(node, nodes.section | nodes.raw | nodes.comment | nodes.literal_block | addnodes.toctree):
         return ""
     if isinstance(node, nodes.Element) and node.get("nb_element") in OUTPUTS:
         return ""
     between = "" if isinstance(node, nodes.TextElement) else " "
-    return between.join(map(words, node.children))
+    return between.join(map(text_of, node.children))
 
 
 def tidy(text: str) -> str:
-    """The text on one line, with one space between words."""
+    """Return a text on one line, with one space between words."""
     return " ".join(text.split())
 
 
 def entries(document: nodes.document) -> Iterator[tuple[str, str, str]]:
-    """The places of a page that can be found: anchor, heading and text of each section and term."""
+    """Yield the anchor, heading and text of each section and each glossary term of a page."""
     known: set[str] = set()
     for section in document.findall(nodes.section):
         title = section.next_node(nodes.title)
         anchor = "" if section.parent is document else section["ids"][0]
-        heading = tidy(words(title)) if title else ""
+        heading = tidy(text_of(title)) if title else ""
         parts = [part for part in section.children if part is not title and not _apart(part)]
-        text = tidy(" ".join(map(words, parts)))
+        text = tidy(" ".join(map(text_of, parts)))
         fresh = names(parts, text) - known
         known |= fresh
         yield anchor, heading, " ".join([text, *sorted(fresh)]).strip()
     for item in document.findall(nodes.definition_list_item):
         term = item.next_node(nodes.term)
         if term is not None and term["ids"]:
-            text, _, chinese = tidy(" ".join(map(words, item.findall(nodes.definition)))).partition("In Chinese: ")
+            text, _, chinese = tidy(" ".join(map(text_of, item.findall(nodes.definition)))).partition("In Chinese: ")
             also = f" ({chinese.rstrip('.').replace(' or ', ', ')})" if chinese else ""
-            yield term["ids"][0], tidy(words(term)) + also, text.strip()
+            yield term["ids"][0], tidy(text_of(term)) + also, text.strip()
 
 
 def names(parts: list[nodes.Node], prose: str) -> set[str]:
-    """The names in the code of a section that its prose does not have: all of the code would double the index."""
+    """Return the names in a section's code that its prose does not contain. All of the code would double the index."""
     blocks = (
         block for part in parts if not isinstance(part, nodes.section) for block in part.findall(nodes.literal_block)
     )
@@ -109,7 +110,7 @@ def names(parts: list[nodes.Node], prose: str) -> set[str]:
 
 
 def _printed(block: nodes.Node) -> bool:
-    """Whether a block is what a cell printed."""
+    """Check whether a block is the output of a cell."""
     above = block.parent
     while above is not None and above.get("nb_element") not in OUTPUTS:
         above = above.parent
@@ -117,7 +118,7 @@ def _printed(block: nodes.Node) -> bool:
 
 
 def works(app: Sphinx) -> Iterator[tuple[str, str, str]]:
-    """The works that the course cites."""
+    """Yield the anchor, label and shortened text of each work that the course cites."""
     for citation in app.env.get_domain("cite").citations:  # type: ignore[attr-defined]
         yield (
             citation.citation_id,
@@ -127,18 +128,21 @@ def works(app: Sphinx) -> Iterator[tuple[str, str, str]]:
 
 
 def _apart(part: nodes.Node) -> bool:
-    """Whether a part of a section is indexed entry by entry."""
+    """Check whether a part of a section is a glossary, which is indexed term by term."""
     return isinstance(part, addnodes.glossary)
 
 
 def index(app: Sphinx) -> list[dict[str, Any]]:
-    """Every page with its title and its places, in the order of the book."""
+    """Return all pages in the order of the book, each with its title and its places."""
     pages = [page for page in reading_order(app) if not page.startswith("solutions/")]
     return [{"page": page, "title": app.env.titles[page].astext(), "places": list(places(app, page))} for page in pages]
 
 
 def places(app: Sphinx, page: str) -> Iterator[tuple[str, str, str]]:
-    """The places of a page; works are put on theirs only while it is written, and come from the bibliography."""
+    """Yield the places of a page: its sections and terms, and on the page of references all works.
+
+    The works come from the bibliography, because they are not on their page before it is written.
+    """
     most = MOST if page.startswith(BRIEF) else MOST_DEEPER if page.startswith(DEEPER) else None
     for anchor, heading, text in entries(app.env.get_doctree(page)):
         yield anchor, heading, text[:most]
@@ -147,27 +151,27 @@ def places(app: Sphinx, page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def reading_order(app: Sphinx) -> list[str]:
-    """The pages as the contents list them."""
+    """Return the pages in the order of the table of contents."""
     listed = [app.config.root_doc]
-    for page in listed:  # it grows while it is read
+    for page in listed:  # the list grows during the loop
         listed += [name for name in app.env.toctree_includes.get(page, []) if name not in listed]
     return listed
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the index beside the first page."""
+    """Write the index into the root of the site."""
     if exception is None:
         text = json.dumps(index(app), ensure_ascii=False, separators=(",", ":"))
         (Path(app.outdir) / FILE).write_text(f"window.qkvIndex={text};\n", encoding="utf-8")
 
 
 def replace_search(app: Sphinx) -> None:
-    """Sphinx's own search finds words only: it makes neither its index nor its page."""
+    """Turn off the index and the page of Sphinx's own search, which finds only words."""
     app.builder.search = False  # type: ignore[attr-defined]
 
 
 def setup(app: Sphinx) -> None:
-    """The page is made with the others, and the index after all of them."""
+    """Write the search page with the other pages, and the index after all of them."""
     app.connect("builder-inited", replace_search)
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
     app.connect("build-finished", write, priority=800)

@@ -1,9 +1,10 @@
-// A matrix as HTML that needs no script: what is above 0 and what is below are PNGs that mask a colour of the style.
+// Draws a matrix as HTML that needs no script: two PNGs, for the positive and the negative entries, mask colours of the
+// style sheet.
 import { deflateSync } from "node:zlib";
 
-const LEVELS = 15; // of opacity, besides none: 4 bits a pixel, which is more than an eye tells apart here
+const LEVELS = 15; // levels of opacity besides 0, so 4 bits per pixel: more levels than an eye can distinguish here
 
-/** The pictures that stand behind a heatmap's canvas; the canvas itself describes them. */
+/** The HTML of the pictures behind a heatmap's canvas. The canvas has the description for screen readers. */
 export function still({ rows, width, height, most }) {
   const matrix = Array.from({ length: height }, (_, row) => Array.from(rows(row)));
   const layer = (kind, sign) => {
@@ -17,12 +18,12 @@ export function still({ rows, width, height, most }) {
 
 const level = (share) => Math.round(LEVELS * Math.min(1, Math.max(0, share)));
 
-/** A PNG of one colour, as opaque as the levels say. */
+/** Encode a PNG of one colour, with these opacity levels. */
 function encoded(levels, width) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(levels.length, 4);
-  header.set([4, 3], 8); // bits a pixel, which are places in a palette
+  header.set([4, 3], 8); // 4 bits per pixel; colour type 3: indices into a palette
   const opacities = Array.from({ length: LEVELS + 1 }, (_, i) => Math.round((255 * i) / LEVELS));
   return Buffer.concat([
     Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
@@ -34,7 +35,7 @@ function encoded(levels, width) {
   ]);
 }
 
-/** A line of pixels, two a byte, after the byte that says that it is not filtered. */
+/** Encode a row of pixels: a filter byte (0, no filter), then two pixels per byte. */
 function line(row) {
   const bytes = Buffer.alloc(1 + Math.ceil(row.length / 2));
   for (const [x, each] of row.entries()) bytes[1 + (x >> 1)] |= x % 2 ? each : each << 4;
@@ -51,7 +52,7 @@ function chunk(type, data) {
   return Buffer.concat([length, named, sum]);
 }
 
-/** CRC-32, as PNG's specification gives it. */
+/** The CRC-32 checksum of the PNG specification. */
 function checksum(bytes) {
   let sum = ~0;
   for (const byte of bytes) {

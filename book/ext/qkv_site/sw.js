@@ -1,6 +1,7 @@
-// Keeps the whole site after the first visit. VERSION and FILES stand above: one build, all of it or nothing, so that
-// a page never meets the style of another build. A new build is fetched in the background and shown at the next visit.
-// What runs Python on a page is large: it is kept when a reader first runs something, and until it changes (PYTHON).
+// The service worker: caches the whole site at the first visit. The build puts the constants VERSION, PYTHON and FILES
+// above this comment. All files of a build are cached together, so that a page never gets a style sheet of another build.
+// A new build is fetched in the background and shown at the next visit. The files that run Python on a page are large:
+// they are cached when a reader first runs something, and until their version (PYTHON) changes.
 
 const PREFIX = "qkv-";
 const CACHE = PREFIX + VERSION;
@@ -8,7 +9,7 @@ const PYTHON_CACHE = `${PREFIX}python-${PYTHON}`;
 const PYTHON_FOLDER = new URL("_static/python/", self.registration.scope).href;
 
 self.addEventListener("install", (event) => {
-  // Past the browser's own cache, which may hold files of the build before.
+  // "reload" bypasses the browser's own cache, which may contain files of the previous build.
   const requests = FILES.map((file) => new Request(file, { cache: "reload" }));
   event.waitUntil(
     caches
@@ -33,7 +34,7 @@ self.addEventListener("fetch", (event) => {
   if (request.method === "GET" && request.url.startsWith(self.registration.scope)) event.respondWith(answer(request));
 });
 
-/** The kept copy, whatever the query: ?v= names a build, and the rest is read by the page itself. */
+/** The cached copy of a file, or else the file. Queries are ignored: ?v= only names a build, and pages read the rest. */
 async function answer(request) {
   if (request.url.startsWith(PYTHON_FOLDER)) return answerOnce(request);
   const cache = await caches.open(CACHE);
@@ -50,7 +51,7 @@ async function answer(request) {
   }
 }
 
-/** A copy of what was fetched once before, or the file itself, of which a copy is kept. */
+/** The cached copy of one of Python's files, or else the file, which is then cached. */
 async function answerOnce(request) {
   const cache = await caches.open(PYTHON_CACHE);
   const found = await cache.match(request.url, { ignoreSearch: true });

@@ -1,6 +1,7 @@
-"""Widgets on a page: their state without their code, and each drawn as this state has it.
+"""Draw the widgets of a page in their saved state, and reduce that state: the page does not need its code.
 
-The drawing is there before any script: nothing moves when the widgets come alive, and who has no scripts sees it too.
+The page contains the drawing before any script runs. So nothing moves when the widgets start, and readers without
+JavaScript see the drawings too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .node import Node
 Traits = dict[str, Any]
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-# The host finds a widget's code and style by its `_name`; a kernel or JupyterLab would need the rest.
+# Fields that only a kernel or JupyterLab needs: the site's host finds a widget's code and style by its `_name`.
 NOISE = frozenset(
     {"_esm", "_css", "_anywidget_id", "_dom_classes", "_model_module", "_model_module_version", "_model_name"}
     | {"_view_count", "_view_module", "_view_module_version", "_view_name", "layout", "tabbable", "tooltip"}
@@ -30,9 +31,9 @@ VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re
 
 
 def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
-    """Widget state without code and layout, safe inside a script element; and each widget's traits by its model's id.
+    """Return the widgets' state without code and layout, as JSON for a script element, and the traits by model id.
 
-    `<` is escaped, because `</script` would end the element and `<!--` would change how it is read.
+    `<` is escaped, because `</script` would end the element and `<!--` would change how a browser parses it.
     """
     models = {
         key: {**model, "state": {name: value for name, value in model["state"].items() if name not in NOISE}}
@@ -46,7 +47,7 @@ def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
 
 
 def limits(name: str) -> dict[str, Any]:
-    """What a link may set of the widgets of a class; nothing where the class is not one of the course's."""
+    """Return the traits that a link may set in a widget, with their limits; {} if the course has no such widget."""
     try:
         return limits_of(getattr(qkv.widgets, name))
     except AttributeError:
@@ -54,21 +55,21 @@ def limits(name: str) -> dict[str, Any]:
 
 
 def weights(bundle: str) -> set[str]:
-    """The trained weights, by name, that the widgets saved in a notebook compute with."""
+    """Return the names of the trained weights that the widgets in a saved state use."""
     names = {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
     return {stem for name in names for stem in getattr(getattr(qkv.widgets, name, None), "weights", ())}
 
 
 WITHOUT = "<noscript><p>With JavaScript, this widget responds to its controls.</p></noscript>"
-SHARED = "A link to this widget as you left it"
-COPY = f'<button type="button" aria-label="Copy a link" title="{SHARED}"></button>'
+SHARE_TITLE = "A link to this widget as you left it"
+COPY = f'<button type="button" aria-label="Copy a link" title="{SHARE_TITLE}"></button>'
 
 
 def slots(body: str, models: dict[str, Traits]) -> str:
-    """Draw each widget beside its view, in an element whose number is what links lead to.
+    """Draw each widget beside its view script, in an element with a numbered id, so that links can lead to it.
 
-    In its corner is what copies such a link, except for a question: nobody sends a guess. `models` are the traits of
-    the page's widgets by their model's id.
+    In the corner is a button that copies such a link, except for predictions: nobody needs a link to a guess. `models`
+    has the traits of the page's widgets by model id.
     """
     numbers = count(1)
 
@@ -87,10 +88,10 @@ drawer = Node("draw.mjs")
 
 
 def drawn(traits: Traits, place: str) -> str:
-    """A widget as its view draws it in a browser; nothing where its class is not one of the course's.
+    """Return the HTML of a widget, as its view draws it in a browser; "" if its class is not one of the course's.
 
     Raises:
-        ExtensionError: the view cannot draw this state.
+        ExtensionError: the view failed to draw this state.
     """
     cls = getattr(qkv.widgets, traits.get("_name", ""), None)
     if cls is None:
@@ -104,5 +105,5 @@ def drawn(traits: Traits, place: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """End the process that draws when everything is drawn."""
+    """End the process that draws the widgets after the build."""
     app.connect("build-finished", lambda app, exception: drawer.close())
