@@ -1,13 +1,13 @@
-"""How fast a class is graded, beside nbgrader's own autograder, in one run.
+"""Measure how fast `qkv grade` and nbgrader's autograder grade a class, in one run.
 
-python benchmarks/grading.py               50 notebooks by nbgrader, 500 by us: the ratio, and where our time goes
-python benchmarks/grading.py --class 1000  a mixed class of that size as well: rate and memory
+python benchmarks/grading.py               50 notebooks by nbgrader, 500 by `qkv grade`: the ratio, and our time by step
+python benchmarks/grading.py --class 1000  `qkv grade` also grades a class of this size: rate and memory
 
-Both grade the same kind of notebook, exercise 3 answered with torch: right, wrong and partly. nbgrader runs through its
-API, in two processes that stay. A rate is that of the running grader: the time from its fourth result to its last, so
-that neither side's start-up counts. We grade ten times as many, so that both sides are measured for about a minute.
-Equal results are judged once, and such a class has few that differ: a second class, whose right answers to three of the
-five questions differ in their last bits, gives a second ratio.
+Both grade the same kind of notebook: exercise 3, answered with torch, where every third notebook has one wrong answer.
+nbgrader runs through its API, in two processes that stay. The rate is measured from the fourth result to the last, so
+that start-up does not count. `qkv grade` gets ten times as many notebooks, so that both sides run for about a minute.
+`qkv grade` judges equal results only once, and such a class has few different results. So there is a second class,
+whose right answers to three of the five questions differ in their last bits; it gives a second ratio.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[1]
 SLUG = "03_scaling"
 WRONG = {"/ math.sqrt(d_k)": "/ d_k", "dim=-1)  #": "dim=-2)  #", "d_k * var_q * var_k": "d_k * (var_q + var_k)"}
-# Right answers that differ in their last bits, by so many times the distance of two neighbouring numbers.
-UNLIKE = {
+# Changes that make right answers differ in their last bits, by k times the distance between neighbouring numbers.
+LAST_BIT_CHANGES = {
     "/ math.sqrt(": "* (1 + {k} * torch.finfo(q.dtype).eps) / math.sqrt(",
     "d_k * var_q": "(1 + {k} * 2.3e-16) * d_k * var_q",
     "torch.diag(p)": "(1 + {k} * torch.finfo(p.dtype).eps) * torch.diag(p)",
 }
-LAST_BITS = 250  # further from right than so many, an answer could be wrong
+LAST_BITS = 250  # values of k: with a larger one, an answer could be judged wrong
 JOBS = 2
-TIMES_AS_MANY = 10  # notebooks on our side
+TIMES_AS_MANY = 10  # notebooks for `qkv grade`, for each of nbgrader's
 STEPS = {
-    "start_session": "begin a session, and wait until it answers",
-    "run_cells": "run the cells, and the answers of their checks",
-    "mark_rest": "run the answers that no check has",
-    "verdict_on": "of these two: judge",
+    "start_session": "start a session, and wait for its first reply",
+    "run_cells": "run the cells, and the answers that they check",
+    "mark_rest": "run the answers that no cell checks",
+    "verdict_on": "judge the answers (part of the two above)",
 }
 
 
 def answered(i: int, unlike: bool = False) -> nbformat.NotebookNode:
-    """The exercise as the i-th of a class hands it in: every third has one wrong idea."""
+    """Return the i-th submission of a class. Every third has one wrong answer; `unlike` ones differ in last bits."""
     notebook = nbformat.read(ROOT / "exercises" / f"{SLUG}.ipynb", as_version=4)
     solved = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     answers = {cell.id: cell.source for cell in solved.cells if "BEGIN SOLUTION" in cell.source}
@@ -63,12 +63,13 @@ def answered(i: int, unlike: bool = False) -> nbformat.NotebookNode:
             cell.source = answers[cell.id] + f"\n# {i}"
             if i % 3 == 2:
                 cell.source = cell.source.replace(was, now)
-            for plain, other in UNLIKE.items() if unlike else ():
+            for plain, other in LAST_BIT_CHANGES.items() if unlike else ():
                 cell.source = cell.source.replace(plain, other.format(k=i % LAST_BITS))
     return notebook
 
 
 def hand_in(folder: Path, n: int, layout: str, unlike: bool = False) -> None:
+    """Write n submissions below a folder; `layout` is the path of a file, with `{student}` in it."""
     for i in range(n):
         path = folder / layout.format(student=f"student{i:04}")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,13 +77,13 @@ def hand_in(folder: Path, n: int, layout: str, unlike: bool = False) -> None:
 
 
 def rate(times: list[float]) -> float:
-    """Submissions a minute, once both jobs have graded two each."""
+    """Return the submissions per minute, from the result with which both jobs have graded about two each."""
     settled = times[2 * JOBS - 1 :]
     return 60 * (len(settled) - 1) / (settled[-1] - settled[0])
 
 
 def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
-    """When `qkv grade` had each result, its sandbox on."""
+    """Grade n submissions with `qkv grade` in its sandbox, and return the time of each result."""
     from qkv.grading.runner import Reader, grade_all
     from qkv.grading.session import Settings
     from qkv.grading.submissions import find
@@ -98,12 +99,12 @@ def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
         )  # fmt: skip
     full = sum(result.score == result.max_score for result in results)
     if full != n - n // 3:
-        raise SystemExit(f"{full} of {n} have full marks: the comparison would say nothing")
+        raise SystemExit(f"{full} of {n} have full marks, not {n - n // 3}: the comparison is meaningless")
     return times
 
 
 def autograde(course: Path, student: str) -> float:
-    """Grade one student's notebook through nbgrader's API; when it was done."""
+    """Grade one student's notebook through nbgrader's API, and return the time at the end."""
     from nbgrader.converters import Autograde
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
@@ -113,7 +114,7 @@ def autograde(course: Path, student: str) -> float:
     config.CourseDirectory.root = str(course)
     config.CourseDirectory.assignment_id = SLUG
     config.CourseDirectory.student_id = student
-    # SQLite has one writer; a gradebook for each job is what the comparison grants nbgrader.
+    # SQLite allows one writer at a time. With a gradebook per job, nbgrader's jobs do not wait for each other.
     config.CourseDirectory.db_url = f"sqlite:///{course}/gradebook-{os.getpid()}.db"
     config.Autograde.create_student = True
     if not (course / f"gradebook-{os.getpid()}.db").exists():
@@ -124,7 +125,7 @@ def autograde(course: Path, student: str) -> float:
 
 
 def nbgraders(folder: Path, n: int) -> list[float]:
-    """When nbgrader had each result of the same notebooks."""
+    """Grade n submissions with nbgrader, and return the time of each result."""
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
@@ -144,31 +145,31 @@ def nbgraders(folder: Path, n: int) -> list[float]:
         times = sorted(pool.map(autograde, [folder] * n, students))
     graded = len(list((folder / "autograded").glob(f"*/{SLUG}/{SLUG}.ipynb")))
     if graded != n:
-        raise SystemExit(f"nbgrader graded {graded} of {n}: the comparison would say nothing")
+        raise SystemExit(f"nbgrader graded {graded} of {n}: the comparison is meaningless")
     return times
 
 
 def main() -> None:
-    """Time both and print the ratio."""
+    """Measure both and print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notebooks", type=int, default=50, metavar="N", help="how many by nbgrader; default: 50")
-    parser.add_argument("--class", type=int, default=0, metavar="N", dest="size", help="grade a class of this size too")
+    parser.add_argument("--notebooks", type=int, default=50, metavar="N", help="notebooks for nbgrader; default: 50")
+    parser.add_argument("--class", type=int, default=0, metavar="N", dest="size", help="grade also a class of N")
     asked = parser.parse_args()
     n = asked.notebooks
     with tempfile.TemporaryDirectory() as folder:
         mine = rate(ours(Path(folder) / "ours", TIMES_AS_MANY * n))
-        print(f"qkv grade, sandbox on: {mine:.0f} notebooks a minute", flush=True)
+        print(f"qkv grade, in its sandbox: {mine:.0f} notebooks a minute", flush=True)
         unlike = rate(ours(Path(folder) / "unlike", TIMES_AS_MANY * n, unlike=True))
-        print(f"the same, answers that differ in their last bits: {unlike:.0f} notebooks a minute", flush=True)
+        print(f"the same, with answers that differ in their last bits: {unlike:.0f} notebooks a minute", flush=True)
         theirs = rate(nbgraders(Path(folder) / "nbgrader", n))
         print(f"nbgrader: {theirs:.0f} notebooks a minute")
         print(f"ratio: {mine / theirs:.1f}; with answers that differ: {unlike / theirs:.1f}", flush=True)
-        where_the_time_goes(n)
+        print_time_by_step(n)
         if asked.size:
-            a_class(Path(folder) / "class", asked.size)
+            grade_class(Path(folder) / "class", asked.size)
 
 
-def where_the_time_goes(n: int) -> None:
+def print_time_by_step(n: int) -> None:
     """Grade notebooks one after another in this process, and print the time of each step."""
     from qkv.grading import session
     from qkv.grading.submissions import Work
@@ -193,7 +194,7 @@ def where_the_time_goes(n: int) -> None:
         Work("ann", SLUG, "", 3, tuple(cell.source for cell in answered(i).cells if cell.cell_type == "code"))
         for i in range(n)
     ]
-    grader.grade(works[0])  # the worker starts, and the reference's inputs are drawn
+    grader.grade(works[0])  # not measured: starts the worker and draws the inputs
     spent.clear()
     started = time.perf_counter()
     for work in works:
@@ -208,12 +209,13 @@ def where_the_time_goes(n: int) -> None:
     )
 
 
-def a_class(folder: Path, n: int) -> None:
+def grade_class(folder: Path, n: int) -> None:
+    """Grade a class of n submissions, and print its time and memory."""
     started = time.perf_counter()
     ours(folder, n)
     seconds = time.perf_counter() - started
     used = [resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    print(f"{n} notebooks in {seconds:.0f} s, all included; writer {used[0]:.0f} MB, a grader {used[1]:.0f} MB at most")
+    print(f"{n} notebooks in {seconds:.0f} s, with start-up; peak memory {used[0]:.0f} MB, a grader {used[1]:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""How long the page's Python takes for a check, for every answer that the course knows: right, wrong, and unknown.
+"""Measure how long a check takes in the page's Python, for right answers, known wrong ideas, and unknown mistakes.
 
-PYTHONPATH=src:. python benchmarks/page_checks.py           the reference of each question, and answers nobody expects
-PYTHONPATH=src:. python benchmarks/page_checks.py --twins   every known wrong idea as well
-PYTHONPATH=src:. python benchmarks/page_checks.py --pairs 5 and so many answers with two wrong ideas of each question
+PYTHONPATH=src:. python benchmarks/page_checks.py            the reference, and an unknown mistake, of each question
+PYTHONPATH=src:. python benchmarks/page_checks.py --twins    also every known wrong idea
+PYTHONPATH=src:. python benchmarks/page_checks.py --pairs 5  also 5 answers per question that combine two wrong ideas
 
-A check shows a first card where the wrong idea takes long to name, and its last card at the end.
+If finding the wrong idea takes long, a check shows a first card without it, and a last card at the end.
 
-Tried in node, on the page's own Python, torch and kernels (`page/in_node.mjs`). The seconds are of the processor, so
-that what else runs on this machine does not count. Each question is checked once before it is measured.
+The checks run in node, with the page's own Python, torch and kernels (`page/in_node.mjs`). The times are processor
+time, so other programs on this machine do not count. Each question is checked once before it is measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from page.in_node import Interpreter, interpreter
 from qkv.questions import chapters, find, questions_of
 
-# The course's own answers are refused as a learner's; here they may be checked.
+# A check refuses the course's own answers. Here, `borrowed` is replaced so that they are accepted.
 FIND = """from qkv import answers
 from qkv.questions import find
 answers.find_borrowed_name = lambda answer: ""
@@ -29,7 +29,8 @@ question = find({id!r})
 """
 REFERENCE = "answer = question.reference"
 TWIN = "answer = question.twin(*(question.misconceptions[i] for i in {places}))"
-# It changes every number by a factor that no idea has: all twins are tried, and pairs of them as long as it is allowed.
+# An unknown mistake: every number is changed by a factor that no idea has. So a check tries all twins, and then pairs
+# of twins until its time limit.
 UNKNOWN = """import torch
 def changed(value):
     if isinstance(value, torch.Tensor):
@@ -48,7 +49,7 @@ else:
 
 
 class Check(NamedTuple):
-    """A check: of which kind of answer, and after how many seconds it showed its first card and its last one."""
+    """A check: the answer's kind and name, the seconds until the first and the last card, and if an idea is named."""
 
     kind: str
     answer: str
@@ -58,7 +59,7 @@ class Check(NamedTuple):
 
 
 def answers(name: str, twins: bool, pairs: int) -> dict[tuple[str, str], str]:
-    """The cells that make each answer, by its kind and what it is."""
+    """Return the code of a cell that defines each answer to a question, by the answer's kind and name."""
     ideas = find(name).misconceptions
     made = {("right", "reference"): REFERENCE, ("unknown", "unknown"): UNKNOWN}
     if twins:
@@ -71,7 +72,7 @@ def answers(name: str, twins: bool, pairs: int) -> dict[tuple[str, str], str]:
 
 
 def measured(python: Interpreter, name: str, twins: bool, pairs: int) -> list[Check]:
-    """The checks of a question; one that does not end in time has the most seconds that there are."""
+    """Run the checks of a question's answers. A check that does not end in time counts with the time limit."""
     cells = answers(name, twins, pairs)
     ask = {"question": name, "name": "answer"}
     python.ask([cells["right", "reference"]], **ask)
@@ -81,12 +82,13 @@ def measured(python: Interpreter, name: str, twins: bool, pairs: int) -> list[Ch
         if kind == "right" and answer.get("status") != "passed":
             raise RuntimeError(f"{name}: {answer}")
         first = answer.get("first", answer)["seconds"]
-        told = f"{name} {what} ({answer.get('status')})"
-        found.append(Check(kind, told, first, answer["seconds"], bool(answer.get("misconception"))))
+        description = f"{name} {what} ({answer.get('status')})"
+        found.append(Check(kind, description, first, answer["seconds"], bool(answer.get("misconception"))))
     return found
 
 
 def summary(kind: str, checks: list[Check]) -> str:
+    """Return a line with the median and the largest times of some checks."""
     first = max(checks, key=lambda check: check.first)
     last = max(checks, key=lambda check: check.last)
     late = [check for check in checks if check.last > check.first]
@@ -99,9 +101,9 @@ def summary(kind: str, checks: list[Check]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--twins", action="store_true", help="every known wrong idea as well")
-    parser.add_argument("--pairs", type=int, default=0, help="how many answers with two wrong ideas of each question")
-    parser.add_argument("questions", nargs="*", help="ids; default: all")
+    parser.add_argument("--twins", action="store_true", help="also check every known wrong idea")
+    parser.add_argument("--pairs", type=int, default=0, help="answers per question that combine two wrong ideas")
+    parser.add_argument("questions", nargs="*", help="ids of questions; default: all")
     asked = parser.parse_args()
     checks: list[Check] = []
     with interpreter() as python:

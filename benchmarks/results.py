@@ -1,9 +1,10 @@
-"""How long it takes to write the results of a class, and to compare its submissions.
+"""Measure how long it takes to write the results of a class, and to compare its submissions.
 
     .venv/bin/python benchmarks/results.py [N]
 
-N results (1,000 unless told) with made-up answers: the seconds for feedback, tables, gradebook and class report; for
-reading all of them again; for comparing alone, and once more where every submission is as long as is looked at.
+For N results (default: 1,000) with made-up answers, print the seconds for writing feedback, tables, gradebook and class
+report; for reading all results again; and for comparing the submissions, also when every submission has the maximum
+length that is compared.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NAMES = ["scores", "weights", "mixed", "total", "spread", "query", "key", "value
 
 
 def answer_code(draw: random.Random) -> str:
-    """The solution's code, with up to 25 lines of somebody's own among it."""
+    """Return the solution's code, with up to 24 random lines inserted."""
     notebook = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     lines = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code").splitlines()
     for _ in range(draw.randrange(25)):
@@ -42,7 +43,7 @@ def answer_code(draw: random.Random) -> str:
 
 
 def made_up(student: int, draw: random.Random) -> Result:
-    """A result as the grader gives it; one in forty could not be graded."""
+    """Return a result in the grader's form. One in forty is ungraded."""
     questions = []
     for question in questions_of(CHAPTER).values():
         right = draw.random() < 0.7
@@ -69,7 +70,7 @@ def made_up(student: int, draw: random.Random) -> Result:
 
 
 def timed(name: str, step: Callable[[], Any]) -> Any:
-    """Do a step and print its seconds."""
+    """Run a step, print its seconds, and return its result."""
     start = time.perf_counter()
     done = step()
     print(f"{name:<58} {time.perf_counter() - start:6.2f} s", flush=True)
@@ -89,15 +90,15 @@ def main() -> None:
         timed(f"write {n} results", lambda: [writer.write(result) for result in results])
         timed("finish: tables, new gradebook, report", lambda: writer.finish(results, ROOT / "exercises"))
         print(f"{'both':<58} {time.perf_counter() - start:6.2f} s")
-        asked = [(r.student, r.notebook, r.sha256, r.version) for r in results]
-        kept = timed("read all again", lambda: [writer.earlier_result(*one) for one in asked])
+        keys = [(r.student, r.notebook, r.sha256, r.version) for r in results]
+        kept = timed("read all again", lambda: [writer.earlier_result(*key) for key in keys])
         timed("finish again, into the same gradebook", lambda: writer.finish(results, ROOT / "exercises"))
-    print(f"kept: {sum(result is not None for result in kept)} of {n}")
+    print(f"results that need no new grading: {sum(result is not None for result in kept)} of {n}")
     released = released_code(ROOT / "exercises", SLUG)
-    timed("compare alone", lambda: compare([result.source for result in results], released))
-    timed(f"compare alone, {MAX_TOKENS} tokens each", lambda: compare(long))
-    timed(f"compare alone, {MAX_TOKENS} tokens each, all alike", lambda: compare(alike))
-    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    timed("compare", lambda: compare([result.source for result in results], released))
+    timed(f"compare, {MAX_TOKENS} tokens each", lambda: compare(long))
+    timed(f"compare, {MAX_TOKENS} tokens each, all similar", lambda: compare(alike))
+    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
 if __name__ == "__main__":

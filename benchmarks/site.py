@@ -1,20 +1,27 @@
-"""What a reader waits for, on the built site: weight, time until a page is ready, longest step of a slider.
+"""Measure the built site as a reader meets it: size, time until a page is ready, longest step of a slider.
 
     make site && .venv/bin/python benchmarks/site.py [PAGE …] [--defaults]
 
-For each page: kB gzipped of its first load in a fresh browser, and of a load after the first page of the book (for
-that one: after chapter 1); how far things moved while it loaded (CLS); seconds until the first widget, which a link
-leads to, is ready (without widgets: until the page is loaded), on localhost and at 9 Mbps, 60 ms and a CPU four times
-slower; seconds until the first text is painted there, on the page and on the same page without its widgets (medians of
-five loads); the longest step of a slider or a drag in ms at that CPU, of 20 steps, each the median of nine passes;
-violations that axe finds, light and dark, at 390 and 1440 px; requests elsewhere; errors in the console. Below the
-table: what SentenceLab's model takes at that CPU for one sentence and for its exam of 100, and the frames that the exam
-drops; seconds from *Check* to the first card, where Python has never run and at a later visit, on localhost and at
-9 Mbps and 60 ms (as the server sends it, for a worker's requests are not slowed by the browser; its CPU neither); and
-the memory of the tab when all questions of that page are checked.
+"Slow" means a connection of 9 Mbps and 60 ms, and a CPU that is slowed down four times. For each page, the table has:
 
-`--defaults` adds one chapter as Jupyter Book makes it without a configuration, with html-manager in place of our host;
-what it loads from elsewhere is fetched from npm first, and served from here. `--jobs steps` and so on run a part.
+- first kB, then kB: the gzipped size of a load in a fresh browser, and of a load after the first page of the book (for
+  that page: after chapter 1)
+- shift: how far things moved while the page loaded (CLS)
+- ready s, slow s: seconds until the first widget is ready, to which the link leads, on localhost and slow; on a page
+  without widgets, until the page is loaded
+- paint s, bare s: seconds until the first text is painted, slow, with the page's widgets and without them (medians of
+  five loads)
+- step ms: the longest of 20 steps of a slider or a drag, on the slow CPU; each step is the median of nine passes
+- axe: violations that axe finds, in light and dark mode, 390 and 1440 px wide
+- elsewhere, errors: requests to other hosts, and errors in the console
+
+Below the table: on the slow CPU, the time of SentenceLab's model for one sentence and for its exam of 100, and the
+frames that the exam drops; the seconds from *Check* to the first card, at the first and at a later visit, on localhost
+and at 9 Mbps and 60 ms (which the server simulates, because the browser slows neither a worker's requests nor its CPU);
+and the memory of the tab after all questions of that page were checked.
+
+`--defaults` adds one chapter as Jupyter Book builds it without a configuration, with html-manager instead of our host.
+What that page would load from other hosts is fetched from npm and served from here. `--jobs steps` measures one part.
 """
 
 from __future__ import annotations
@@ -61,7 +68,7 @@ TIMED_CHECK = """async ([key, source]) => {
   if (status !== "passed") throw new Error(`${key}: ${status}`);
   return performance.now() - start;
 }"""
-# The site as it is published keeps itself, Python and Python's memory.
+# As on the published site, the service worker caches the site, and the page caches Python and Python's memory.
 KEEP = "navigator.serviceWorker.register('../sw.js').then(() => navigator.serviceWorker.ready)"
 ALL_KEPT = """async () => {
   const later = () => new Promise((done) => setTimeout(done, 100));
@@ -71,7 +78,7 @@ ALL_KEPT = """async () => {
 SLOW = {"offline": False, "latency": 60, "downloadThroughput": 9e6 / 8, "uploadThroughput": 9e6 / 8}
 LOOKS = [(width, scheme) for width in (390, 1440) for scheme in ("light", "dark")]
 PACKED = {".woff2", ".png"}
-# What a page that Jupyter Book makes asks of other hosts, and the npm packages that hold it.
+# The addresses on other hosts from which Jupyter Book's page loads files; below, the npm packages with these files.
 ELSEWHERE = {
     "https://cdn.jsdelivr.net/npm/": "/cdn/",
     "https://cdnjs.cloudflare.com/ajax/libs/require.js/2.3.4/require.min.js": "/cdn/requirejs/require.min.js",
@@ -79,9 +86,9 @@ ELSEWHERE = {
 }
 CDN = re.compile(r"cdn/(?P<name>(?:@[^/]+/)?[^/@]+)(?:@[^/]+)?/(?P<inside>.+)")
 PACKAGES = ["requirejs@2.3", "@jupyter-widgets/html-manager@1.0", "mathjax@3", "anywidget"]
-# What a page with widgets has, whoever made it.
+# An element that every page with widgets has, ours and Jupyter Book's.
 STATE = "script[type='application/vnd.jupyter.widget-state+json']"
-# Notes when the first widget says that it is ready, however early that is.
+# Records when the first widget becomes ready, even if that is before the page has loaded.
 WATCH = """
 window.layoutShift = 0;
 new PerformanceObserver(l => l.getEntries().forEach(e => { if (!e.hadRecentInput) window.layoutShift += e.value; }))
@@ -92,10 +99,11 @@ new MutationObserver((_, self) => {
 """
 PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 JOBS = ["weight", "ready", "paint", "steps", "faults", "lab", "check"]
-# What is dragged: with a pointer that is down, for no press can be made up that an element may capture.
+# The elements that are dragged. Only moves of a pressed pointer are simulated: a simulated press cannot be captured.
 DRAGGED = ".qkv-drag, .qkv-things, .qkv-flow-map, .qkv-scope-map, .qkv-drawn-area, .qkv-mask, .qkv-painted"
 NAME = "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? (e.ariaLabel || e.className)}`"
-# The work of a step: the event, the animation frame that it asks for, and the layout. Waiting for the frame is not.
+# The time of a step: handling the event, the animation frame that it requests, and the layout, without the wait for the
+# frame.
 STEPS = """async (handle) => {
   const slide = (share) => {
     handle.value = String(Number(handle.min) + share * (handle.max - handle.min));
@@ -128,7 +136,7 @@ STEPS = """async (handle) => {
   return works;
 }"""
 
-# SentenceLab's model by itself, as a page has it.
+# The code of SentenceLab's model, without its widget.
 LAB = """
 import { examiner } from "./src/qkv/widgets/js/exam.js";
 import { tag } from "./src/qkv/widgets/js/tagger.js";
@@ -142,7 +150,7 @@ SENTENCES = """(words) => Array.from({length: 60}, (_, i) => {
   tag(theTagger(), words, {temperature: 1 + i / 60});
   return performance.now() - start;
 })"""
-# An exam while the page draws: how long it takes, and the times from frame to frame.
+# Runs an exam while the page draws frames. Returns the time that it took, and the times between frames.
 EXAM = """async () => {
   const frames = [];
   let isOpen = true;
@@ -164,7 +172,7 @@ EXAM = """async () => {
 
 @functools.cache
 def without_widgets(data: bytes) -> bytes:
-    """A page as it would be if it had no widget, with an empty place for each."""
+    """Return a page without its widgets, with an empty element in place of each."""
     page = BeautifulSoup(data, "html.parser")
     for slot in page.select(".qkv-slot"):
         slot.clear()
@@ -175,17 +183,17 @@ def without_widgets(data: bytes) -> bytes:
 
 @dataclass
 class Server:
-    """A folder of pages, sent gzipped and kept by browsers for a while, as hosts of static pages do."""
+    """A server for a folder of pages. It gzips them and lets browsers cache them, as hosts of static pages do."""
 
     folder: Path
     address: str = ""
-    sent: int = 0  # bytes of bodies since it was last set to 0
-    slow: bool = False  # whether it sends 9 Mbps in all, after 60 ms
+    sent: int = 0  # bytes of bodies since this was last set to 0
+    slow: bool = False  # whether it sends at 9 Mbps in total, after 60 ms
     bare: bool = False  # whether it sends pages without their widgets
-    line: Any = field(default_factory=threading.Lock)  # one body at a time where it is slow
+    line: Any = field(default_factory=threading.Lock)  # when slow, it sends one piece at a time
 
     def file(self, path: str) -> Path:
-        """The file of an address; what pages load from elsewhere lies among the npm packages."""
+        """Return the file for an address. Files that a page loads from other hosts are in the npm packages."""
         name = path.split("?")[0].lstrip("/")
         package = CDN.fullmatch(name)
         if package is None:
@@ -194,7 +202,7 @@ class Server:
         return DEFAULTS / "node_modules" / package["name"] / package["inside"]
 
     def body(self, path: str) -> bytes | None:
-        """What is sent for an address."""
+        """Return the bytes that are sent for an address, gzipped unless their format is compressed; None if no file."""
         file = self.file(path)
         file = file if file.is_file() else file.with_name(file.name + ".js")
         if not file.is_file():
@@ -203,12 +211,12 @@ class Server:
         if file.suffix == ".html":
             for there, here in ELSEWHERE.items():
                 data = data.replace(there.encode(), here.encode())
-            data = re.sub(rb' integrity="[^"]*"', b"", data)  # npm's require.js is the same but for its minifier
+            data = re.sub(rb' integrity="[^"]*"', b"", data)  # npm's require.js differs in how it is minified
             data = without_widgets(data) if self.bare else data
         return data if file.suffix in PACKED else gzip.compress(data, 6)
 
     def send(self, body: bytes, to: Any) -> None:
-        """Write a body, as fast as it may go."""
+        """Write a body, at the speed of the simulated connection if `slow` is set."""
         if not self.slow:
             to.write(body)
             return
@@ -222,7 +230,7 @@ class Server:
 
 @contextmanager
 def serve(folder: Path) -> Iterator[Server]:
-    """Serve a folder until the end of the block."""
+    """Serve a folder until the end of the block, and yield the server."""
     served = Server(folder)
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -239,7 +247,7 @@ def serve(folder: Path) -> Iterator[Server]:
                 self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Cache-Control", "max-age=600")
-            with suppress(ConnectionError):  # a page that is left has no use for it any more
+            with suppress(ConnectionError):  # the reader has left the page
                 self.end_headers()
                 served.send(body, self.wfile)
 
@@ -251,7 +259,7 @@ def serve(folder: Path) -> Iterator[Server]:
 
 
 def open_page(browser: Browser, address: str, slow: bool = False, **look: Any) -> tuple[Page, CDPSession]:
-    """A page in a fresh context, where nothing is kept."""
+    """Open an address in a fresh context, where nothing is cached."""
     page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **look}).new_page()
     session = page.context.new_cdp_session(page)
     if slow:
@@ -264,14 +272,14 @@ def open_page(browser: Browser, address: str, slow: bool = False, **look: Any) -
 
 
 def start_widgets(page: Page) -> None:
-    """Bring every widget near, as a reader does who reads to the end."""
+    """Scroll to every widget, so that all of them start."""
     for slot in page.locator(".qkv-slot").all():
         slot.scroll_into_view_if_needed()
     page.wait_for_timeout(500)
 
 
 def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, float]:
-    """kB of a first load and of a load after another page, each read to its end; and how far things moved."""
+    """Return the kB of a first load and of a load after another page, each with all widgets started, and the shift."""
     server.sent = 0
     page, _ = open_page(browser, f"{server.address}/{name}")
     start_widgets(page)
@@ -287,7 +295,7 @@ def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, f
 
 
 def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
-    """Median of three fresh loads of a link to the first widget, until that is ready; without one, until loaded."""
+    """Return the seconds until the page's first widget, or a page without widgets, is ready: median of three loads."""
     times = []
     for _ in range(3):
         page, _ = open_page(browser, f"{address}#widget-1", slow)
@@ -301,7 +309,7 @@ def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
 
 
 def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> float:
-    """Median of five fresh loads on a slow connection, until the first text is painted."""
+    """Return the seconds until the first text is painted, slow: median of five loads in a fresh browser."""
     times = []
     server.bare = bare
     for _ in range(5):
@@ -313,14 +321,14 @@ def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> fl
 
 
 def handle_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
-    """The longest step of each slider and each drag of a page in ms, at a CPU four times slower, with its name."""
+    """Return the name and the longest step in ms, on the slow CPU, of each slider and each drag of a page."""
     page, session = open_page(browser, address)
     start_widgets(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
     longest: dict[str, float] = {}
     for handle in page.locator(f".qkv-widget :is(input[type=range], {DRAGGED})").all():
         name = " ".join(handle.evaluate(NAME).split())
-        if name in longest or not handle.is_visible():  # one clock stands for all
+        if name in longest or not handle.is_visible():  # of handles with the same name, one is enough
             continue
         handle.scroll_into_view_if_needed()
         passes = [handle.evaluate(STEPS) for _ in range(9)]
@@ -330,7 +338,7 @@ def handle_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
 
 
 def lab_times(browser: Browser) -> str:
-    """What SentenceLab's model takes at a CPU four times slower, and the frames that a page drops during its exam."""
+    """Return a line with the times of SentenceLab's model on the slow CPU, and the frames dropped during its exam."""
     esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", "--bundle", "--loader:.safetensors=binary", "--minify"]
     bundle = subprocess.run(esbuild, input=LAB, check=True, capture_output=True, cwd=ROOT, text=True).stdout
     page = browser.new_page()
@@ -345,7 +353,7 @@ def lab_times(browser: Browser) -> str:
 
 
 def solved(name: str) -> dict[str, str]:
-    """The course's answers to the questions of an exercise, by their ids."""
+    """Return the solution's answers to the questions of an exercise, by question id."""
     cells = json.loads((ROOT / "solutions" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     found, question = {}, ""
     for cell in cells:
@@ -358,8 +366,8 @@ def solved(name: str) -> dict[str, str]:
 
 
 def check_times(browser: Browser, server: Server) -> str:
-    """How long a reader waits for the first card, and what the tab holds in the end."""
-    answers, told, memory = solved(CHECKED), [], 0.0
+    """Return a line with the seconds until the first card of a check, and the memory of the tab at the end."""
+    answers, waits, memory = solved(CHECKED), [], 0.0
     first = next(iter(answers))
     (server.folder / "sw.js").write_text(worker(server.folder), encoding="utf-8")
     for server.slow in (False, True):
@@ -369,14 +377,14 @@ def check_times(browser: Browser, server: Server) -> str:
             page.set_default_timeout(120_000)
             page.goto(f"{server.address}/exercises/{CHECKED}.html", wait_until="load")
             page.wait_for_function("window.qkv")
-            if visit == "meanwhile":  # the page is kept, and so is what runs Python
+            if visit == "meanwhile":  # cache the page and Python before the later visit
                 page.evaluate(KEEP)
             took = page.evaluate(TIMED_CHECK, [first, answers[first]]) / 1000
             if visit == "meanwhile":
                 page.evaluate(ALL_KEPT)
             else:
-                told.append(took)
-            if len(told) == 2 and not memory:
+                waits.append(took)
+            if len(waits) == 2 and not memory:
                 for question, source in answers.items():
                     page.evaluate(TIMED_CHECK, [question, source])
                 memory = max(tab.memory_info().rss for tab in tabs()) / 1e6
@@ -384,40 +392,40 @@ def check_times(browser: Browser, server: Server) -> str:
         context.close()
     server.slow = False
     (server.folder / "sw.js").unlink()
-    near, again, far, far_again = told
+    near, again, far, far_again = waits
     return (
         f"The first card of {CHECKED}: {near:.1f} s, at a later visit {again:.1f} s; at 9 Mbps and 60 ms {far:.1f} s, "
-        f"at a later visit {far_again:.1f} s. With all its questions checked the tab holds {memory:.0f} MB."
+        f"at a later visit {far_again:.1f} s. After all its questions were checked, the tab uses {memory:.0f} MB."
     )
 
 
 def tabs() -> list[psutil.Process]:
-    """The processes of the browser's pages."""
+    """Return the processes of the browser's pages."""
     below = psutil.Process().children(recursive=True)
     return [process for process in below if "--type=renderer" in process.cmdline()]
 
 
 def faults(browser: Browser, server: Server, name: str) -> tuple[int, int, int]:
-    """What axe finds wrong over four looks, the requests to other hosts, and the errors in the console."""
+    """Return the counts of axe's violations over four looks, of requests to other hosts, and of console errors."""
     wrong, outside, errors = 0, set(), 0
     for width, scheme in LOOKS:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page = context.new_page()
         asked: list[str] = []
-        said: list[str] = []
+        messages: list[str] = []
         page.on("request", lambda request, asked=asked: asked.append(request.url))
-        page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.on("console", lambda m, messages=messages: messages.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error, messages=messages: messages.append(str(error)))
         page.goto(f"{server.address}/{name}", wait_until="load")
         start_widgets(page)
-        page.evaluate("scrollTo(0, 0)")  # else the page's head may lie over a button, which axe takes for too small
+        page.evaluate("scrollTo(0, 0)")  # otherwise the header may cover a button, which axe then reports as too small
         page.evaluate(AXE.read_text(encoding="utf-8"))
         wrong += page.evaluate(
             "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']}).then(r => r.violations.length)"
         )
         outside |= {url for url in asked if not url.startswith((f"{server.address}/", "data:", "blob:"))}
         outside |= {url for url in asked if url.startswith(f"{server.address}/cdn/")}
-        errors += len(said)
+        errors += len(messages)
         context.close()
     return wrong, len(outside), errors
 
@@ -440,7 +448,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
 def measure(
     browser: Browser, server: Server, name: str, parts: set[str]
 ) -> tuple[dict[str, Any], list[tuple[str, float]]]:
-    """One row of the table, and the sliders of the page."""
+    """Return the page's row of the table, and the longest step of each of its sliders and drags."""
     row: dict[str, Any] = {}
     steps: list[tuple[str, float]] = []
     address = f"{server.address}/{name}"
@@ -459,7 +467,7 @@ def measure(
 
 
 def shown(name: str, row: dict[str, Any]) -> str:
-    """A row of the table as text."""
+    """Return a row of the table as text."""
     cells = [
         form.format(row[key]) if row.get(key) is not None else "–".rjust(len(form.format(0)))
         for key, (_, form) in COLUMNS.items()
@@ -468,7 +476,7 @@ def shown(name: str, row: dict[str, Any]) -> str:
 
 
 def build_defaults() -> Path:
-    """A chapter as Jupyter Book makes it without a configuration, and what it would load from elsewhere."""
+    """Build a chapter with Jupyter Book's defaults, fetch what it loads from other hosts, and return its folder."""
     book = DEFAULTS / "book"
     (book / "chapters").mkdir(parents=True, exist_ok=True)
     (book / f"{COMPARED}.ipynb").write_bytes((ROOT / f"{COMPARED}.ipynb").read_bytes())
@@ -495,7 +503,7 @@ def build_defaults() -> Path:
 
 
 def compare(browser: Browser, ours: dict[str, Any]) -> None:
-    """Print the row of the chapter as Jupyter Book makes it, and how many times ours it is."""
+    """Print the row of the chapter with Jupyter Book's defaults, and its ratios to our row."""
     with serve(build_defaults()) as server:
         name = f"{COMPARED}.html"
         server.sent = 0
@@ -506,13 +514,13 @@ def compare(browser: Browser, ours: dict[str, Any]) -> None:
         page.context.close()
         row["local"], row["slow"] = (ready_seconds(browser, f"{server.address}/{name}", slow) for slow in (False, True))
         row["axe"], row["outside"], row["errors"] = faults(browser, server, name)
-    print(shown("  the same by Jupyter Book's defaults", row))
-    ratios = {key: f"{row[key] / ours[key]:.1f} times" for key in ("first", "local", "slow") if ours.get(key)}
-    print(f"  kB {ratios.get('first')}, ready {ratios.get('local')}, slow {ratios.get('slow')} of ours")
+    print(shown("  the same with Jupyter Book's defaults", row))
+    ratios = {key: f"{row[key] / ours[key]:.1f}" for key in ("first", "local", "slow") if ours.get(key)}
+    print(f"  divided by ours: kB {ratios.get('first')}, ready {ratios.get('local')}, slow {ratios.get('slow')}")
 
 
 def main() -> None:
-    """Print the table."""
+    """Run the command line: measure the pages and print the table."""
     every = sorted(str(path.relative_to(SITE)) for path in SITE.glob("*/*.html") if path.parent.name[0] != "_")
     every.append("search.html?q=softmax")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -520,7 +528,7 @@ def main() -> None:
         "pages", nargs="*", default=every, help="addresses relative to the site; all of them by default"
     )
     parser.add_argument("--defaults", action="store_true", help=f"compare {COMPARED} with Jupyter Book's defaults")
-    parser.add_argument("--jobs", nargs="+", default=JOBS, help="what is measured")
+    parser.add_argument("--jobs", nargs="+", default=JOBS, help="what to measure; default: %(default)s")
     chosen = parser.parse_args()
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     print(f"{'page':36} {' '.join(title.rjust(len(form.format(0))) for title, form in COLUMNS.values())}")

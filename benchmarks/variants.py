@@ -1,14 +1,14 @@
-"""What cheaper attention gives up, and what it saves: the table of chapter 10, made anew.
+"""Measure the errors and the savings of cheaper attention: this prints the table of chapter 10.
 
 python benchmarks/variants.py                  n from 128 to 16,384, some minutes
-python benchmarks/variants.py --max-n 1024     a short look
-python benchmarks/variants.py --json out.json  the same numbers, for a figure
+python benchmarks/variants.py --max-n 1024     fewer sizes, to try it out
+python benchmarks/variants.py --json out.json  also writes the numbers into a file, for a figure
 
-One head of 64 features, both ways, in float32, on the GPU where there is one. Each variant meets the same inputs:
-random ones, local ones (a token's neighbours matter) and a needle (for the last token, one far away matters). Its
-error is |out − full| / |full|, over all tokens, and over the last token for the needle; full is torch's own attention.
-Multiply-adds and the largest tensor are counted. Time is measured: the fastest of several runs, after three for the
-errors. A case that needs more than half of the free memory is left out.
+One head of 64 features, bidirectional, in float32, on the GPU if there is one. All variants get the same inputs: random
+ones, local ones (a token's neighbours matter) and a needle (for the last token, one distant token matters). The error
+is |out − full| / |full| over all tokens, or over the last token for the needle; full is torch's own attention.
+Multiply-adds and the size of the largest tensor are computed. Time is measured: the fastest of several runs, after
+three runs for the errors. A case that needs more than half of the free memory is left out.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from qkv.cheaper import Cost
 
 D = 64
 WINDOW, STEP, RANK, FEATURES, BUCKET, BLOCK = 64, 4, 64, 256, 64, 256
-LIVE = 4  # tensors of the largest size that stand at once in full attention: scores, shifted, powers, weights
+LIVE = 4  # tensors of the largest size that are in memory at once in full attention: scores, shifted, powers, weights
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 
 
 class Variant(NamedTuple):
-    """A way to attend, for one n: what runs, and its cost, which may depend on the inputs."""
+    """A variant of attention for one n: the function, and its cost, which may depend on the inputs."""
 
     run: Callable[[Tensor, Tensor, Tensor], Tensor]
     cost: Callable[[Tensor, Tensor], Cost]
@@ -49,7 +49,7 @@ class Variant(NamedTuple):
 
 @dataclass
 class Row:
-    """One line of the table. Where a case is left out, its time and errors are None."""
+    """A row of the table. If the case was left out, its time and errors are None."""
 
     variant: str
     n: int
@@ -65,20 +65,20 @@ class Row:
 
 
 def random_inputs(n: int, generator: torch.Generator) -> Inputs:
-    """Everything independent, of variance 1: full attention spreads over all tokens."""
+    """Draw independent inputs of variance 1: full attention spreads over all tokens."""
     q, k, v = torch.randn(3, n, D, generator=generator).unbind()
     return q, k, v
 
 
 def local_inputs(n: int, generator: torch.Generator) -> Inputs:
-    """Keys that change slowly along the text, and queries like them: tokens within about 8 matter."""
+    """Draw keys that change slowly along the sequence, and similar queries: tokens within about 8 places matter."""
     speeds, phases = torch.randn(D, generator=generator) / 8, 2 * math.pi * torch.rand(D, generator=generator)
     k = math.sqrt(2) * (torch.arange(n)[:, None] * speeds + phases).cos()
     return 2 * k, k, torch.randn(n, D, generator=generator)
 
 
 def needle_inputs(n: int, generator: torch.Generator) -> Inputs:
-    """Random, but the last query asks for one key in the first tenth: its score is about 20."""
+    """Draw random inputs whose last query matches the key at n // 10, with a score of about 20."""
     q, k, v = random_inputs(n, generator)
     q[-1] = 2.5 * k[n // 10]
     return q, k, v
@@ -91,12 +91,12 @@ KINDS = {"random": random_inputs, "local": local_inputs, "needle": needle_inputs
 
 
 def counted(cost: Cost) -> Callable[[Tensor, Tensor], Cost]:
-    """A cost that the inputs do not change."""
+    """Return a cost function that ignores the inputs."""
     return lambda q, k: cost
 
 
 def variants(n: int, device: str) -> dict[str, Variant]:
-    """Every variant for one n, with the random draws that it needs."""
+    """Return all variants for one n, with their random parameters."""
     generator = torch.Generator().manual_seed(n)
     height = 2 ** (int(math.log2(n)) // 2)
     n_buckets = max(2, n // BUCKET)
@@ -105,7 +105,7 @@ def variants(n: int, device: str) -> dict[str, Variant]:
     rank = min(RANK, n)
     pooling = (
         torch.eye(rank).repeat_interleave(n // rank, dim=1).to(device) * rank / n
-    )  # untrained: means of neighbours
+    )  # untrained: averages neighbours
 
     def hash_cost(q: Tensor, k: Tensor) -> Cost:
         buckets = cheaper.hash_buckets(q, rotations), cheaper.hash_buckets(k, rotations)
@@ -147,7 +147,7 @@ def variants(n: int, device: str) -> dict[str, Variant]:
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """torch's attention, which holds no n × n either; what it forms is its own affair."""
+    """Compute torch's own attention, which stores no n × n tensor either. What it stores is up to torch."""
     return F.scaled_dot_product_attention(q[None, None], k[None, None], v[None, None])[0, 0]
 
 
@@ -155,7 +155,7 @@ def fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def free_bytes(device: str) -> int:
-    """Memory that is free now."""
+    """Return the number of free bytes of memory on a device."""
     if device == "cuda":
         return torch.cuda.mem_get_info()[0]
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -166,7 +166,7 @@ def relative_error(seen: Tensor, full: Tensor) -> float:
 
 
 def best_time(run: Callable[[], Tensor], device: str, seconds: float) -> float:
-    """The milliseconds of the fastest run, of up to 100 that fit into the time; a slow case runs once."""
+    """Return the milliseconds of the fastest run, of at least one and up to 100 that fit into the time."""
     times: list[float] = []
     while not times or (sum(times) < seconds and len(times) < 100):
         start = time.perf_counter()
@@ -178,7 +178,7 @@ def best_time(run: Callable[[], Tensor], device: str, seconds: float) -> float:
 
 
 def measure(name: str, variant: Variant, n: int, inputs: dict[str, Inputs], device: str, seconds: float) -> Row:
-    """One line: costs always, errors and time where they fit into memory."""
+    """Return a row of the table: always the costs; errors and time only if the case fits into memory."""
     q, k, v = inputs["random"]
     cost = variant.cost(q, k)
     row = Row(name, n, cost.multiply_adds, cost.largest)
@@ -192,7 +192,7 @@ def measure(name: str, variant: Variant, n: int, inputs: dict[str, Inputs], devi
 
 
 def rows(sizes: list[int], device: str, seconds: float) -> Iterator[Row]:
-    """Every variant at every n; the seconds are for timing, shared out evenly."""
+    """Yield a row for every variant and every n. `seconds` is the time for all timings, divided evenly."""
     for n in sizes:
         generator = torch.Generator().manual_seed(7)
         inputs: dict[str, Inputs] = {}
@@ -215,27 +215,27 @@ HEADING = f"{'':<26}{'random':>10}{'local':>9}{'needle':>9}{'multiply-adds':>18}
 
 
 def line(row: Row) -> str:
-    """A row as it is printed, under its n where a new one begins."""
+    """Return a row as text; the first row of each n has the n above it."""
     errors = f"{shown(row.random, '.1e'):>10}{shown(row.local, '.1e'):>9}{shown(row.needle, '.1e'):>9}"
     costs = f"{row.multiply_adds:>18,}{row.largest:>16,}{shown(row.milliseconds, ',.2f'):>12}"
     return (f"n = {row.n:,}\n" if row.variant == "full" else "") + f"  {row.variant:<24}{errors}{costs}"
 
 
 def print_caches() -> None:
-    """Grouped and latent keys save neither scores nor arithmetic, but numbers in a cache."""
+    """Print the sizes of caches: grouped and latent keys save no scores and no arithmetic, but shrink the cache."""
     cached = {"32 key heads": 32, "grouped, 8": 8, "one": 1}
     numbers = {name: kv_cache_bytes(1, heads, 128, 1, bytes_per_value=1) for name, heads in cached.items()}
     numbers["latent of 512"] = 512
     listed = ", ".join(f"{name}: {count:,}" for name, count in numbers.items())
-    print(f"Numbers in a cache, for a token and a layer of 32 heads of 128: {listed}")
+    print(f"Numbers in the cache per token, for a layer with 32 heads of 128: {listed}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--max-n", type=int, default=16384, metavar="N", help="the longest sequence; default: 16384")
-    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="for timing, in all; default: 60")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table there too")
-    parser.add_argument("--cpu", action="store_true", help="leave the GPU alone")
+    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="for all timings together; default: 60")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the table into this file")
+    parser.add_argument("--cpu", action="store_true", help="do not use the GPU")
     asked = parser.parse_args()
     if asked.max_n < 128:
         parser.error("--max-n: the shortest sequence has 128 tokens")
