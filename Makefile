@@ -1,14 +1,14 @@
-# The commands of the course. Each sets up what it needs, says what it does, and redoes only what changed.
+# The commands of the course. Each one installs what it needs, prints what it does, and repeats only what has changed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-unexport PYTHONDONTWRITEBYTECODE # what is imported is compiled once, for pip does not (below)
+unexport PYTHONDONTWRITEBYTECODE # Python compiles modules when it imports them, because pip does not (below)
 
 .DEFAULT_GOAL := help
 .PHONY: help book site publish lab grade test test-all test-the-tests build format models release pins clean
 
-help: ## Say what each command does
+help: ## List the commands
 	@echo "QKV: self-attention you can touch"
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -18,7 +18,7 @@ book: $(VENV)/ready node_modules/ready ## Build the site, serve it and print its
 site: $(VENV)/ready node_modules/ready ## Build the site into _build/html
 	@$(BIN)/python tools/site.py build
 
-publish: site ## Put the wheel on the site, and notebooks for Colab into _build/colab (for a workflow)
+publish: site ## Add the wheel to the site, write notebooks for Colab into _build/colab (for a workflow)
 	@rm -rf _build/colab
 	@$(BIN)/python tools/publish.py wheel --out _build/html
 	@$(BIN)/python tools/publish.py colab --out _build/colab
@@ -27,7 +27,7 @@ pdf: site ## Print the whole book to _build/qkv.pdf
 	@$(BIN)/python tools/system.py chromium
 	@$(BIN)/python tools/pdf.py
 
-AS_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root) # JupyterLab refuses to run as root unless it is told to
+AS_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root) # without this option, JupyterLab refuses to run as root
 lab: $(VENV)/ready ## Open the course in JupyterLab
 	@$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/book/welcome.ipynb
 
@@ -40,11 +40,11 @@ test-all: $(VENV)/ready node_modules/ready ## Run the gate and the long sweeps
 	@$(BIN)/python tools/system.py --if-possible firefox webkit
 	@$(BIN)/python tools/gate.py --sweeps
 
-test-the-tests: $(VENV)/ready node_modules/ready ## Break each guarded thing in a copy: which tests go red?
+test-the-tests: $(VENV)/ready node_modules/ready ## Break the code in a copy, in many ways, and check that a test fails each time
 	@$(BIN)/python tools/system.py chromium
 	@$(BIN)/python tools/breakages.py
 
-grade: $(VENV)/ready ## Grade your own exercises/, here (NOTEBOOKS=… for others)
+grade: $(VENV)/ready ## Grade your own answers in exercises/ (or NOTEBOOKS=…)
 	@$(BIN)/qkv grade $(or $(NOTEBOOKS),$(wildcard exercises/*.ipynb))
 
 build: $(VENV)/ready node_modules/ready ## Bundle the widgets' JavaScript (commit what it writes)
@@ -62,9 +62,9 @@ models: $(VENV)/ready ## Train the small models again (commit what it writes)
 release: $(VENV)/ready ## Generate exercises/ from solutions/
 	@$(BIN)/qkv release
 
-# uv finds out what goes together, for the oldest Python that the course supports; nothing of the builds for a GPU, which pip
-# gets where torch asks for them.
-pins: ## Renew requirements.txt and package.json: the newest releases of everything
+# uv finds releases that are compatible, for the oldest Python that the course supports. GPU packages are left out: pip
+# installs them where torch requires them.
+pins: ## Update requirements.txt and package.json to the newest releases of all packages
 	@$(PYTHON) -m venv _build/uv && _build/uv/bin/pip install -qq uv
 	@_build/uv/bin/uv pip compile -q --all-extras --upgrade --python-version 3.11 --no-annotate --no-header \
 	  pyproject.toml --output-file _build/uv/pins.txt
@@ -73,12 +73,13 @@ pins: ## Renew requirements.txt and package.json: the newest releases of everyth
 	@npx --yes npm-check-updates --upgrade && npm install --package-lock-only --no-audit --no-fund
 	@git diff --stat -- requirements.txt package.json
 
-clean: ## Remove what was built (the environment stays)
+clean: ## Remove everything that was built (not the environments)
 	rm -rf _build dist
 
-# The two environments. A stamp is newer than the pins it was made from; a half-made environment has no stamp.
-# Two pips at a time install what is pinned; the last one adds what only this system needs, such as torch's libraries. Python
-# compiles what is imported; pip would compile all that is there, which takes as long as the rest of its work.
+# The two environments. The file `ready` in each is newer than the pins, and is missing if the installation is incomplete.
+# Two pips at a time install the pinned packages; the last one adds packages that only this system needs, such as torch's
+# libraries. --no-compile: Python compiles a module at its first import. pip would compile all modules, which takes as long
+# as the rest of its work.
 INSTALL := $(BIN)/pip install -qq --disable-pip-version-check --no-compile
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
