@@ -1,4 +1,4 @@
-"""Shared by all tests."""
+"""Settings and fixtures of all tests."""
 
 import os
 import random
@@ -15,19 +15,19 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 from qkv.questions.engine import draw
 from tools.system import chromium, how_to_get
 
-# The tensors here are tiny, and pytest runs in as many processes as there are cores: a second thread only waits.
+# The tensors are tiny, and pytest uses all cores with its own processes, so a second thread would only wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Kernels that the tests start keep progress there, not among what the developer did.
+# Kernels that the tests start store progress in this folder, not with the developer's own.
 os.environ.setdefault("QKV_STATE_DIR", os.path.join(tempfile.gettempdir(), "qkv-tests"))
 
-# Properties try the same examples in every run.
+# Hypothesis tries the same examples in every run.
 settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True)
 def same_draws_in_every_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the gate, what a test draws depends on its name alone: what was green stays green. The sweeps draw anew."""
+    """Seed all generators from a test's name, so that the gate is reproducible. Slow tests draw new numbers."""
     if request.node.get_closest_marker("slow"):
         return
     seed = zlib.crc32(request.node.nodeid.encode())
@@ -40,17 +40,17 @@ def same_draws_in_every_run(request: pytest.FixtureRequest, monkeypatch: pytest.
 
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
-    """Playwright, which can only be started once in a process."""
+    """Start Playwright, once per process: a second start would fail."""
     with sync_playwright() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Chromium, quiet about the network; a missing one fails, with the way to get it."""
+    """Start Chromium without its background requests. If it is missing, fail and print how to install it."""
     path = chromium()
     if not path:
-        pytest.fail(f"These tests need a browser. To get one: {how_to_get('chromium')}")
+        pytest.fail(f"These tests need Chromium. To get it: {how_to_get('chromium')}")
     arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     if os.geteuid() == 0:
         arguments.append("--no-sandbox")

@@ -1,4 +1,4 @@
-"""A real Chromium on the really built site."""
+"""Fixtures that serve the built site and open its pages in Chromium."""
 
 import contextlib
 import functools
@@ -15,17 +15,17 @@ SITE = ROOT / "_build" / "html"
 
 
 def pages() -> list[str]:
-    """Every page of the built site, as an address relative to its root."""
+    """Return all pages of the built site, as addresses relative to its root."""
     return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
 
 
 def has_widgets(page: str) -> bool:
-    """Whether a page of the built site shows a widget: a deeper page may do without."""
+    """Check whether a page of the built site has a widget."""
     return 'class="qkv-slot"' in (SITE / page).read_text(encoding="utf-8")
 
 
 def gate_has(paths: Iterable[str], *gated: str) -> list[object]:
-    """Parameters for all of these pages, of which the gate opens those that begin so; the sweeps open the rest too."""
+    """Return test parameters for these pages. Those that do not begin with one of `gated` are marked slow."""
     return [path if path.startswith(gated) else pytest.param(path, marks=pytest.mark.slow) for path in paths]
 
 
@@ -35,26 +35,26 @@ LAID_OUT = """() => !document.documentElement.classList.contains("qkv-reading-fo
 
 
 def lay_out(page: Page) -> None:
-    """Wait until the fonts are read, and what is far from where the reader arrived is laid out, too."""
+    """Wait until the fonts are loaded, and all sections are laid out, also those far from the visible part."""
     page.wait_for_function(LAID_OUT)
 
 
-# One of each kind.
+# The beginnings of page addresses: one page of each kind.
 A_FEW = ("book/index", "book/map", "chapters/03_", "exercises/03_", "solutions/03_", "search")
 
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[str]:
-    """Address of the built site, served on a free port."""
+    """Serve the built site on a free port, and return its address."""
     if not (SITE / "index.html").exists():
-        pytest.fail("These tests open the built site. To build it: make site")
+        pytest.fail("These tests need the built site. To build it: make site")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Say nothing: pytest's output is for the tests."""
+            """Print nothing, because pytest's output is for the tests."""
 
         def copyfile(self, *files: object) -> None:
-            with contextlib.suppress(ConnectionError):  # a page that is left has no use for it any more
+            with contextlib.suppress(ConnectionError):  # the browser has left the page
                 super().copyfile(*files)
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE)))
@@ -65,16 +65,19 @@ def site() -> Iterator[str]:
 
 @pytest.fixture
 def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
-    """Open a page of the site; at the end, no console error, no failed request, and no other host asked."""
+    """Return a function that opens a page of the site in a new context.
+
+    After the test, fail if there was a console error, an exception, a failed request, or a request to another host.
+    """
     contexts, complaints = [], []
 
     def note_request(url: str) -> None:
         if not url.startswith((site, "file://", "data:", "blob:")):
-            complaints.append(f"asked another host: {url}")
+            complaints.append(f"request to another host: {url}")
 
     def note_failure(request: Request) -> None:
-        if request.failure != "net::ERR_ABORTED":  # that is a page left while it was still loading
-            complaints.append(f"failed: {request.url}: {request.failure}")
+        if request.failure != "net::ERR_ABORTED":  # aborted: the test left the page while it was loading
+            complaints.append(f"failed request: {request.url}: {request.failure}")
 
     def visit(path: str, base: str = site, **context_options: object) -> Page:
         context = browser.new_context(**context_options)
@@ -83,7 +86,7 @@ def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
         page.on("request", lambda request: note_request(request.url))
         page.on("requestfailed", note_failure)
         page.on("response", lambda r: complaints.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
-        page.on("pageerror", lambda error: complaints.append(f"threw: {error}"))
+        page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
         page.goto(f"{base}/{path}", wait_until="load")
         if context_options.get("java_script_enabled", True):

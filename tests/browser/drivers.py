@@ -1,7 +1,7 @@
-"""Firefox and WebKit, as far as the sweeps need them: open an address, and evaluate JavaScript there.
+"""Drive Firefox and WebKit for the sweeps: open an address, and evaluate JavaScript there.
 
-Playwright drives the builds that it downloads itself, and no others. Where those are not to be had, Debian's Firefox
-listens to WebDriver BiDi and Debian's WebKitGTK to WebDriver, without anything else between.
+Playwright can only drive the builds that it downloads itself. If these are not available, Debian's Firefox is driven
+through WebDriver BiDi, and Debian's WebKitGTK through WebDriver.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tools.system import FIREFOX_NAMES, first_path, mini_browsers, playwright_bu
 
 
 class Driver(Protocol):
-    """A browser with one page: its name and version, and the two things that it is asked to do."""
+    """A browser with one page. `name` contains its version."""
 
     name: str
 
     def open(self, url: str) -> None:
-        """Load a page."""
+        """Load an address, and wait until it is loaded."""
 
     def evaluate(self, function: str) -> Any:
-        """Call an async JavaScript function in the page; what it returns travels as JSON."""
+        """Call an async JavaScript function in the page, and return its result, which must be JSON."""
 
 
 def free_port() -> int:
@@ -42,8 +42,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def patiently(attempt: Callable[[], Any], seconds: float = 30) -> Any:
-    """The result of something that fails until a server is up."""
+def retry(attempt: Callable[[], Any], seconds: float = 30) -> Any:
+    """Call a function until it succeeds, because its server may still be starting. Return its result."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -56,7 +56,7 @@ def patiently(attempt: Callable[[], Any], seconds: float = 30) -> Any:
 
 @contextlib.contextmanager
 def running(*command: str, **variables: str) -> Iterator[None]:
-    """A process that ends with the block."""
+    """Run a command until the end of the block."""
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=quiet, stderr=quiet)
     try:
@@ -67,7 +67,7 @@ def running(*command: str, **variables: str) -> Iterator[None]:
 
 
 class PlaywrightDriver:
-    """A build that Playwright downloaded."""
+    """A driver for a browser that Playwright downloaded."""
 
     def __init__(self, playwright: Playwright, kind: str) -> None:
         browser = getattr(playwright, kind).launch()
@@ -81,18 +81,18 @@ class PlaywrightDriver:
 
 
 class BidiDriver:
-    """Firefox, through its own WebDriver BiDi server."""
+    """A driver for Firefox, through its own WebDriver BiDi server."""
 
     def __init__(self, port: int) -> None:
         address = f"ws://127.0.0.1:{port}/session"
-        self.socket = patiently(lambda: websocket.create_connection(address, timeout=120, suppress_origin=True))
+        self.socket = retry(lambda: websocket.create_connection(address, timeout=120, suppress_origin=True))
         self.asked = 0
         version = self.ask("session.new", capabilities={})["capabilities"]
         self.name = f"{version['browserName']} {version['browserVersion']}"
         self.context = self.ask("browsingContext.getTree")["contexts"][0]["context"]
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command, and its answer; events are passed over."""
+        """Send a command and return its result. Events that arrive before the answer are ignored."""
         self.asked += 1
         self.socket.send(json.dumps({"id": self.asked, "method": method, "params": parameters}))
         while (answer := json.loads(self.socket.recv())).get("id") != self.asked:
@@ -112,12 +112,12 @@ class BidiDriver:
 
 
 class WebDriver:
-    """WebKitGTK's MiniBrowser, through WebKitWebDriver."""
+    """A driver for WebKitGTK's MiniBrowser, through WebKitWebDriver."""
 
     def __init__(self, port: int, browser: str) -> None:
         self.address = f"http://127.0.0.1:{port}/session"
         options = {"webkitgtk:browserOptions": {"binary": browser, "args": ["--automation"]}}
-        session = patiently(lambda: self.ask("", capabilities={"alwaysMatch": options}))
+        session = retry(lambda: self.ask("", capabilities={"alwaysMatch": options}))
         self.address += f"/{session['sessionId']}"
         self.name = f"WebKitGTK {session['capabilities']['browserVersion']}"
         self.ask("/timeouts", script=120_000)
@@ -144,7 +144,7 @@ class WebDriver:
 
 @contextlib.contextmanager
 def firefox(playwright: Playwright) -> Iterator[Driver]:
-    """Playwright's Firefox, or the system's."""
+    """Yield a driver for Playwright's Firefox, or for the system's."""
     if playwright_build("firefox"):
         yield PlaywrightDriver(playwright, "firefox")
         return
@@ -158,7 +158,7 @@ def firefox(playwright: Playwright) -> Iterator[Driver]:
 
 @contextlib.contextmanager
 def webkit(playwright: Playwright) -> Iterator[Driver]:
-    """Playwright's WebKit, or Debian's WebKitGTK on a screen that nobody sees."""
+    """Yield a driver for Playwright's WebKit, or for Debian's WebKitGTK on a virtual screen (Xvfb)."""
     if playwright_build("webkit"):
         yield PlaywrightDriver(playwright, "webkit")
         return

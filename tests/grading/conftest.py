@@ -1,4 +1,4 @@
-"""Shared by the tests of the grader."""
+"""Fixtures of the grader's tests."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from qkv.grading import sandbox
 
 @pytest.fixture(scope="session")
 def needs_sandbox() -> None:
-    """The real sandbox. Where bubblewrap is missing this fails; where the system forbids it, it says so and skips."""
+    """Require the sandbox: fail if bubblewrap is missing, and skip the tests if the system forbids sandboxes."""
     why = sandbox.why_unavailable()
     if why and sandbox.FORBIDDEN in why:
         pytest.skip(why)

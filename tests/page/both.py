@@ -1,4 +1,4 @@
-"""Run a program on torch and on the page's torch, side by side in one process, and say what each gave."""
+"""Run programs with torch and with the page's torch, in one process, and compare the results."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ BOTH = (torch, page_torch)
 
 
 def outcome(program: str, library: ModuleType) -> Any:
-    """What the last line of a program gives, in plain data; or the class of what it raised."""
+    """Run a program with one of the libraries. Return its last line's value as plain data, or its exception's class."""
     *lines, last = program.strip().splitlines()
     names: dict[str, Any] = {"torch": library, "nn": library.nn, "F": library.nn.functional, "math": math}
     library.manual_seed(0)
     try:
         exec("\n".join(lines), names)
-        return plain(eval(last, names))
+        return as_data(eval(last, names))
     except Exception as error:
         return type(error).__name__
 
 
-def plain(value: Any) -> Any:
-    """Kind, shape, strides' order and numbers of a tensor; other things as they are."""
+def as_data(value: Any) -> Any:
+    """Return a value as plain data that can be compared: of a tensor, its dtype, shape and numbers."""
     if type(value).__name__ in ("Tensor", "Parameter"):
         numbers = value.detach().reshape(-1).tolist()
         return {"dtype": str(value.dtype), "shape": tuple(value.shape), "numbers": numbers}
     if isinstance(value, (tuple, list)):
-        return [plain(v) for v in value]
+        return [as_data(v) for v in value]
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): as_data(v) for k, v in value.items()}
     return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
 
 
 def near(a: Any, b: Any, tolerance: float = 2e-5) -> bool:
-    """The same, with numbers equal to within rounding."""
+    """Check whether two pieces of plain data are equal, with floats equal up to a tolerance."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(near(a[k], b[k], tolerance) for k in a)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
@@ -51,7 +51,7 @@ def near(a: Any, b: Any, tolerance: float = 2e-5) -> bool:
 
 
 def differences(programs: list[str], tolerance: float = 2e-5) -> list[str]:
-    """The programs that do not give the same on both."""
+    """Return a report for each program whose results differ between torch and the page's torch."""
     found = []
     for program in programs:
         theirs, ours = (outcome(program, library) for library in BOTH)

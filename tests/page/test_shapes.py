@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.page.both import BOTH, near, plain
+from tests.page.both import BOTH, as_data, near
 
 sizes = st.lists(st.integers(0, 3), max_size=4)
 axes = st.integers(-5, 4)
@@ -33,7 +33,7 @@ def both(act: Any, *shapes: list[int], shuffle: Any) -> None:
     for library in BOTH:
         tensors = [made(library, shape, order) for shape, order in zip(shapes, orders, strict=True)]
         try:
-            found.append([plain(act(library, *tensors)), [plain(t) for t in tensors]])
+            found.append([as_data(act(library, *tensors)), [as_data(t) for t in tensors]])
         except Exception as error:
             found.append(type(error).__name__)
     assert near(*found), found

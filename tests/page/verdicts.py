@@ -1,4 +1,4 @@
-"""Judge answers to questions; as a program, print what came of each as JSON. It is run with torch and the page's.
+"""Judge the references and twins of questions, and print the verdicts as JSON. A test runs this with both torches.
 
 `python tests/page/verdicts.py SEED MOST ID…`: the reference and at most MOST twins of each question.
 """
@@ -16,16 +16,18 @@ from qkv.questions.engine import matching
 from qkv.questions.engine.judging import judge
 from qkv.questions.engine.question import Question
 
-LONG = 30.0  # seconds in which two ideas at once are looked for, however slow the machine
+LONG = 30.0  # seconds to search for two ideas at once: enough also on a slow machine
 
 
 def verdict(question: Question, answer: object, seed: int) -> list[str | None]:
+    """Judge an answer on the inputs of a seed. Return the status, the misconception and the message."""
     cases = question.fresh_cases(seed)
     found = judge(question, cases, observe(answer, cases, question.gradients))
     return [found.status, found.misconception, found.message]
 
 
 def verdicts(name: str, seed: int, most: int) -> dict[str, list[str | None]]:
+    """Judge a question's reference and at most `most` of its twins."""
     question = find(name)
     chosen = random.Random(f"{seed}{name}").sample(
         range(len(question.misconceptions)), min(most, len(question.misconceptions))

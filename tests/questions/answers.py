@@ -1,4 +1,4 @@
-"""What every chapter's tests ask of its checks: right answers pass, and of wrong ones a certain thing is said."""
+"""Make the tests that every chapter has for its checks: right answers pass, and wrong ones get the expected message."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import pytest
 from qkv.questions import find
 from tests.questions.test_twins import drawn_once, verdict, verdict_in
 
-MANY = 50  # checks of a right answer in the sweeps, with inputs drawn anew for each
+MANY = 50  # checks of each right answer in the sweeps, each with new inputs
 
 Answers = dict[str, Sequence[Callable[..., Any]]]
-Said = dict[str, tuple[str, Any, str, str | None, list[str]]]  # question, answer, status, slug, parts of the message
+# By a name for the case: question, answer, and the expected status, misconception and parts of the message.
+Expected = dict[str, tuple[str, Any, str, str | None, list[str]]]
 
 
 def right_answers(answers: Answers) -> Callable[..., None]:
-    """Make the tests that each answer passes its question's check: in the gate once, in the sweeps with 50 seeds."""
+    """Make the test that each answer passes its question's check: once in the gate, with 50 seeds in the sweeps."""
     tried = [(question, answer, i) for question in answers for i, answer in enumerate(answers[question])]
     ids = [f"{question}-{getattr(answer, '__name__', 'object')}-{i}" for question, answer, i in tried]
 
@@ -32,12 +33,12 @@ def right_answers(answers: Answers) -> Callable[..., None]:
     return test
 
 
-def what_is_said(said: Said) -> Callable[..., None]:
-    """Make the test that a wrong answer gets this status and this name, and a message with these parts."""
+def expected_verdicts(cases: Expected) -> Callable[..., None]:
+    """Make the test that each wrong answer gets its expected status, misconception and parts of the message."""
 
-    @pytest.mark.parametrize("name", said)
+    @pytest.mark.parametrize("name", cases)
     def test(name: str) -> None:
-        question, answer, status, slug, parts = said[name]
+        question, answer, status, slug, parts = cases[name]
         found = verdict_in(find(question), answer, drawn_once(find(question)))
         assert (found.status, found.misconception) == (status, slug), found
         for part in parts:

@@ -9,7 +9,7 @@ from qkv import check
 from qkv.observing import results_of
 from qkv.questions import find
 from qkv.questions.catalogue import q3_5, q5_6, q7_6
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 
 IMPLEMENTATIONS = {"3.5": q3_5.IMPLEMENTATIONS, "5.6": q5_6.IMPLEMENTATIONS, "7.6": q7_6.IMPLEMENTATIONS}
 by_question = pytest.mark.parametrize("question", IMPLEMENTATIONS)
@@ -179,7 +179,7 @@ def two_texts(make_decoder):
     return any(with_text(ids)(lambda: d) for ids in ([0, 1, 2, 3] * 8, [4, 3, 2, 1] * 8))
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(
+test_what_is_said_of_a_wrong_answer = expected_verdicts(
     {
         "shuffles alone": (
             "5.6", by_shuffling, "failed",

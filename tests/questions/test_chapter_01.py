@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from qkv.questions import questions_of
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 
 QUESTIONS = questions_of(1)
 
@@ -246,4 +246,4 @@ SAID = {
 }  # fmt: skip
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)

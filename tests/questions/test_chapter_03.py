@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from qkv.questions import questions_of
 from qkv.questions.engine import behind
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(3)
@@ -344,7 +344,7 @@ def zero_first_row(w):
     return w * keep
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
 
 
 def test_two_problems_of_different_kinds_are_both_said():

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from qkv.observing import Case, call_many
 from qkv.questions import questions_of
 from qkv.questions.catalogue.q4_3 import sample_difference
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 
 QUESTIONS = questions_of(4)
 
@@ -417,4 +417,4 @@ SAID = {
 }  # fmt: skip
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from qkv.questions import questions_of
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(5)
@@ -303,7 +303,7 @@ SAID = {
 }  # fmt: skip
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
 
 
 @pytest.mark.parametrize("left", [lambda w: w.sum(-1, keepdim=True) + 1e-9, lambda w: 1])

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from qkv.questions import questions_of
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(6)
@@ -299,7 +299,7 @@ def encoding_of_base(n, d_model, base):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).float()
 
 
-test_what_is_said_of_an_answer = what_is_said(SAID)
+test_what_is_said_of_an_answer = expected_verdicts(SAID)
 
 
 def test_equations_in_which_a_rounding_error_grows_are_not_said_to_draw():

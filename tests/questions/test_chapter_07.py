@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from qkv.questions import questions_of
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(7)
@@ -390,7 +390,7 @@ SAID = {
 }  # fmt: skip
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
 
 
 def class_with_one_tensor():

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 
 # ── right answers, written otherwise ──────────────────────────────────────────────────────────────
 
@@ -179,4 +179,4 @@ SAID = {
     "a float": ("8.4", lambda v, d, n, h, tied=True: 1.5, "failed", None, ["parameters"]),
 }  # fmt: skip
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)

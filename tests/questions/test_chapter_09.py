@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 
 
 def score_by_a_dictionary(weights, ids):
@@ -99,4 +99,4 @@ SAID = {
     "detached": ("9.2", lambda w, v, o: added_in_a_loop(w.detach(), v, o), "failed", "gradient-cut", ["weights"]),
 }
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from qkv.observing import Case, call, observe
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 
 # ── right answers, written otherwise ──────────────────────────────────────────────────────────────
 
@@ -253,7 +253,7 @@ SAID = {
     ),
 }  # fmt: skip
 
-test_what_is_said_of_a_wrong_answer = what_is_said(SAID)
+test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
 
 # ── how large tensors are ─────────────────────────────────────────────────────────────────────────
 

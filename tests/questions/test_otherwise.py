@@ -18,7 +18,7 @@ from qkv.questions import find
 from qkv.questions.engine import Case, method
 from qkv.questions.engine.causes import cause_of_a_product, most_frequent
 from qkv.questions.engine.comparing import agree, result_differences
-from tests.questions.answers import right_answers, what_is_said
+from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 
 # ── chapter 1 ─────────────────────────────────────────────────────────────────────────────────────
@@ -336,7 +336,7 @@ test_a_right_answer_is_accepted = right_answers(
 )
 
 
-test_what_is_said_of_a_wrong_answer = what_is_said(
+test_what_is_said_of_a_wrong_answer = expected_verdicts(
     {
         "a half for a root": (
             "3.1", lambda q, k: q @ k.mT / q.shape[-1] ** 1 / 2, "failed", "one-over-root-off", ["brackets"],

@@ -1,4 +1,4 @@
-"""Pages for the tests of the widgets' base and host: the bundled sources in Chromium, with no site and no server."""
+"""Fixtures for the tests of the widgets' base and host: bundled sources in Chromium, without the site or a server."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ TOY = {"heads": 3, "kind": "causal", "temperature": 1}
 
 @pytest.fixture(scope="session")
 def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The script of page.js and the style of every widget."""
+    """Bundle page.js and the styles of all widgets, and return the script and the style sheet."""
     folder = tmp_path_factory.mktemp("bundled")
     page = ROOT / "tests" / "widgets" / "page.js"
     esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", page, "--bundle", "--log-level=warning"]
@@ -27,7 +27,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 @pytest.fixture
 def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Open a page with a body of its own; at the end, nothing was thrown that no one caught."""
+    """Return a function that opens a page with a given body. After the test, fail if an exception was not caught."""
     script, style = bundled
     opened: list[Page] = []
     thrown: list[str] = []
@@ -53,12 +53,12 @@ def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Ite
 
 
 def frame(page: Page) -> None:
-    """Wait until the page has drawn what was asked for."""
+    """Wait for two animation frames, after which the page has drawn every change."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def drag(page: Page, area: Locator, x: float, y: float = 0.5) -> None:
-    """Press in the middle of an area and drag to a place in it, given as shares of its width and height."""
+    """Drag from the middle of an area to a place in it, given as fractions of its width and height."""
     area.scroll_into_view_if_needed()
     box = area.bounding_box()
     assert box
@@ -70,5 +70,5 @@ def drag(page: Page, area: Locator, x: float, y: float = 0.5) -> None:
 
 
 def colours(style: str) -> list[int]:
-    """The three parts of a computed colour."""
+    """Return the red, green and blue parts of a computed colour."""
     return [int(part) for part in re.findall(r"\d+", style)[:3]]
