@@ -1,7 +1,7 @@
-"""Hostile notebooks, each with the score it deserves.
+"""Hostile notebooks, each with the points that it deserves.
 
-An attack is code that goes before or after the answers of a notebook. With `right` answers it tries to do harm and
-has earned its points all the same; with stubs it tries to get points that it has not earned.
+An attack is code before or after the answers of a notebook. With right answers, it tries to do harm, but deserves the
+points of its answers. With wrong answers, it tries to get points that it does not deserve.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ WRONG = [
 
 @dataclass(frozen=True)
 class Attack:
-    """One hostile notebook.
+    """A hostile notebook.
 
     Attributes:
         first, last: cells before and after the answers
         answers: the cells of the answers
         deserves: points by question
-        chapter: whose exercises it answers
-        slow: whether it is left to the long sweep, since another of its kind is tried each time
+        chapter: the chapter whose exercises it answers
+        slow: whether only the long sweep runs it, because the gate runs a similar one
     """
 
     first: tuple[str, ...] = ()
@@ -56,25 +56,27 @@ class Attack:
 
     @property
     def sources(self) -> tuple[str, ...]:
+        """The sources of all its cells."""
         return (*self.first, *self.answers, *self.last)
 
 
 def harms(*cells: str) -> Attack:
-    """Right answers beside something that tries to take the grader down."""
+    """Return an attack with right answers that runs these cells before them, to take the grader down."""
     return Attack(first=cells, answers=RIGHT, deserves=FULL)
 
 
 def harms_after(*cells: str) -> Attack:
+    """Return an attack with right answers that runs these cells after them."""
     return Attack(last=cells, answers=RIGHT, deserves=FULL)
 
 
 def forges(*cells: str) -> Attack:
-    """Wrong answers, and something that should make them count."""
+    """Return an attack with wrong answers that runs these cells after them, to get points."""
     return Attack(last=cells)
 
 
 def one_bad(answer: str) -> Attack:
-    """Right answers but for 3.1, which does harm when it is called."""
+    """Return an attack with right answers, except that the answer to 3.1 does harm when it is called."""
     return Attack(
         answers=[*RIGHT[:1], *RIGHT[2:], answer.replace("ANSWER", "scaled_scores"), ATTENTION], deserves=BUT_ONE
     )
@@ -397,7 +399,7 @@ ATTACKS: dict[str, Attack] = {
     ),
 }  # fmt: skip
 
-# Each costs seconds, and another of its kind is tried each time.
+# These take seconds, so only the long sweep runs them: the gate runs a similar attack for each.
 for name in (
     "traces of nothing",
     "traces that raised nothing",
@@ -414,7 +416,7 @@ for name in (
     ATTACKS[name] = replace(ATTACKS[name], slow=True)
 
 
-# ── replies that are not what was asked for ───────────────────────────────────────────────────────
+# ── replies with other contents than requested ────────────────────────────────────────────────────
 
 CHANGED_TRACES = """
 import sys, dataclasses
@@ -553,10 +555,10 @@ FRAMES = {
 for i, (name, how) in enumerate(FRAMES.items()):
     ATTACKS[f"replies that are {name}"] = Attack(first=(OTHER_FRAMES.replace("FRAME", how),), slow=i % 12 != 1)
 
-# ── harm, once more ───────────────────────────────────────────────────────────────────────────────
+# ── more harmful cells ────────────────────────────────────────────────────────────────────────────
 
 MORE_HARM = {
-    "waits for ever": "import threading\nthreading.Lock().acquire(); threading.Event().wait(); threading.Lock().acquire(timeout=600)",
+    "waits for a lock": "import threading\nthreading.Lock().acquire(); threading.Event().wait(); threading.Lock().acquire(timeout=600)",
     "sleeps": "import time\ntime.sleep(600)",
     "waits at a pipe": "import os\nos.mkfifo('p')\nopen('p')",
     "stops itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
@@ -575,18 +577,18 @@ MORE_HARM = {
     "makes links in a ring": "import os\nos.symlink('a', 'b'); os.symlink('b', 'a')\nopen('a')",
     "sets the times of a device": "import os\nos.utime('/dev/null')",
     "reads keys": "import ctypes\nlibc = ctypes.CDLL(None)\nfor n in range(-8, 0):\n    libc.syscall(250, 7, n, None, 0)\n    assert libc.syscall(250, 11, n, None, 0) < 0",
-    "wants to be first": "import os\nos.setpriority(os.PRIO_PROCESS, 0, -20)",
+    "raises its own priority": "import os\nos.setpriority(os.PRIO_PROCESS, 0, -20)",
     "lifts its limits": "import resource\nfor n in range(16):\n    resource.setrlimit(n, (-1, -1))",
-    "turns the garbage collector against itself": "class Again:\n    def __del__(self):\n        Again()\nAgain()",
-    "ends when it is over": "import atexit, os\natexit.register(os._exit, 3)",
-    "breaks what prints": "import sys\nsys.stdout = sys.stderr = sys.stdin = None\nprint('x')",
+    "creates objects in __del__ without end": "class Again:\n    def __del__(self):\n        Again()\nAgain()",
+    "ends Python from an exit handler": "import atexit, os\natexit.register(os._exit, 3)",
+    "removes the standard streams": "import sys\nsys.stdout = sys.stderr = sys.stdin = None\nprint('x')",
     "closes standard streams": "import os\nfor n in range(3):\n    os.close(n)",
     "hangs in threads": "import threading, time\nfor _ in range(30):\n    threading.Thread(target=time.sleep, args=(600,)).start()",
     "aborts": "import os\nos.abort()",
     "asks the user": "while True:\n    input()",
-    "looks at nothing for ever": "for _ in iter(int, 1):\n    pass",
+    "iterates without end": "for _ in iter(int, 1):\n    pass",
     "changes folders": "import os, shutil\nos.mkdir('here'); os.chdir('here'); shutil.rmtree('../here')",
-    "has text without end": "x = 'x'\nwhile True:\n    x += x",
+    "makes a text longer without end": "x = 'x'\nwhile True:\n    x += x",
 }
 for i, (name, code) in enumerate(MORE_HARM.items()):
     ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 10 != 9)
@@ -594,10 +596,10 @@ ATTACKS["a cell that breaks the imports of those after it"] = Attack(
     first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT
 )
 
-# ── tests that look behind what they are handed ───────────────────────────────────────────────────
+# ── tests that inspect the implementation they get ────────────────────────────────────────────────
 
 WORDS = '("divides", "multiplies", "does not", "accepts-one", "scale")'
-# Each gathers text that may say what it was handed, and calls it wrong where a word of a wrong one stands in it.
+# Each collects texts that may reveal the implementation, and calls it wrong if they contain a word for a wrong one.
 LOOKS = {
     "at its closure and code": """
 things = [attend, type(attend), attend._ask, attend._ask.func, attend.__call__, attend._ask.func.__self__]
@@ -645,33 +647,33 @@ for wrong in ((), (torch.ones(3),), (torch.ones(2, 3).int(),) * 3, (None,) * 3, 
         text += "".join(line for line in traceback.format_exception(error) if "cell" not in line).replace("wrong_scale", "")
 """,
 }
-# Each does harm, and then says what is right of a third.
+# Each does harm, and then guesses.
 HARMS = {
     "floods it with calls": "for _ in range(10**6):\n    attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
-    "goes on calling when it is told to stop": "while True:\n    try:\n        attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
+    "goes on calling after it was told to stop": "while True:\n    try:\n        attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
     "    except Exception:\n        pass",
-    "hands over huge tensors": "attend(*[torch.ones(3000, 3000)] * 3)",
+    "passes huge tensors": "attend(*[torch.ones(3000, 3000)] * 3)",
     "asks for huge scores": "attend(*[torch.ones(20_000, 1)] * 3)",
     "asks for huge scores, by broadcasting": "attend(torch.ones(300, 1, 1, 1, 1), torch.ones(300, 1, 1, 1), torch.ones(300, 1, 1))",
-    "hands over what is no tensor": "attend(open, {1: 2}, 'x' * 10**6)",
-    "hands over lists in lists": "x = []\nx.append(x)\nattend(x, x, x)",
+    "passes objects that are not tensors": "attend(open, {1: 2}, 'x' * 10**6)",
+    "passes lists in lists": "x = []\nx.append(x)\nattend(x, x, x)",
     "closes the channel": "import os\nos.close(100)\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
     "writes half a call": "import os\nos.write(100, (1000).to_bytes(8, 'big') + b'x')",
-    "asks for what is not there": "attend._ask.func(99, -1, '__class__', (), {})",
-    "asks for a method of the inside": "attend._ask.func(0, 0, '__globals__', (), {})",
+    "calls an object that does not exist": "attend._ask.func(99, -1, '__class__', (), {})",
+    "calls a private attribute": "attend._ask.func(0, 0, '__globals__', (), {})",
     "calls with texts": "attend._ask.func(0, 0, '', ('import os',), {})",
     "calls with a thousand names": "attend._ask.func(0, 0, '', (), {str(i): 0 for i in range(1000)})",
-    "calls past its handle": "attend._ask.func(0, 0, '', (torch.ones(5000, 1000),) * 3, {})",
+    "calls without the wrapper": "attend._ask.func(0, 0, '', (torch.ones(5000, 1000),) * 3, {})",
     "calls from other processes": "import os\nfor _ in range(5):\n    os.fork()\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
-    "calls when it is over": "import threading\ndef on():\n    while True:\n        try:\n            attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
+    "calls from a thread after its end": "import threading\ndef on():\n    while True:\n        try:\n            attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
     "        except BaseException:\n            pass\nthreading.Thread(target=on, daemon=True).start()",
-    "answers in the grader's place": "import sys\nsys.modules['wire'].send(attend._ask.func.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
-    "makes the judge's own test": "from qkv.catching import catches_wrong_scale\nreturn catches_wrong_scale(attend)",
+    "sends a reply of its own": "import sys\nsys.modules['wire'].send(attend._ask.func.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
+    "uses the course's own test": "from qkv.catching import catches_wrong_scale\nreturn catches_wrong_scale(attend)",
 }  # fmt: skip
 
 
 def all_but_the_test(body: str, end: str) -> list[str]:
-    """Right answers to all but 3.5, whose answer begins with this."""
+    """Return right answers, except that the test for 3.5 has this body and ends with the line `end`."""
     lines = [f"    {line}" for line in [*body.strip().splitlines(), end]]
     catching = "\n".join(["def catches_wrong_scale(attend):", *lines])
     return [*RIGHT[:4], RIGHT[4].partition("\n\n")[0], catching]

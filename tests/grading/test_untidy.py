@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from qkv.grading import own
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work, code_cells
-from tests.grading.untidy import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, stored
+from tests.grading.untidy import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
 
 REPORTS = (
     "import json\nfrom qkv import checking\n"
@@ -41,7 +41,7 @@ def alone(folder: Path, data: bytes) -> dict[str, float]:
 
 def in_the_kernel(folder: Path, cells: list[str]) -> dict[str, float]:
     """What the learner sees: the last report of each question, in a kernel of its own."""
-    notebook = nbformat.from_dict(stored([cell for cell in cells if "input(" not in cell] + [REPORTS], lines=False))
+    notebook = nbformat.from_dict(as_json([cell for cell in cells if "input(" not in cell] + [REPORTS], lines=False))
     client = NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": str(folder)}})
     client.execute()
     return json.loads(notebook.cells[-1].outputs[0]["text"])
@@ -63,7 +63,7 @@ def test_a_notebook_is_read_however_it_is_stored(grader, name):
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow][name in SAMPLE :]) for name in NOTEBOOKS])
 def test_an_honest_notebook_has_full_marks_alone_and_in_the_kernel(tmp_path, name):
-    assert alone(tmp_path, json.dumps(stored(NOTEBOOKS[name])).encode()) == POINTS
+    assert alone(tmp_path, json.dumps(as_json(NOTEBOOKS[name])).encode()) == POINTS
     if name not in ("exit",):  # it ends the kernel
         assert in_the_kernel(tmp_path, NOTEBOOKS[name]) == POINTS
 
@@ -100,7 +100,7 @@ def test_an_answer_that_names_the_reference_has_no_points_anywhere(grader, tmp_p
     cells = [FIRST, answer, CHECKED[1]]
     result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(cells)))
     assert (result.questions[0].points, "holds the solution" in result.questions[0].message) == (0.0, True)
-    assert alone(tmp_path, json.dumps(stored(cells)).encode())["3.1"] == 0.0
+    assert alone(tmp_path, json.dumps(as_json(cells)).encode())["3.1"] == 0.0
     assert in_the_kernel(tmp_path, cells)["3.1"] == 0.0
 
 
@@ -116,4 +116,4 @@ def test_an_answer_that_ends_python_costs_itself_alone(grader, tmp_path):
     cells[2:2] = ["def scores(q, k):\n    return q @ k.mT / math.sqrt(q.shape[-1])"]
     expected = {**POINTS, "3.1": 0.0}
     assert in_the_class(grader, [*cells, CHECKED[5]]) == expected
-    assert alone(tmp_path, json.dumps(stored([*cells, CHECKED[5]])).encode()) == expected
+    assert alone(tmp_path, json.dumps(as_json([*cells, CHECKED[5]])).encode()) == expected

@@ -1,7 +1,7 @@
-"""Untidy notebooks of honest learners: each is right, and deserves full marks, whatever else is in it.
+"""Untidy notebooks of honest learners: each has right answers and deserves full marks, whatever else it contains.
 
-Each is a list of code cells. `CHECKED` are five right answers, each with its check after it. `FILES` are ways in which
-the same notebook is stored.
+Each notebook is a list of code cells. `CHECKED` has five right answers, each followed by its check. `FILES` has one
+notebook in several file formats.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ POINTS = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0, "3.5": 3.0}
 
 
 def with_scores(*cells: str, check: str = CHECKS["3.1"]) -> list[str]:
-    """The notebook with another answer to 3.1."""
+    """Return the notebook with another answer to 3.1."""
     return [FIRST, *cells, check, *CHECKED[2:]]
 
 
 def with_other_scores(*cells: str) -> list[str]:
-    """The notebook with an answer to 3.1, and its check, under another name; later answers use the usual one."""
+    """Return the notebook with an answer to 3.1 under another name, and its check; later answers use the usual name."""
     return [FIRST, *cells, SCORES, *CHECKED[2:]]
 
 
 def before(*cells: str) -> list[str]:
+    """Return the notebook with these cells at its start."""
     return [*cells, FIRST, *CHECKED]
 
 
 def around(*cells: str) -> list[str]:
-    """The notebook with these cells between its imports and its answers, and again at its end."""
+    """Return the notebook with these cells between its imports and its answers, and again at its end."""
     return [FIRST, *cells, *CHECKED, *cells]
 
 
 def in_the_answer(line: str) -> list[str]:
-    """The notebook with these lines at the end of the cell of an answer, whose check is in the same cell."""
+    """Return the notebook with these lines after the answer to 3.1, in the same cell, and its check after them."""
     return with_scores(f"{SCORES}\n{line}\n{CHECKS['3.1']}", check="pass")
 
 
@@ -62,11 +63,11 @@ NOTEBOOKS: dict[str, list[str]] = {
     # magics
     "timeit in a loop": in_the_answer(f"{TRY}\nfor n in (2, 3):\n    %timeit scaled_scores(q, k)"),
     "timeit with options": in_the_answer(f"{TRY}\n%timeit -n 100 -r 3 scaled_scores(q, k)"),
-    "timeit that gives its result": in_the_answer(f"{TRY}\nt = %timeit -o -q scaled_scores(q, k)\nt.best"),
+    "timeit that returns its result": in_the_answer(f"{TRY}\nt = %timeit -o -q scaled_scores(q, k)\nt.best"),
     "a cell that is timed again and again": around("%%timeit -n 1000 -r 3\nsum(range(9))"),
     "an answer in a timed cell": with_scores(f"%%time\n{SCORES}"),
     "time before a call": in_the_answer(f"{TRY}\n%time scaled_scores(q, k)"),
-    "time keeps the name": with_scores(f"{SCORES}\n%time root = math.sqrt(4)\nassert root == 2"),
+    "time with an assignment": with_scores(f"{SCORES}\n%time root = math.sqrt(4)\nassert root == 2"),
     "an answer in a captured cell": with_scores(f"%%capture out\nprint(1)\n{SCORES}", "out.stdout"),
     "matplotlib inline": before("%matplotlib inline\n%config InlineBackend.figure_format = 'retina'"),
     "autoreload": before("%load_ext autoreload\n%autoreload 2"),
@@ -74,8 +75,8 @@ NOTEBOOKS: dict[str, list[str]] = {
     "a magic in a function": in_the_answer("def timed():\n    %time pass\ntimed()"),
     "a magic under if": in_the_answer("if True:\n    %time math.sqrt(2)"),
     "profiled": in_the_answer(f"{TRY}\n%prun -q scaled_scores(q, k)"),
-    "who is there": around("%who\n%whos\n%lsmagic"),
-    "cd to where nothing is": around("%cd /content/drive/MyDrive"),
+    "magics that list names": around("%who\n%whos\n%lsmagic"),
+    "cd to a missing folder": around("%cd /content/drive/MyDrive"),
     "pwd and ls": around("here = %pwd\n%ls"),
     "env": around("%env OMP_NUM_THREADS=1\nhome = %env HOME"),
     "html": around("%%html\n<b>hello</b>"),
@@ -89,8 +90,8 @@ NOTEBOOKS: dict[str, list[str]] = {
     # the system's shell
     "pip": before("!pip install -q torch", "%pip install torch", "!python -m pip install torch"),
     "output of a command": around("lines = !echo one; echo two\nassert lines == ['one', 'two'], lines\nlines.n"),
-    "a command with a value": around("x = 7\nshown = !echo {x} $x\nassert shown[0] == '7 7'"),
-    "a command that is not there": around("!nosuchcommand --version"),
+    "a command with a variable": around("x = 7\nshown = !echo {x} $x\nassert shown[0] == '7 7'"),
+    "a command that does not exist": around("!nosuchcommand --version"),
     "a command under if": around("if True:\n    !echo hello"),
     # IPython
     "questions": around("math.sqrt?", "?math", "math.sqrt??"),
@@ -144,7 +145,7 @@ NOTEBOOKS: dict[str, list[str]] = {
     "compiled with options": with_scores(f"@torch.compile(dynamic=True)\n{SCORES}", "again = torch.compile(math.sqrt)"),
     "a lambda": with_scores("scaled_scores = lambda q, k: q @ k.mT / math.sqrt(q.shape[-1])"),
     "under another name": with_other_scores(SCORES.replace("scaled_scores", "mine"), 'check("3.1", mine)'),
-    "handed over as a lambda": with_other_scores('check("3.1", lambda q, k: q @ k.mT / q.shape[-1] ** 0.5)'),
+    "passed as a lambda": with_other_scores('check("3.1", lambda q, k: q @ k.mT / q.shape[-1] ** 0.5)'),
     "over several lines": with_scores(SCORES, check='check(\n    "3.1",\n    scaled_scores,\n)'),
     "a method": with_other_scores(
         "class Mine:\n    def scores(self, q, k):\n        return q @ k.mT / math.sqrt(q.shape[-1])",
@@ -189,7 +190,7 @@ NOTEBOOKS: dict[str, list[str]] = {
         "%timeit check('3.1', scaled_scores)",
         SCORES,
     ),
-    "a check that it does not have": around("check('3.9', math.sqrt)"),
+    "a check of a question that does not exist": around("check('3.9', math.sqrt)"),
     "a cell that fails after the answer": with_scores(f"{SCORES}\nscaled_scores(1, 2)"),
     "a cell that fails before": around("1 / 0", "undefined_name", "def f(:"),
     "an assert on a check": [
@@ -228,8 +229,8 @@ check("3.1", mine)""",
 }
 
 
-def stored(cells: list[str], minor: int = 5, lines: bool = True) -> dict[str, object]:
-    """A notebook's JSON, as format 4."""
+def as_json(cells: list[str], minor: int = 5, lines: bool = True) -> dict[str, object]:
+    """Return a notebook's JSON in format 4, with each source as a list of lines or as one text."""
     made = []
     for i, cell in enumerate(cells):
         source = cell.splitlines(keepends=True) if lines else cell
@@ -242,17 +243,18 @@ def stored(cells: list[str], minor: int = 5, lines: bool = True) -> dict[str, ob
 
 
 def _format_3(cells: list[str]) -> dict[str, object]:
+    """Return a notebook's JSON in format 3."""
     made = [{"cell_type": "code", "input": cell, "language": "python", "outputs": []} for cell in cells]
     return {"worksheets": [{"cells": made}], "metadata": {}, "nbformat": 3, "nbformat_minor": 0}
 
 
 _TIDY = NOTEBOOKS["tidy"]
 FILES: dict[str, bytes] = {
-    "format 4.5": json.dumps(stored(_TIDY)).encode(),
-    "format 4.0": json.dumps(stored(_TIDY, minor=0)).encode(),
-    "format 4, whole texts": json.dumps(stored(_TIDY, lines=False)).encode(),
+    "format 4.5": json.dumps(as_json(_TIDY)).encode(),
+    "format 4.0": json.dumps(as_json(_TIDY, minor=0)).encode(),
+    "format 4, whole texts": json.dumps(as_json(_TIDY, lines=False)).encode(),
     "format 3": json.dumps(_format_3(_TIDY)).encode(),
-    "a byte-order mark": json.dumps(stored(_TIDY)).encode("utf-8-sig"),
-    "UTF-16": json.dumps(stored(_TIDY)).encode("utf-16"),
-    "CRLF in the file": json.dumps(stored(_TIDY), indent=1).replace("\n", "\r\n").encode(),
+    "a byte-order mark": json.dumps(as_json(_TIDY)).encode("utf-8-sig"),
+    "UTF-16": json.dumps(as_json(_TIDY)).encode("utf-16"),
+    "CRLF in the file": json.dumps(as_json(_TIDY), indent=1).replace("\n", "\r\n").encode(),
 }

@@ -1,8 +1,9 @@
-"""Make wrong answers by machine: each reference, with one small change at every place where it applies.
+"""Make wrong answers by mutation: each reference with one small change, at every place where the change is possible.
 
-A *subject* is a question's reference as source: the function or class, and the helpers of its own module that it
-calls. What the question does not ask for is folded away first: parameters that no case passes take their default, and
-guards go unless a case looks for their exception. Then each operator below changes one node of the tree at a time.
+A *subject* is the source of a question's reference: the function or class, and the helpers of its own module that it
+calls. First, code that the question does not need is removed: parameters that no case passes are replaced by their
+defaults, and a guard goes unless a case expects its exception. Then each operator below changes one node of the tree at
+a time.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from qkv.questions.engine.comparing import WRONG_RESULT, differences
 from qkv.questions.engine.judging import FLOAT32_REMARK, Verdict, judge
 from qkv.questions.engine.question import Question
 
-MAX_TICKS = 300_000  # turns of a loop, in all the cases of one check: a mutant that never ends raises instead
+MAX_TICKS = 300_000  # iterations of loops, over all cases of a check; then an endless mutant raises an error
 
-# Where the question's reference is made by a factory: the same thing as a reader of the package finds it.
+# References that a factory makes: the class in the package that does the same, as a learner would write it.
 PLAIN_SOURCE: dict[str, Any] = {"2.5": attention.SingleHeadAttention}
 # Helpers from another module that the question is about.
 ALSO: dict[str, tuple[Any, ...]] = {
     "5.4": (softmax_module.masked_softmax,),
     "5.5": (softmax_module.masked_softmax,),
 }
-# Parts that are a question of their own, in their own right: used, not changed, where another question calls them.
+# Parts that are questions of their own. Where another question's reference calls them, they are not mutated.
 PARTS = (softmax_module.softmax, kv_cache.KVCache, attention.Cache, attention.unchanged)
-# What the package does and the question does not ask for: (source, what takes its place).
+# Code of the package that the question does not ask for, as pairs: the code, and its replacement.
 WITH_A_MASK = ("softmax(scores) if mask is None else masked_softmax(scores, mask)", "masked_softmax(scores, mask)")
 MASK_FITS = ("    mask = _mask_for(scores, mask)\n", "")
 AS_MANY_KEYS = (
@@ -82,14 +83,14 @@ NOT_ASKED: dict[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One changed reference.
+    """A reference with one change.
 
     Attributes:
-        question: its id
-        operator: what kind of change
-        function: where it is
+        question: the question's id
+        operator: the kind of change
+        function: the name of the changed function
         was, now: the changed statement, before and after
-        source: the whole changed subject
+        source: the whole source of the changed subject
     """
 
     question: str
@@ -105,7 +106,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A question's reference as a tree, and the names that it needs."""
+    """A question's reference as a syntax tree, and the global names that it needs."""
 
     question: Question
     name: str
@@ -113,7 +114,7 @@ class Subject:
     namespace: dict[str, Any]
 
     def compile(self, source: str | None = None) -> Any:
-        """Make the answer. Inserted helpers note in `effects` whether they changed anything."""
+        """Compile a mutant's source (default: the reference). Return the answer, and the effects of its helpers."""
         effects = Effects()
         names = self.namespace | {"_tick": Ticks(), "_rounded": effects.rounded, "_cut": effects.cut}
         tree = _Ticking().visit(ast.parse(source)) if source is not None else copy.deepcopy(self.tree)
@@ -122,7 +123,7 @@ class Subject:
 
 
 class Ticks:
-    """Counts turns of loops, and ends what does not end."""
+    """A counter of loop iterations, which raises an error when there are too many."""
 
     def __init__(self) -> None:
         self.left = MAX_TICKS
@@ -134,7 +135,7 @@ class Ticks:
 
 
 class Effects:
-    """What an inserted helper did: where it did nothing at all, the mutant is the reference."""
+    """The helpers that mutants call. `any` is False if they changed no value: then the mutant equals the reference."""
 
     def __init__(self) -> None:
         self.any = False
@@ -157,7 +158,7 @@ class Effects:
 
 
 class _Ticking(ast.NodeTransformer):
-    """Put a tick in each loop."""
+    """Insert a call of `_tick` into each loop."""
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
@@ -174,7 +175,7 @@ class _Ticking(ast.NodeTransformer):
 
 
 def subject_of(question: Question) -> Subject:
-    """Gather a question's reference and its helpers, and fold away what is not asked for."""
+    """Return the subject of a question: its reference and helpers, without code that the question does not need."""
     reference = PLAIN_SOURCE.get(question.id, question.reference)
     module = inspect.getmodule(reference)
     assert module is not None
@@ -183,20 +184,21 @@ def subject_of(question: Question) -> Subject:
     parts = {part for part in PARTS if part is not reference}
     sources = _with_helpers(question, reference, module.__name__, namespace, also, parts)
     tree = ast.Module(list(reversed(sources.values())), [])
-    tree = _again(_Plain(_raised(question), _methods(question)).visit(tree))
+    tree = _reparsed(_Plain(_expected_exceptions(question), _called_methods(question)).visit(tree))
     while _fold_constants(tree, question, reference.__name__):
-        tree = _again(_Folded().visit(tree))
+        tree = _reparsed(_Folded().visit(tree))
     return Subject(question, reference.__name__, tree, namespace)
 
 
-def _again(tree: ast.Module) -> ast.Module:
+def _reparsed(tree: ast.Module) -> ast.Module:
+    """Write a tree as source and parse it again, which gives a consistent tree."""
     return ast.parse(ast.unparse(ast.fix_missing_locations(tree)))
 
 
 def _with_helpers(
     question: Question, reference: Any, module: str, namespace: dict[str, Any], also: tuple[Any, ...], parts: set[Any]
 ) -> dict[str, ast.stmt]:
-    """Parse the reference and all that it calls of its own module, callers first."""
+    """Parse the reference and all functions and classes of its own module that it uses, callers first."""
     found: dict[str, ast.stmt] = {}
     waiting = [reference]
     while waiting:
@@ -217,16 +219,18 @@ def _with_helpers(
 
 
 @cache
-def _raised(question: Question) -> frozenset[str]:
+def _expected_exceptions(question: Question) -> frozenset[str]:
+    """Return the names of the exceptions that the question's cases expect."""
     return frozenset(case.raises for seed in range(3) for case in question.fresh_cases(seed) if case.raises)
 
 
-def _methods(question: Question) -> set[str]:
+def _called_methods(question: Question) -> set[str]:
+    """Return the names of the methods that the question's cases call."""
     return {step.method or "forward" for case in question.fresh_cases(0) for step in case.script}
 
 
 class _Plain(ast.NodeTransformer):
-    """Take out docstrings, annotations, devices, places to visit, and guards whose exception is not asked for."""
+    """Remove docstrings, annotations, devices, calls of `visit`, and guards whose exception no case expects."""
 
     def __init__(self, raises: frozenset[str], methods: set[str]) -> None:
         self.raises = raises
@@ -281,7 +285,7 @@ class _Plain(ast.NodeTransformer):
             return node.args[1]
         node.args = [arg for arg in node.args if ast.unparse(arg) != "visit"]
         if name == "softmax" and len(node.args) < 3 and all(k.arg != "dim" for k in node.keywords):
-            node.keywords.append(ast.keyword("dim", ast.Constant(-1)))  # what is there unsaid can be changed too
+            node.keywords.append(ast.keyword("dim", ast.Constant(-1)))  # so that the default can be mutated
         moved = isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cpu")
         if moved and (not node.args or ast.unparse(node.args[0]).endswith(".device")):
             return node.func.value
@@ -289,33 +293,35 @@ class _Plain(ast.NodeTransformer):
 
 
 def _fold_constants(tree: ast.Module, question: Question, name: str) -> bool:
-    """Put a constant in the place of each parameter that has the same value in every call; say whether any has."""
+    """Replace one parameter that is the same constant in every call by this constant. Return whether there was one."""
     for function, owner in _functions(tree):
         method = owner is not None
         if function.name == "__init__":
             continue
-        calls = [call for call in ast.walk(tree) if isinstance(call, ast.Call) and _calls(call, function.name, method)]
-        asked = _passed_by_cases(question) if name in (function.name, owner) else None
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        calls = [call for call in nodes if _is_call_of(call, function.name, method)]
+        passed = _passed_by_cases(question) if name in (function.name, owner) else None
         for i in reversed(range(method, len(function.args.args))):
-            if _fold_parameter(function, i, calls, method, asked):
+            if _fold_parameter(function, i, calls, method, passed):
                 return True
     return False
 
 
-def _calls(call: ast.Call, name: str, method: bool) -> bool:
+def _is_call_of(call: ast.Call, name: str, method: bool) -> bool:
+    """Check whether a node calls the function or method of this name."""
     target = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
     return target == name and isinstance(call.func, ast.Attribute) == method
 
 
 def _fold_parameter(
-    function: ast.FunctionDef, i: int, calls: list[ast.Call], method: bool, asked: tuple[int, set[str]] | None
+    function: ast.FunctionDef, i: int, calls: list[ast.Call], method: bool, passed: tuple[int, set[str]] | None
 ) -> bool:
-    """Fold one parameter, from what the calls and the cases pass for it."""
+    """Replace the i-th parameter by its value, if the calls and the cases all pass the same constant. Return if so."""
     arguments = function.args
     name, n_defaults = arguments.args[i].arg, len(arguments.defaults)
     default = i - (len(arguments.args) - n_defaults)
-    values = [arguments.defaults[default]] if default >= 0 and (asked or not calls) else []
-    if asked and (i - method < asked[0] or name in asked[1]):
+    values = [arguments.defaults[default]] if default >= 0 and (passed or not calls) else []
+    if passed and (i - method < passed[0] or name in passed[1]):
         return False
     for call in calls:
         named = [k.value for k in call.keywords if k.arg == name]
@@ -340,6 +346,7 @@ def _fold_parameter(
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str | None]]:
+    """Yield all functions and methods, each with the name of its class or None."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node, None
@@ -349,12 +356,15 @@ def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str | None]]
 
 @cache
 def _passed_by_cases(question: Question) -> tuple[int, set[str]]:
+    """Return the largest number of positional arguments, and the keyword arguments, in the calls of the cases."""
     steps = [step for seed in range(3) for case in question.fresh_cases(seed) for step in case.script]
     calls = [step for step in steps if step.act == "call" and step.on is None]
     return max(len(step.args) for step in calls), {name for step in calls for name in step.kwargs}
 
 
 class _Substituted(ast.NodeTransformer):
+    """Replace every use of a name by an expression."""
+
     def __init__(self, name: str, value: ast.expr) -> None:
         self.name, self.value = name, value
 
@@ -364,15 +374,15 @@ class _Substituted(ast.NodeTransformer):
 
 
 class _Folded(ast.NodeTransformer):
-    """Work out what is constant: `None is None`, `x / 1.0`, a branch that is never or always taken."""
+    """Evaluate constant expressions (`None is None`, `x / 1.0`), and replace a branch whose condition is constant."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        return _worked_out(node)
+        return _evaluated(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
-        return _worked_out(node) if isinstance(node.op, ast.Not) else node
+        return _evaluated(node) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
@@ -390,14 +400,15 @@ class _Folded(ast.NodeTransformer):
         return node.left if one else node
 
 
-def _worked_out(node: ast.expr) -> ast.expr:
+def _evaluated(node: ast.expr) -> ast.expr:
+    """Return the value of an expression as a constant, or the expression if it contains a name."""
     names = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Call, ast.Attribute, ast.Subscript))]
     return node if names else ast.Constant(eval(ast.unparse(node)))
 
 
 # ── the changes ───────────────────────────────────────────────────────────────────────────────────
 
-Change = tuple[str, ast.AST | None]  # what kind, and what takes the node's place; None: nothing does
+Change = tuple[str, ast.AST | None]  # the kind of change, and the new node (None: the node is removed)
 
 ARITHMETIC: dict[type, tuple[type, ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -421,8 +432,9 @@ COMPARISONS: dict[type, tuple[type, ...]] = {
     ast.Is: (ast.IsNot,),
     ast.IsNot: (ast.Is,),
 }
-SYMMETRIC = ("transpose", "maximum", "minimum", "max", "min", "broadcast_shapes")  # exchanged arguments: the same
-# At which positions a call takes an axis.
+# Functions that do not change when arguments are exchanged.
+SYMMETRIC = ("transpose", "maximum", "minimum", "max", "min", "broadcast_shapes")
+# The positions of a call's arguments that are axes.
 AXIS_AT = {
     **dict.fromkeys(("sum", "mean", "amax", "softmax", "cumsum", "unsqueeze", "squeeze", "unbind", "unfold"), (0,)),
     **dict.fromkeys(("flatten", "unflatten", "argmax", "log_softmax", "gather", "scatter"), (0,)),
@@ -432,7 +444,7 @@ REDUCTIONS = ("sum", "mean", "amax", "amin", "softmax", "argmax", "flatten", "sq
 
 
 def mutants_of(subject: Subject) -> list[Mutant]:
-    """Make every mutant that compiles and differs from the reference and from each other."""
+    """Return all mutants that compile and differ from the reference and from each other."""
     original = ast.unparse(subject.tree)
     seen = {original}
     made = []
@@ -444,6 +456,7 @@ def mutants_of(subject: Subject) -> list[Mutant]:
 
 
 def _changed(subject: Subject) -> Iterator[Mutant]:
+    """Yield all mutants that compile, with duplicates."""
     nodes = list(ast.walk(subject.tree))
     parents = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
     skipped = {id(n) for node in nodes if isinstance(node, (ast.Raise, ast.arguments)) for n in ast.walk(node)}
@@ -462,7 +475,8 @@ def _changed(subject: Subject) -> Iterator[Mutant]:
 
 
 def _replaced(tree: ast.Module, i: int, new: ast.AST | None) -> ast.Module:
-    tree, new = pickle.loads(pickle.dumps((tree, new)))  # which is to copy them, ten times faster
+    """Return a copy of a tree with its i-th node (in the order of `ast.walk`) replaced."""
+    tree, new = pickle.loads(pickle.dumps((tree, new)))  # a copy, ten times faster than copy.deepcopy
     target = next(itertools.islice(ast.walk(tree), i, None))
 
     class Replace(ast.NodeTransformer):
@@ -473,7 +487,7 @@ def _replaced(tree: ast.Module, i: int, new: ast.AST | None) -> ast.Module:
 
 
 def _described(node: ast.AST, new: ast.AST | None, parents: dict[int, ast.AST]) -> tuple[str, str, str]:
-    """Name the function, and write the changed statement before and after."""
+    """Return the name of the changed function, and the changed statement before and after."""
     statement = node
     while not isinstance(statement, ast.stmt):
         statement = parents[id(statement)]
@@ -488,7 +502,7 @@ def _described(node: ast.AST, new: ast.AST | None, parents: dict[int, ast.AST]) 
 
 
 def _first_difference(was: str, now: str) -> tuple[str, str]:
-    """Keep the lines that differ, of a statement of several lines."""
+    """Return the lines in which two versions of a statement differ, without equal lines at both ends."""
     a, b = was.splitlines(), now.splitlines()
     while len(a) > 1 and len(b) > 1 and a[0] == b[0]:
         a, b = a[1:], b[1:]
@@ -498,6 +512,7 @@ def _first_difference(was: str, now: str) -> tuple[str, str]:
 
 
 def _changes(node: ast.AST, parents: dict[int, ast.AST], question: Question) -> Iterator[Change]:
+    """Yield all changes of a node."""
     parent = parents.get(id(node))
     if isinstance(node, ast.BinOp):
         yield from _operator_changes(node)
@@ -533,9 +548,9 @@ def _is_mask(node: ast.AST) -> bool:
 
 
 def _value_changes(node: ast.AST, parent: ast.AST | None) -> Iterator[Change]:
-    """Change a value that is returned or given a name."""
+    """Yield the changes of a value that is returned or assigned: its sign, rounded, detached, an inverted mask."""
     given = isinstance(parent, (ast.Return, ast.Assign)) and parent.value is node
-    # A tuple's members count one by one.
+    # The items of a tuple are changed one by one.
     if given and isinstance(node, ast.Tuple):
         return
     if isinstance(parent, ast.Tuple) and isinstance(node, ast.expr) and isinstance(parent.ctx, ast.Load):
@@ -543,7 +558,7 @@ def _value_changes(node: ast.AST, parent: ast.AST | None) -> Iterator[Change]:
     if not given or _number(node) is not None or isinstance(node, (ast.List, ast.Tuple)):
         return
     assert isinstance(node, ast.expr)
-    if not isinstance(node, ast.Compare) and not ast.unparse(node).startswith("nn."):  # which have no sign
+    if not isinstance(node, ast.Compare) and not ast.unparse(node).startswith("nn."):  # a layer has no sign
         yield "sign", ast.UnaryOp(ast.USub(), node)
     if isinstance(node, (ast.Compare,)) or (isinstance(node, ast.Call) and "tril" in ast.unparse(node.func)):
         yield "mask inverted", ast.UnaryOp(ast.Invert(), node)
@@ -552,6 +567,7 @@ def _value_changes(node: ast.AST, parent: ast.AST | None) -> Iterator[Change]:
 
 
 def _operator_changes(node: ast.BinOp) -> Iterator[Change]:
+    """Yield another operator, each operand alone, and exchanged operands."""
     for other in ARITHMETIC.get(type(node.op), ()):
         yield "arithmetic", ast.BinOp(node.left, other(), node.right)
     yield "left out", node.left
@@ -561,12 +577,14 @@ def _operator_changes(node: ast.BinOp) -> Iterator[Change]:
 
 
 def _comparison_changes(node: ast.Compare) -> Iterator[Change]:
+    """Yield the comparison with other operators."""
     for i, op in enumerate(node.ops):
         for other in COMPARISONS.get(type(op), ()):
             yield "comparison", ast.Compare(node.left, [*node.ops[:i], other(), *node.ops[i + 1 :]], node.comparators)
 
 
 def _call_changes(node: ast.Call) -> Iterator[Change]:
+    """Yield the changes of a call: left out, or with exchanged or missing arguments."""
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     is_method = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) not in ("torch", "math", "nn")
     if hasattr(builtins, name) and name not in ("min", "max", "sum", "abs", "int", "float"):
@@ -580,7 +598,7 @@ def _call_changes(node: ast.Call) -> Iterator[Change]:
         args[a], args[b] = args[b], args[a]
         yield "exchanged", ast.Call(node.func, args, node.keywords)
     for i, keyword in enumerate(node.keywords):
-        if not (name == "softmax" and not is_method and keyword.arg == "dim"):  # its default: the reference again
+        if not (name == "softmax" and not is_method and keyword.arg == "dim"):  # -1 is its default
             kept = node.keywords[:i] + node.keywords[i + 1 :]
             yield "dim dropped" if keyword.arg == "dim" else "left out", ast.Call(node.func, node.args, kept)
     for i in range(is_method is False, len(node.args)) if name in REDUCTIONS else ():
@@ -588,7 +606,7 @@ def _call_changes(node: ast.Call) -> Iterator[Change]:
 
 
 def _number(node: ast.AST | None) -> int | float | None:
-    """Read a literal number, with its sign."""
+    """Return the value of a literal number with its sign; None if the node is something else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _number(node.operand)
         return None if value is None else -value
@@ -600,6 +618,7 @@ def _number(node: ast.AST | None) -> int | float | None:
 def _number_changes(
     node: ast.AST, parent: ast.AST | None, parents: dict[int, ast.AST], question: Question
 ) -> Iterator[Change]:
+    """Yield other numbers or, if the number is an axis, other axes."""
     value = _number(node)
     assert value is not None
     if _is_axis(node, parent, parents):
@@ -608,7 +627,7 @@ def _number_changes(
         return
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub)) and value == 0:
         return
-    whole = isinstance(value, int) and not isinstance(parent, ast.BinOp)  # an index or a count: half of 1 is 0
+    whole = isinstance(value, int) and not isinstance(parent, ast.BinOp)  # an index or a count, so half of 1 is 0
     half = value // 2 if whole or value % 2 == 0 else value / 2
     new = [value + 1, value - 1, value * 2, half, -value]
     for other in dict.fromkeys(n for n in new if n != value):
@@ -616,6 +635,7 @@ def _number_changes(
 
 
 def _is_axis(node: ast.AST, parent: ast.AST | None, parents: dict[int, ast.AST]) -> bool:
+    """Check whether a number is an axis: dim=…, x.shape[…], or an argument such as that of `sum`."""
     if isinstance(parent, ast.keyword):
         return parent.arg in ("dim", "axis")
     if isinstance(parent, ast.Subscript) and parent.slice is node:
@@ -628,7 +648,7 @@ def _is_axis(node: ast.AST, parent: ast.AST | None, parents: dict[int, ast.AST])
 
 
 def _other_axes(axis: int, question: Question) -> list[int]:
-    """List the other axes: counted from the same end, and from the front too where any axes may lead."""
+    """Return other axes: from the same end and, if the question allows leading axes, also from the front."""
     if axis >= 0:
         return [other for other in (0, 1, 2) if other != axis]
     leading = any("..." in output for output in question.outputs)
@@ -644,11 +664,14 @@ def _in_slice_or_shape(node: ast.Tuple, parent: ast.AST | None) -> bool:
 
 
 def survives(subject: Subject, mutant: Mutant, seed: int) -> bool:
-    """Say whether a check with this seed lets it pass. Most are found out by the first case; the rest are judged."""
+    """Check whether a mutant passes the check with this seed.
+
+    Most mutants already give a wrong result in the first cases; only the others are judged completely.
+    """
     question = subject.question
     answer, _ = subject.compile(mutant.source)
     with undisturbed(), quiet():
-        for case, want in wanted(question, seed):
+        for case, want in expected_results(question, seed):
             seen = results_of(answer, case)
             if not seen.absent and any(d.kind in WRONG_RESULT for d in differences(question, case, seen, want)):
                 return False
@@ -657,15 +680,15 @@ def survives(subject: Subject, mutant: Mutant, seed: int) -> bool:
 
 
 @cache
-def wanted(question: Question, seed: int) -> list[tuple[Case, Observation]]:
-    """Draw a check's cases that ask for a result, with what the reference gives."""
+def expected_results(question: Question, seed: int) -> list[tuple[Case, Observation]]:
+    """Draw the cases of a check that expect a result, and return each with the reference's results."""
     with undisturbed(), quiet():
         cases = [case for case in question.fresh_cases(seed) if not case.raises]
         return [(case, results_of(question.reference, case)) for case in cases]
 
 
 def verdict_on(subject: Subject, mutant: Mutant, seed: int | None = None) -> Verdict | None:
-    """Check it as an answer is checked; None where nothing was changed."""
+    """Judge a mutant as an answer is judged. Return None if its inserted helper changed no value."""
     answer, effects = subject.compile(mutant.source)
     cases = subject.question.fresh_cases(seed)
     found = judge(subject.question, cases, observe(answer, cases, subject.question.gradients))

@@ -1,4 +1,4 @@
-"""Small questions of every kind that the course has: a class, something with state, a sampler, an exception."""
+"""Small sample questions of every kind in the course: a class, an object with state, a sampler, an exception."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from qkv.questions.engine import (
 
 
 class Gate(nn.Module):
-    """x W_A, times the sigmoid of x W_B."""
+    """A gate: x W_A times the sigmoid of x W_B."""
 
     def __init__(self, d_in: int, d_out: int, bias: bool = True) -> None:
         super().__init__()
@@ -67,11 +67,11 @@ GATE = Question(
     misconceptions=(Misconception("layers-swapped", says="Which layer opens, and which passes?", twin=GateSwapped),),
 )
 
-# ── something with state ──────────────────────────────────────────────────────────────────────────
+# ── an object with state ──────────────────────────────────────────────────────────────────────────
 
 
 class Shelf:
-    """Keeps rows, in order."""
+    """A shelf that keeps rows in order."""
 
     def __init__(self) -> None:
         self.rows: list[Tensor] = []
@@ -121,7 +121,7 @@ SHELF = Question(
 
 
 def put_mean(x: Tensor, shelf: Any) -> Tensor:
-    """Put one row on a shelf that was handed over, and average all that is there."""
+    """Put one row on a given shelf, and return the mean of all its rows."""
     return shelf.put(x).mean(0)
 
 
@@ -166,7 +166,7 @@ def pick_largest(p: Tensor, generator: torch.Generator) -> int:
 
 
 def counts_differ(case: Case, seen: Tensor, want: Tensor) -> str | None:
-    """Two samples of one distribution? Pearson's χ² for two rows of counts, far out in its tail."""
+    """Return a remark if two samples come from different distributions, by Pearson's χ² far out in its tail."""
     n = int(torch.stack([seen.max(), want.max()]).max()) + 1
     a, b = (x.bincount(minlength=n).double() for x in (seen, want))
     both = a + b
@@ -197,7 +197,7 @@ PICK = Question(
     ),
 )
 
-# ── an exception that is asked for ────────────────────────────────────────────────────────────────
+# ── an expected exception ────────────────────────────────────────────────────────────────
 
 
 def root(x: float) -> float:
