@@ -31,14 +31,21 @@ export { remember } from "./remember.js";
 export { html, nothing, svg };
 
 /** @typedef {Record<string, any>} State what the traits are, and what a view keeps for itself */
-/** @typedef {(changes: State) => void} SetState */
-/** @typedef {{ state: State, set: SetState, root: HTMLElement, eachDrawing: (work: () => void) => void }} Setting */
-/** @typedef {object} Definition
- * @property {State} [own]
- * @property {(state: State) => string} [says]
- * @property {(state: State, set: SetState, id: string) => unknown} view
- * @property {(parts: Setting) => (() => void) | undefined} [setup] */
-/** @typedef {Definition & { name: string, own: State }} Parts */
+/** @template {State} S
+ * @typedef {(changes: Partial<S>) => void} SetState */
+/** @template {State} S
+ * @typedef {object} Setting
+ * @property {S} state
+ * @property {SetState<S>} set
+ * @property {HTMLElement} root
+ * @property {(work: () => void) => void} eachDrawing */
+/** @template {State} S
+ * @typedef {object} Definition
+ * @property {Partial<S>} [own]
+ * @property {(state: S) => string} [says]
+ * @property {(state: S, set: SetState<S>, id: string) => unknown} view
+ * @property {(parts: Setting<S>) => (() => void) | undefined} [setup] */
+/** @typedef {Definition<State> & { name: string, own: State }} Parts */
 /** @typedef {object} Model anywidget's
  * @property {(name: string) => any} get
  * @property {(name: string, value: any) => void} set
@@ -48,11 +55,11 @@ export { html, nothing, svg };
 /** @typedef {{ id: string, traits: State, takeOver: (template: unknown, body: HTMLElement) => void }} Drawing */
 
 /** An anywidget module: its `render` draws the widget into an element and returns what ends it.
+ * @template {State} S
  * @param {string} name
- * @param {Definition} definition */
+ * @param {Definition<S>} definition */
 export function widget(name, definition) {
-  /** @type {Parts} */
-  const parts = { name, own: {}, ...definition };
+  const parts = /** @type {Parts} */ ({ name, own: {}, ...definition });
   return {
     name,
     /** `drawing` is what a page of the site already shows in `el`; elsewhere there is none.

@@ -23,6 +23,8 @@ function shape(layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue 
   return { layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue };
 }
 
+/** @typedef {{ step: number, changed: number, model: string, token: number, playing: boolean, shown: number }} State */
+
 export default widget("CacheStepper", {
   own: { playing: false, shown: 0 },
   setup: ({ state, set, root, eachDrawing }) => {
@@ -42,7 +44,7 @@ export default widget("CacheStepper", {
       end();
     };
   },
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const [cached, plain] = [run(state, true), run(state, false)];
     return `${title(state)} With a cache ${rows(cached.rows.length)} computed, ${cost(state, cached)} multiply-adds. Without one ${rows(plain.rows.length)}, ${cost(state, plain)}.`;
   },
@@ -351,6 +353,7 @@ const legend = html`<ul class="qkv-kv-legend">
 
 /** Multiply-adds with a cache and without: of this step, of all so far, and of one token far on. */
 function counters(state) {
+  /** @type {[string, string, number, number][]} */
   const counted = [
     ["this step", "step", spent(state, run(state, true)), spent(state, run(state, false))],
     ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
@@ -370,6 +373,7 @@ function counters(state) {
   </table>`;
 }
 
+/** @returns {[number, number]} */
 const atToken = ({ model, token }) => [
   sum(attentionMultiplyAdds(MODELS[model], 1, token - 1)),
   sum(attentionMultiplyAdds(MODELS[model], token)),

@@ -56,8 +56,10 @@ const KINDS = {
   },
 };
 
+/** @typedef {{ kind: string, token: number, near: boolean, temperature: number }} State */
+
 export default widget("Everywhere", {
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const seen = look(state);
     const { n, token, best, row, name } = seen;
     return `Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${bestName(seen)}, ${shown(row[best])}.`;
@@ -201,7 +203,7 @@ const LEVELS = 10;
  * weight are one shape, so that a step draws 22 paths and not 128 squares. */
 function drawPicture({ row, token }) {
   const most = Math.max(...row);
-  const levels = Array.from({ length: LEVELS + 1 }, () => []);
+  const levels = Array.from({ length: LEVELS + 1 }, () => /** @type {number[]} */ ([]));
   row.forEach((weight, i) => {
     levels[Math.round((LEVELS * weight) / most)].push(i);
   });

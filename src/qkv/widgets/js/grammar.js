@@ -7,6 +7,8 @@ const ONE_IN = 8;
 const LANGUAGES = ["english", "chinese"];
 const PUNCTUATION = /[.,;:!?"，。；：！？、「」]/g;
 
+/** @typedef {{ role?: string, class: string, words?: string[], share?: number, often?: string }} Slot */
+
 /** Everything that can be asked of a grammar. A sentence is { language, words, classes, it, noun, refersTo }. */
 export class Grammar {
   constructor(data) {
@@ -95,7 +97,11 @@ export class Grammar {
     return null;
   }
 
-  /** The slot of each word; null where the words do not fit the slots. */
+  /** The slot of each word; null where the words do not fit the slots.
+   * @param {string} language
+   * @param {Slot[]} slots
+   * @param {string[]} words
+   * @returns {Slot[] | null} */
   fit(language, [first, ...rest], words) {
     if (!first) return words.length ? null : [];
     if (words.length && this.slotForms(language, first).includes(words[0])) {
@@ -167,7 +173,8 @@ export class Grammar {
   /** The words that may stand in place i of a sentence instead, in their plain forms; of reasons, those that go with the verb. */
   alternatives(words, i) {
     const language = LANGUAGES.find((name) => this.wordsOf(name).includes(words[0]));
-    for (const { slots } of language ? this.data[language].templates : []) {
+    if (!language) return [];
+    for (const { slots } of this.data[language].templates) {
       const slot = this.fit(language, slots, words)?.[i];
       if (!slot) continue;
       if (slot.role !== "reason") return this.slotWords(language, slot);
@@ -194,6 +201,10 @@ export class Grammar {
     return [...new Set(found)];
   }
 
+  /** @param {string} language
+   * @param {Slot[]} slots
+   * @param {string[]} words
+   * @returns {string[]} */
   after(language, [first, ...rest], words) {
     if (!first) return [];
     const forms = this.slotForms(language, first);

@@ -31,13 +31,17 @@ const HEADS = [0, 1, 2, 3];
 const MODES = ["on", "zeros", "mean", "other text"];
 const LIKELIEST = 3; // so many predictions are shown
 
+/** @import { Weights } from "./repeater.js" */
+/** @typedef {{ symbols: string, position: number, head: number, modes: string[], step: number, repainted: number,
+ *   earlier: Weights | null, failed: boolean }} State */
+
 export default widget("HeadMicroscope", {
   own: { repainted: 0, earlier: null, failed: false }, // the weights of earlier steps, and whether they did not come
   setup: ({ state, set, eachDrawing }) => {
     eachDrawing(loader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
   },
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const seen = look(state);
     return `${said(seen)} ${lookText(seen)} ${lossText(seen)}`;
   },

@@ -41,19 +41,24 @@ const ACROSS = FEATURES + 7 * GAP; // what a sheet is wide: room for the gaps of
 const HEADS = html`heads, <var>H</var>`;
 const SPLITS = powersOfTwo(3);
 
-const WRONG = [
-  { value: "reshape both ways", label: "reshape both ways" },
-  { value: "reshape in", label: "reshape in only" },
-  { value: "reshape out", label: "reshape out only" },
-  { value: "heads first", label: "heads, then batch" },
-];
-const titleOf = (route) => (route === "right" ? "transpose" : WRONG.find(({ value }) => value === route).label);
+const WRONG = {
+  "reshape both ways": "reshape both ways",
+  "reshape in": "reshape in only",
+  "reshape out": "reshape out only",
+  "heads first": "heads, then batch",
+};
+const titleOf = (route) => (route === "right" ? "transpose" : WRONG[route]);
+
+/** @import { Route } from "./maths.js" */
+/** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, gliding: boolean, held: number,
+ *   from: number }} State */
 
 export default widget("HeadSplitter", {
   // `held` is the line between heads that is dragged, counted from the left.
   // `from` is where on the screen it was taken.
   own: { gliding: false, held: 1, from: 0 },
-  says: (state) => `${titleOf(state.wrong)}${state.causal ? ", causal" : ""}: ${verdict(state, state.wrong)}`,
+  says: (/** @type {State} */ state) =>
+    `${titleOf(state.wrong)}${state.causal ? ", causal" : ""}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     <div class="qkv-split ${state.gliding ? "qkv-gliding" : ""}" @click=${nudgeAt(state, set)}>
       ${["right", state.wrong].map((route) => title(route))}
@@ -81,7 +86,7 @@ const controls = (state, set, id) => html`<div class="qkv-split-controls">
     label: "the wrong way shown",
     name: `${id}-wrong`,
     value: state.wrong,
-    options: WRONG,
+    options: Object.entries(WRONG).map(([value, label]) => ({ value, label })),
     onChange: (value) => set({ ...chosen(state, value), gliding: true }),
   })}
 </div>`;
@@ -110,8 +115,10 @@ const nudgeAt =
 
 const AROUND = [0, 2].flatMap((far) => [-far, far].flatMap((x) => [-far, far].map((y) => [x, y]))); // past a gap between entries
 
-const entryAt = (x, y) =>
-  document.elementsFromPoint(x, y).find((each) => each.matches("[data-token]") && !each.closest(".qkv-away"));
+const entryAt = (x, y) => {
+  const elements = /** @type {HTMLElement[]} */ (document.elementsFromPoint(x, y));
+  return elements.find((each) => each.matches("[data-token]") && !each.closest(".qkv-away"));
+};
 
 /** Both examples, one below the other, so that no way that mixes them needs more room than another. */
 const names = (nameOf) =>

@@ -19,9 +19,13 @@ const METHODS = [
 
 const IT = 5; // the query that the chapter asks about, and that is told of until another one's row is chosen or painted
 
+/** @typedef {{ start: HTMLElement, shown: boolean, moved: boolean, met: Set<HTMLElement> }} Stroke */
+/** @typedef {{ preset: string, queries: number, window: number, real: number, flipped: number[], method: string,
+ *   scores: number[][], tokens: string[], stroke: { paint: Stroke | null }, told: number }} State */
+
 export default widget("MaskPainter", {
   own: { stroke: { paint: null }, told: IT },
-  says: (state) => summary(table(state), state),
+  says: (/** @type {State} */ state) => summary(table(state), state),
   view: (state, set, id) => {
     const rows = table(state);
     return html`
@@ -222,7 +226,9 @@ function begin(event, { stroke }) {
 function drag(event, state, set) {
   const { paint } = state.stroke;
   if (!paint || event.buttons !== 1) return;
-  const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-cell]");
+  const under = /** @type {HTMLElement | null | undefined} */ (
+    document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-cell]")
+  );
   if (!under || !event.currentTarget.contains(under) || (under === paint.start && !paint.moved)) return;
   paint.moved = true;
   // A cell is asked once a stroke: what it shows may be older than what was painted.

@@ -21,7 +21,7 @@ export function variance(xs) {
 }
 
 /** @param {number[]} a
- * @param {number[]} b */
+ * @param {ArrayLike<number>} b */
 export const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
 /** @param {number[][]} a */
 export const transpose = (a) => a[0].map((_, j) => a.map((row) => row[j]));

@@ -18,9 +18,12 @@ const N = 32;
 const NEEDLE = needleOf(N);
 const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
 
+/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, pressed: number | null,
+ *   isStroke: boolean }} State */
+
 export default widget("PatternLab", {
   own: { pressed: null, isStroke: false }, // the cell where the pointer went down, and whether it has left it since
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const { pairs, known } = measured(state);
     return `${state.pattern}: ${num(100 * pairs)} % of the pairs. After ${state.layers} layers token ${state.token} knows of ${known} tokens.`;
   },

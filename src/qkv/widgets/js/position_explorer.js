@@ -29,12 +29,12 @@ const LAST = 127;
 const SMALLEST_BASE = 10;
 const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
 const D = html`<var>d</var>`;
-const SCHEMES = [
-  { value: "sinusoidal", label: "added to the tokens (sinusoidal)", brief: "sinusoidal" },
-  { value: "rope", label: "turned (RoPE)", brief: "RoPE" },
-  { value: "alibi", label: "added to the scores (ALiBi)", brief: "ALiBi" },
-];
-const named = (scheme) => `Positions ${SCHEMES.find(({ value }) => value === scheme).label}`;
+const SCHEMES = {
+  sinusoidal: { label: "added to the tokens (sinusoidal)", brief: "sinusoidal" },
+  rope: { label: "turned (RoPE)", brief: "RoPE" },
+  alibi: { label: "added to the scores (ALiBi)", brief: "ALiBi" },
+};
+const named = (scheme) => `Positions ${SCHEMES[scheme].label}`;
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
 const NEAR = 32; // as far as the curve over distance goes, while the two tokens stand no further apart
@@ -44,11 +44,16 @@ const DIALS = range(0, 7);
 const NO_CLOCK = { asking: [0, 1], answering: [0, 1], product: 0, tokens: 0 };
 const fixed = (x) => num(x, { places: 2 });
 
+/** @import { Point } from "./chart.js" */
+/** @import { Pair } from "./scales.js" */
+/** @typedef {{ scheme: string, query: number, key: number, together: boolean, words: boolean, d: number, base: number,
+ *   head: number, repainted: number, held: string, reach: number | null }} State */
+
 export default widget("PositionExplorer", {
   // `held` is the token whose hand or mark is dragged, `reach` how far the curve over distance goes while anything is.
   own: { repainted: 0, held: "query", reach: null },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const { now, low, high } = current(state);
     return `${named(state.scheme)}. Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
   },
@@ -69,9 +74,10 @@ const LOOKS = 24;
 
 /** Features of `it` and of `cat`; a larger d adds features to the same two words. */
 const WORDS = [normals(128, 6), normals(128, 7)].map((features) => [...features]);
+const wordsOf = (d) => WORDS.map((features) => features.slice(0, d));
 
 const worlds = remember((scheme, d, words, base, head) => {
-  const pair = words ? WORDS.map((features) => features.slice(0, d)) : null;
+  const pair = words ? wordsOf(d) : null;
   const placed = placedScores({ scheme, d, base, head, words: pair });
   return { ...placed, pair, setting: { scheme, d, words, base, head }, reach: reach(scheme, words, placed.score) };
 }, LOOKS);
@@ -95,6 +101,7 @@ function limits({ scheme, d, base, head, words }) {
   return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).reach));
 }
 
+/** @returns {Pair} */
 const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 
 /** The score here, the scores along the text at this distance, and both curves. */
@@ -114,7 +121,9 @@ const reachOf = ({ query, key, reach }) => reach ?? (Math.abs(query - key) > NEA
 const overDistance = remember((world, query, reach) => {
   const { height } = axisOf(world);
   const across = distanceAxis(reach);
-  return range(-reach, reach).map((apart) => [across(apart), height(world.score(query, query - apart))]);
+  return range(-reach, reach).map(
+    (apart) => /** @type {Point} */ ([across(apart), height(world.score(query, query - apart))]),
+  );
 }, LOOKS);
 
 const alongTheText = remember((world, distance) => {
@@ -122,7 +131,7 @@ const alongTheText = remember((world, distance) => {
   const places = range(Math.max(0, distance), Math.min(LAST, LAST + distance));
   const scores = places.map((t) => world.score(t, t - distance));
   const [low, high] = extent(scores);
-  return { along: places.map((t, i) => [placeAxis(t), height(scores[i])]), low, high };
+  return { along: places.map((t, i) => /** @type {Point} */ ([placeAxis(t), height(scores[i])])), low, high };
 }, LOOKS);
 
 const nameOfScore = ({ scheme, words }) => {
@@ -141,7 +150,7 @@ const controls = (state, set, id) => html`<div class="qkv-pos-controls">
     label: "positions are",
     name: `${id}-scheme`,
     value: state.scheme,
-    options: SCHEMES.map(({ value, label, brief }) => ({
+    options: Object.entries(SCHEMES).map(([value, { label, brief }]) => ({
       value,
       label: html`${long(label)}${short(brief)}`,
     })),
@@ -430,10 +439,11 @@ function dial(clock, turn, release) {
 }
 
 function fourTerms(state, places) {
-  const { pair, query, key, score } = world(state);
-  const content = dot(...pair);
-  const itAndPlace = dot(pair[0], key(state.key)) - content;
-  const catAndPlace = dot(query(state.query), pair[1]) - content;
+  const { query, key, score } = world(state);
+  const [it, cat] = wordsOf(state.d);
+  const content = dot(it, cat);
+  const itAndPlace = dot(it, key(state.key)) - content;
+  const catAndPlace = dot(cat, query(state.query)) - content;
   return readings([
     ["it · cat", fixed(content)],
     ["it · key's place", fixed(itAndPlace)],

@@ -3,9 +3,12 @@ import { asked, prediction, rich } from "./predicting.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/** @import { Asking } from "./predicting.js" */
+/** @typedef {Asking & { options: [string, string][], answer: string, guess: string, leaning: string }} State */
+
 export default prediction("Predict", {
   own: { leaning: "" },
-  leaning: ({ leaning }) => leaning || undefined,
+  leaning: (/** @type {State} */ { leaning }) => leaning || undefined,
   isRight: ({ answer }, guess) => guess === answer,
   verdict: ({ guess, answer }) => (guess === answer ? "That is right." : `The answer is ${answer}.`),
   ask: (state, set, id) => html`<fieldset>

@@ -5,9 +5,14 @@ const STEPS = 50; // from 0 to the top: what an arrow key moves, and what a drag
 const FOOT = 0.04; // of the height: so near to the foot a press or a drag means 0
 const NEAR_MIDDLE = 0.05; // of a column: so near to its middle a press counts as one in the middle
 
+/** @import { Asking } from "./predicting.js" */
+/** @typedef {{ x: number, y: number, column: number, home: number, passed: Record<number, number> }} Stroke */
+/** @typedef {Asking & { labels: string[], answer: number[], near: number, top: number, line: boolean, given: number[],
+ *   unit: string, why: string, guess: number[], heights: number[] | null, stroke: Stroke | null }} State */
+
 export default prediction("PredictBars", {
   own: { heights: null, stroke: null },
-  leaning: ({ heights }) => heights ?? undefined,
+  leaning: (/** @type {State} */ { heights }) => heights ?? undefined,
   isRight: (state, guess) => meanError(state, guess) <= state.near,
   verdict: (state) => {
     const off = meanError(state, state.guess);

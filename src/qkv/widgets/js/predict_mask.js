@@ -2,9 +2,13 @@ import { live } from "lit-html/directives/live.js";
 import { html, nothing } from "./base.js";
 import { asked, prediction, rich } from "./predicting.js";
 
+/** @import { Asking } from "./predicting.js" */
+/** @typedef {Asking & { rows: string[], columns: string[], answer: boolean[][], why: string, guess: boolean[][],
+ *   mask: boolean[][] | null, paint: boolean | null }} State */
+
 export default prediction("PredictMask", {
   own: { mask: null, paint: null },
-  leaning: ({ mask }) => mask ?? undefined,
+  leaning: (/** @type {State} */ { mask }) => mask ?? undefined,
   isRight: ({ answer }, guess) => differences(answer, guess) === 0,
   verdict: ({ answer, guess }) => {
     const wrong = differences(answer, guess);
@@ -48,9 +52,10 @@ const changed = (mask, row, column, may) =>
 /** A press turns a cell over; what the stroke meets after it becomes the same. */
 function paint(event, state, set) {
   if (event.type === "pointermove" && event.buttons !== 1) return;
-  const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-cell]");
-  if (!under || !event.currentTarget.contains(under)) return;
-  const [row, column] = under.dataset.cell.split(" ").map(Number);
+  const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("td");
+  const at = under?.dataset.cell;
+  if (!at || !event.currentTarget.contains(under)) return;
+  const [row, column] = at.split(" ").map(Number);
   const mask = maskOf(state);
   const may = event.type === "pointerdown" ? !mask[row][column] : state.paint;
   if (mask[row][column] !== may) set({ mask: changed(mask, row, column, may), paint: may });

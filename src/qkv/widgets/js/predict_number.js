@@ -1,9 +1,13 @@
 import { html, num } from "./base.js";
 import { asked, prediction, rich } from "./predicting.js";
 
+/** @import { Asking } from "./predicting.js" */
+/** @typedef {Asking & { answer: number, near: number, unit: string, why: string, guess: number[],
+ *   typed: number | null }} State */
+
 export default prediction("PredictNumber", {
   own: { typed: null },
-  leaning: ({ typed }) => (typed === null ? undefined : [typed]),
+  leaning: (/** @type {State} */ { typed }) => (typed === null ? undefined : [typed]),
   isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
   verdict: (state) => `${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
   ask: ({ question, typed, unit }, set) => html`<label class="qkv-question">
@@ -19,7 +23,8 @@ export default prediction("PredictNumber", {
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
 
-/** How far off the guess is: as a factor where it is at least twice or at most half of the answer, else as a difference. */
+/** How far off the guess is: as a factor where it is at least twice or at most half of the answer, else as a difference.
+ * @param {State} state */
 function howFar({ guess: [guess], answer, near, unit }) {
   if (isNear(guess, answer, near)) return guess === answer ? "That is right." : "That is close.";
   const ratio = guess / answer;

@@ -2,6 +2,9 @@
 
 import { button, html, toggle, widget } from "./base.js";
 
+/** @import { SetState } from "./base.js" */
+/** @typedef {{ question: string, guess: string | any[], sure: boolean, isSure: boolean }} Asking */
+
 /** A widget that asks before it answers. Its state has `question`, `guess` (empty before the reader commits) and `sure`.
  *
  *   own                    state of this view alone, with what the reader is about to commit to
@@ -9,11 +12,21 @@ import { button, html, toggle, widget } from "./base.js";
  *   leaning(state)         the guess as it stands, and undefined while there is none
  *   show(state)            the guess beside the answer
  *   isRight(state, guess)  whether a guess counts as right
- *   verdict(state)         one sentence about the guess that was committed */
+ *   verdict(state)         one sentence about the guess that was committed
+ *
+ * @template {Asking} S
+ * @param {string} name
+ * @param {object} parts
+ * @param {Partial<S>} parts.own
+ * @param {(state: S, set: SetState<S>, id: string) => unknown} parts.ask
+ * @param {(state: S) => S["guess"] | undefined} parts.leaning
+ * @param {(state: S) => unknown} parts.show
+ * @param {(state: S, guess: S["guess"]) => boolean} parts.isRight
+ * @param {(state: S) => string} parts.verdict */
 export const prediction = (name, { own, ask, leaning, show, isRight, verdict }) =>
   widget(name, {
-    own: { ...own, isSure: false },
-    says: (state) => (isCommitted(state) ? verdict(state) : ""),
+    own: /** @type {Partial<S>} */ ({ ...own, isSure: false }),
+    says: (/** @type {S} */ state) => (isCommitted(state) ? verdict(state) : ""),
     // One button in one place, so that the focus stays on it when the reader commits.
     view: (state, set, id) => html`<div class="qkv-predict">
       ${isCommitted(state) ? answer(state, show) : ask(state, set, id)}

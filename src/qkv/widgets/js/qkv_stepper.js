@@ -32,11 +32,16 @@ const TITLES = {
   output: "output",
 };
 
+/** @typedef {{ x: number[][], w_q: number[][], w_k: number[][], w_v: number[][], scaled: boolean }} Given */
+/** @typedef {Given & { step: string, row: number, column: number, first: Given | null,
+ *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, edits: number, answer: string,
+ *   draft: Record<string, string> }} State */
+
 export default widget("QKVStepper", {
   // The tables before the first edit; what a number was when its drag began; which results the last edit changed, and how
   // many edits there were; what is to be said about a number that cannot be taken; what is being typed, and in which cell.
   own: { first: null, grip: null, changed: {}, edits: 0, answer: "", draft: {} },
-  says: (state) =>
+  says: (/** @type {State} */ state) =>
     state.answer ||
     `${state.step}, row ${state.row + 1}, column ${state.column + 1}: ${spelled(state, worked(state)).join(" ")}`,
   view: (state, set, id) => {
@@ -150,6 +155,7 @@ const formula = ({ step, scaled }) =>
     output: html`<b>weights <i class="qkv-v">V</i></b>`,
   })[step];
 
+/** @param {(i: number) => unknown} [head] */
 const matrix = (title, rows, cell, kind, head = () => "") => html`<table class="qkv-matrix3 qkv-${kind}-table">
   <caption>${title}</caption>
   <tbody>${rows.map((row, i) => html`<tr>${head(i)}${row.map((entry, j) => cell(entry, i, j))}</tr>`)}</tbody>

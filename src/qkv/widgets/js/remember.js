@@ -1,6 +1,6 @@
 /** A pure function that keeps its last few results: for work that a step of a slider must not repeat. Arguments are told
  * apart as Object.is does it: the same list is the same, an equal one is not.
- * @template {unknown[]} Arguments
+ * @template {any[]} Arguments
  * @template Result
  * @param {(...wanted: Arguments) => Result} work
  * @returns {(...wanted: Arguments) => Result} */

@@ -50,9 +50,12 @@ function repeaterOf({ tensors, metadata }) {
     weight: tensors[`${name}.weight`].data,
     bias: tensors[`${name}.bias`].data,
   });
-  const blocks = [0, 1].map((l) => ({
-    norm: layer(`stack.blocks.${l}.norm_1`),
-    ...Object.fromEntries(["q", "k", "v", "o"].map((role) => [role, layer(`stack.blocks.${l}.attention.w_${role}`)])),
+  const blocks = ["stack.blocks.0", "stack.blocks.1"].map((name) => ({
+    norm: layer(`${name}.norm_1`),
+    q: layer(`${name}.attention.w_q`),
+    k: layer(`${name}.attention.w_k`),
+    v: layer(`${name}.attention.w_v`),
+    o: layer(`${name}.attention.w_o`),
   }));
   return {
     nHeads: Number(metadata.n_heads),

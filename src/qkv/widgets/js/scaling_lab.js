@@ -40,9 +40,12 @@ const METRICS = [
   { key: "jacobianNorm", name: "gradient norm", unit: "of the softmax", top: 0.4, ticks: [0, 0.2, 0.4], places: 3 },
 ];
 
+/** @import { Point } from "./chart.js" */
+/** @typedef {{ d_k: number, scaled: boolean, seed: number, metric: string }} State */
+
 export default widget("ScalingLab", {
   own: { metric: "largest" }, // whose curve is drawn
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const now = current(state);
     const metrics = METRICS.map(({ key, name, unit = "", places }) => `${name} ${num(now[key], { places })} ${unit}`);
     const divided = state.scaled ? "divided" : "not divided";
@@ -112,13 +115,16 @@ function scoresPanel(state) {
   });
 }
 
-/** The outline of a histogram, as points of the drawing area; its highest bin reaches the top. */
+/** The outline of a histogram, as points of the drawing area; its highest bin reaches the top.
+ * @returns {Point[]} */
 function outline(scores, binWidth) {
   const bins = Math.ceil(scores.reduce((most, x) => Math.max(most, Math.abs(x)), 0) / binWidth);
   const counts = histogram(scores, -bins * binWidth, bins * binWidth, 2 * bins);
   const highest = Math.max(...counts);
   const edge = (i) => score((i - bins) * binWidth);
-  const steps = counts.flatMap((count, i) => [edge(i), edge(i + 1)].map((x) => [x, 100 - (100 * count) / highest]));
+  const steps = counts.flatMap((count, i) =>
+    [edge(i), edge(i + 1)].map((x) => /** @type {Point} */ ([x, 100 - (100 * count) / highest])),
+  );
   return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
 }
 
@@ -128,7 +134,7 @@ function weightsPanel(state) {
   const centre = (i) => ((i + 0.5) * 100) / weights.length;
   const marks = [
     yAxis({ scale: share, ticks: [0, 0.5, 1] }),
-    barMarks({ bars: Array.from(weights, (weight, i) => [centre(i), share(weight)]), width: 4.5 }),
+    barMarks({ bars: weights.map((weight, i) => [centre(i), share(weight)]), width: 4.5 }),
     xAxis({ scale: (key) => centre(key - 1), ticks: [1, 4, 8, 12, 16], title: "key" }),
   ];
   const label = `The ${weights.length} weights of one query: the largest is ${num(weights[largest])}, on key ${largest + 1}.`;

@@ -21,6 +21,23 @@ const SHORT = {
 };
 const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw", "貓追老鼠因為它餓了"];
 
+/** @typedef {{ sentence: string, word: number, layer: 1 | 2 | "both", head: 1 | 2 | "both", matrix: boolean,
+ *   temperature: number, scaled: boolean, positions: boolean, heads: boolean[][], layers: boolean[], handles: string[],
+ *   changing: number, over: number, typing: boolean, draft: string | null,
+ *   marks: { it: number, words: number } | null }} State */
+/** @typedef {{ problem: "unknown", unknown: string[], nearest?: string[] }
+ *   | { problem: "length", unknown?: undefined, nearest?: undefined }} Problem */
+/** @typedef {object} Seen
+ * @property {undefined} [problem]
+ * @property {string[]} words
+ * @property {ReturnType<typeof tag>} said
+ * @property {number} it
+ * @property {number} from
+ * @property {number} changing
+ * @property {number[][]} weights
+ * @property {number[]} row
+ * @property {string} off */
+
 export default widget("SentenceLab", {
   // The place whose word is being changed (−1: the last), the word under the pointer, whether the
   // sentence is typed, what is being typed, and marks.
@@ -32,7 +49,7 @@ export default widget("SentenceLab", {
     look();
     return close;
   },
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const seen = look(state);
     return seen.problem ? problemText(seen) : [verdictText(seen), examText(state)].join(" ").trim();
   },
@@ -67,7 +84,8 @@ const tagged = remember((key) => {
   return tag(theTagger(), words, handles);
 });
 
-/** Everything that the drawing needs of one state; { problem } where the sentence is none that the model can read. */
+/** Everything that the drawing needs of one state; { problem } where the sentence is none that the model can read.
+ * @returns {Problem | Seen} */
 function look(state) {
   const { words, unknown, unfinished, nearest } = readText(theGrammar(), state.sentence);
   if (!words) return { problem: "unknown", unknown: unknown ?? [unfinished], nearest };
@@ -158,6 +176,7 @@ const notKnown = (unknown) =>
 const SPELLED = "Known words spelled most like"; // near in their letters, not in what they mean
 const STILL = "The picture still shows the previous sentence.";
 
+/** @param {Problem} found */
 const problemText = ({ problem, unknown, nearest }) =>
   problem === "unknown"
     ? `${notKnown(unknown)}${nearest ? ` ${SPELLED} “${unknown[0]}”: ${nearest.join(", ")}.` : ""}`

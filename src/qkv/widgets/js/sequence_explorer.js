@@ -173,10 +173,13 @@ const sound = (tenths) => longest().slice(0, (tenths * RATE) / 10);
 const spectrum = (tenths) => windows().slice(0, 10 * tenths - 2);
 const patches = remember((side) => imagePatches(PICTURE, side));
 
+/** @typedef {{ kind: string, row: number, sentence: number, embedded: boolean, tenths: number, molecule: string,
+ *   patch: number, repainted: number, typed: string }} State */
+
 export default widget("SequenceExplorer", {
   own: { repainted: 0, typed: "" },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const { rows, names, row } = look(state);
     return `${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${KINDS[state.kind].unit} ${names[row]}.`;
   },

@@ -5,14 +5,14 @@ import { tag } from "./tagger.js";
 /** What stands where: a stage's name, its label in the flow, what it is in full, its place in qkv.transformer, and whether
  * it stands beside the stream. */
 const block = (l) =>
-  [
+  /** @type {[string, string, string, string, boolean][]} */ ([
     ["norm 1", "norm", "norm before attention", "attention.normed", true],
     ["attention", "attention", "weights of attention", "attention.weights", true],
     ["sum 1", "stream", "stream after attention", "attention.sum", false],
     ["norm 2", "norm", "norm before feed-forward", "feed_forward.normed", true],
     ["hidden", "feed-forward", "hidden layer", "feed_forward.hidden", true],
     ["sum 2", "stream", "stream after feed-forward", "feed_forward.sum", false],
-  ].map(([part, label, title, place, aside]) => ({
+  ]).map(([part, label, title, place, aside]) => ({
     name: `${l + 1} ${part}`,
     label,
     title: `${title}, block ${l + 1}`,
@@ -20,6 +20,9 @@ const block = (l) =>
     aside,
     block: l + 1,
   }));
+
+/** @typedef {{ name: string, label: string, title: string, place: string, aside?: boolean, block?: number }} Stage */
+/** @type {Stage[]} */
 export const STAGES = [
   { name: "embedding", label: "embedding", title: "embedding and positions", place: "0.state" },
   ...block(0),
@@ -28,6 +31,14 @@ export const STAGES = [
   { name: "classes", label: "classes", title: "scores of each class", place: "class_logits" },
   { name: "nouns", label: "nouns", title: "scores of each noun", place: "noun_logits" },
 ];
+
+/** The stage with this name.
+ * @param {string} name */
+export function stageNamed(name) {
+  const stage = STAGES.find((each) => each.name === name);
+  if (!stage) throw new Error(`the flow has no stage ${name}`);
+  return stage;
+}
 
 /** What a tagger says of a sentence with some of its parts off, and every place on the way. */
 export const tagWithParts = (model, sentence, { residual, norm, feed_forward }) =>

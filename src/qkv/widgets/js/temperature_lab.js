@@ -34,10 +34,14 @@ const SEEN = 6; // of the words that were drawn
 
 const warmth = logarithmic([0.05, 10], [0, 100]);
 
+/** @import { Point } from "./chart.js" */
+/** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, first: number[] | null,
+ *   drawn: number[], drawnWith: number[] | null }} State */
+
 export default widget("TemperatureLab", {
   // The scores before the first drag; the tokens that were drawn, by place, and the weights they were drawn with.
   own: { first: null, drawn: [], drawnWith: null },
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const { weights, spread } = measured(state);
     const top = weights.indexOf(Math.max(...weights));
     const last = drawnNow(state).at(-1);
@@ -188,7 +192,7 @@ function temperaturePanel(state, set) {
   const { spread } = measured(state);
   const most = Math.log(scores.length);
   const height = linear([0, most], [100, 0]);
-  const points = spreads(scores, d_k).map(([x, entropy]) => [x, height(entropy)]);
+  const points = spreads(scores, d_k).map(([x, entropy]) => /** @type {Point} */ ([x, height(entropy)]));
   const grab = ({ x }) => set({ temperature: nearestOf(TEMPERATURES, x, (t, at) => Math.abs(warmth(t) / 100 - at)) });
   const marks = [
     yAxis({ scale: height, ticks: [0, most], format: (tick) => (tick ? num(tick, { places: 2 }) : "0") }),

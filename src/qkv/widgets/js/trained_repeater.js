@@ -15,7 +15,7 @@ const EARLIER = "repeater-checkpoints";
 
 /** What was measured at each step: { steps, loss, previous, induction }. */
 export const HISTORY = measured;
-export const LAST = HISTORY.steps.at(-1);
+export const LAST = Math.max(...HISTORY.steps);
 
 const theTrained = remember(() => makeRepeater(weights));
 const at = remember(repeaterAt, HISTORY.steps.length);
@@ -36,7 +36,8 @@ let asked;
 function fromScript() {
   asked ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = new URL(`qkv-weights-${EARLIER}.js`, document.querySelector('script[src*="qkv-site.js"]').src);
+    const host = /** @type {HTMLScriptElement} */ (document.querySelector('script[src*="qkv-site.js"]'));
+    script.src = new URL(`qkv-weights-${EARLIER}.js`, host.src).href;
     script.addEventListener("load", () => resolve(globalThis.qkvWeights[EARLIER]));
     script.addEventListener("error", () => {
       script.remove();

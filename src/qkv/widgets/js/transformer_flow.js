@@ -15,7 +15,7 @@ import {
 } from "./base.js";
 import { GLOSSES } from "./glosses.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
-import { STAGES, stageRows, tagWithParts } from "./stages.js";
+import { STAGES, stageNamed, stageRows, tagWithParts } from "./stages.js";
 import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
@@ -26,10 +26,13 @@ const SENTENCES = {
   "I saw a saw": "I saw a saw",
 };
 
+/** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean, feed_forward: boolean,
+ *   repainted: number }} State */
+
 export default widget("TransformerFlow", {
   own: { repainted: 0 },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
-  says: (state) => {
+  says: (/** @type {State} */ state) => {
     const seen = look(state);
     return `${seen.stage.title}, ${shapeText(seen)}. ${answerText(seen)}`;
   },
@@ -81,7 +84,7 @@ function look(state) {
   const n = words.length;
   const it = [...said.refersTo.keys()][0] ?? n - 1;
   const at = state.word < 0 || state.word >= n ? it : state.word;
-  const stage = STAGES.find(({ name }) => name === state.stage);
+  const stage = stageNamed(state.stage);
   const intact = tagged(state.sentence, true, true, true);
   const same = said.classes.filter((kind, i) => kind === intact.classes[i]).length;
   return {

@@ -23,7 +23,7 @@ var F=globalThis,rt=s=>s,S=F.trustedTypes,ot=S?S.createPolicy("lit-html",{create
 </table>`,jt=(s,t,e,i)=>{let n=nt(s)[e][i];return d`<td data-cell="${e} ${i}" data-may=${n}>
     <input class="qkv-over qkv-keys" type="checkbox" .checked=${U(n)} aria-label="${s.rows[e]} may attend to ${s.columns[i]}"
       @change=${({target:r})=>t({mask:Tt(nt(s),e,i,r.checked)})}>
-  </td>`},Tt=(s,t,e,i)=>s.map((n,r)=>n.map((o,l)=>r===t&&l===e?i:o));function Wt(s,t,e){if(s.type==="pointermove"&&s.buttons!==1)return;let i=document.elementFromPoint(s.clientX,s.clientY)?.closest("[data-cell]");if(!i||!s.currentTarget.contains(i))return;let[n,r]=i.dataset.cell.split(" ").map(Number),o=nt(t),l=s.type==="pointerdown"?!o[n][r]:t.paint;o[n][r]!==l&&e({mask:Tt(o,n,r,l),paint:l})}var Ft=({answer:s,guess:t,rows:e,columns:i},n,r)=>{let o=s[n][r]===t[n][r],l=s[n][r]?"sees":"does not see";return d`<td data-may=${s[n][r]} class=${o?"qkv-right":"qkv-wrong"}>
+  </td>`},Tt=(s,t,e,i)=>s.map((n,r)=>n.map((o,l)=>r===t&&l===e?i:o));function Wt(s,t,e){if(s.type==="pointermove"&&s.buttons!==1)return;let i=document.elementFromPoint(s.clientX,s.clientY)?.closest("td"),n=i?.dataset.cell;if(!n||!s.currentTarget.contains(i))return;let[r,o]=n.split(" ").map(Number),l=nt(t),a=s.type==="pointerdown"?!l[r][o]:t.paint;l[r][o]!==a&&e({mask:Tt(l,r,o,a),paint:a})}var Ft=({answer:s,guess:t,rows:e,columns:i},n,r)=>{let o=s[n][r]===t[n][r],l=s[n][r]?"sees":"does not see";return d`<td data-may=${s[n][r]} class=${o?"qkv-right":"qkv-wrong"}>
     <span aria-hidden="true">${o?"\u2713":"\u2717"}</span>
     <span class="qkv-unseen">${e[n]} ${l} ${i[r]}: your guess is ${o?"right":"wrong"}.</span>
   </td>`};export{Vt as default};
