@@ -6,7 +6,7 @@ const FORMAT = { format: "qkv-answers", version: 1 };
 
 export function load() {
   try {
-    const { format, version, answers } = JSON.parse(localStorage.getItem(KEY));
+    const { format, version, answers } = JSON.parse(localStorage.getItem(KEY) ?? "");
     return format === FORMAT.format && version === FORMAT.version ? answers : {};
   } catch {
     return {}; // nothing is kept, storage is blocked, or it holds something else

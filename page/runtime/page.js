@@ -5,11 +5,18 @@ import { editorOf, textOf } from "./files.js";
 import { load, note, save } from "./kept.js";
 import { Python } from "./python.js";
 
-const HERE = document.querySelector("[data-page]")?.dataset.page ?? "";
-const FILES = new URL("python/", document.currentScript.src);
+const all = (selector, from = /** @type {ParentNode} */ (document)) =>
+  /** @type {HTMLElement[]} */ ([...from.querySelectorAll(selector)]);
+/** The one element that there has to be. */
+const one = (selector, from = /** @type {ParentNode} */ (document)) => {
+  const [found] = all(selector, from);
+  if (!found) throw new Error(`nothing on this page is ${selector}`);
+  return found;
+};
+const HERE = all("[data-page]")[0]?.dataset.page ?? "";
+const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
 const LOOKING = "Still comparing it with known mistakes …";
 const SECONDS = { check: 20, run: 60 }; // a cell of a chapter may count for long
-const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 
 let places = []; // where is said what Python does: beside the buttons that wait for it
 const python = new Python(FILES, (words) => {
@@ -55,10 +62,11 @@ async function begin(editor, written) {
   }
 }
 
-/** When the press that led into a text is over: by then the cursor stands where it was put. */
+/** When the press that led into a text is over: by then the cursor stands where it was put.
+ * @returns {Promise<void>} */
 function pressed(area) {
   return new Promise((over) => {
-    window.addEventListener("mouseup", over, { once: true });
+    window.addEventListener("mouseup", () => over(), { once: true });
     setTimeout(() => area.matches(":active") || over(), 300); // by a key, there was no press
   });
 }
@@ -113,8 +121,8 @@ function before(cell) {
   const cells = all(".qkv-cell-imports, .qkv-cell-answer");
   const earlier = cells.filter((other) => other.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING);
   return earlier.map((other) => {
-    const area = other.querySelector(".qkv-editor");
-    return area ? editors.get(area.dataset.key).text : other.querySelector("pre").textContent;
+    const [area] = all(".qkv-editor", other);
+    return area ? editors.get(area.dataset.key).text : one("pre", other).textContent;
   });
 }
 
@@ -122,7 +130,9 @@ let turn = Promise.resolve(); // over when all that was asked before is answered
 
 /** Ask Python from a cell, after what runs already; the cell's buttons change places, and beside them is said what happens. */
 async function ask(cell, question, tell) {
-  const [run, stop] = all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell);
+  const [run, stop] = /** @type {HTMLButtonElement[]} */ (
+    all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell)
+  );
   const before = turn;
   let over;
   turn = new Promise((done) => {
@@ -218,14 +228,14 @@ function restore(cell) {
 
 /** Check an answer, show its card, keep what came of it, and give the report. `shown` is called after the first card. */
 async function check(question, shown = () => {}) {
-  const place = document.querySelector(`.qkv-check[data-question="${question}"]`);
+  const place = one(`.qkv-check[data-question="${question}"]`);
   const { area, text } = editors.get(question);
   const asked = { cells: before(place), question, name: area.dataset.name };
   let first;
   const last = await ask(place, asked, (found) => {
     first = found;
     judged(place, text, first);
-    place.querySelector("[role=status]").textContent = LOOKING;
+    one("[role=status]", place).textContent = LOOKING;
     shown();
   });
   const isNew = !first || (last.html && last.html !== first.html); // no card: it was stopped. The same: not read out again
@@ -267,7 +277,10 @@ const said = (place, words) => {
 // ── points, and the whole notebook ─────────────────────────────────────────────────────────────────
 function count() {
   const kept = load();
-  const rows = all(".qkv-check").map(({ dataset }) => ({ most: Number(dataset.points), ...kept[dataset.question] }));
+  const rows = all(".qkv-check").map(({ dataset: { points, question = "" } }) => ({
+    most: Number(points),
+    ...kept[question],
+  }));
   const sum = (of) => rows.reduce((total, row) => total + (of(row) ?? 0), 0);
   const right = rows.filter(({ status }) => status === "passed").length;
   const line = document.querySelector(".qkv-points [role=status]");
@@ -282,7 +295,8 @@ async function download() {
   const notebook = await packed();
   for (const [key, { area, text }] of editors) {
     const stub = area.defaultValue.trimEnd();
-    const cell = notebook.cells.find((one) => one.cell_type === "code" && one.source.join("").trimEnd() === stub);
+    const isStub = ({ cell_type, source }) => cell_type === "code" && source.join("").trimEnd() === stub;
+    const cell = notebook.cells.find(isStub);
     if (cell && text.trimEnd() !== stub) cell.source = text.split(/(?<=\n)/);
     else if (!cell) throw new Error(`the notebook has no cell for ${key}`);
   }
@@ -296,7 +310,11 @@ async function download() {
 function clear(button) {
   const kept = load();
   const texts = [...editors].map(([key, { text }]) => [key, text]);
-  const shown = all(".qkv-verdict, .qkv-printed").map((place) => [place, place.firstChild, "old" in place.dataset]);
+  const shown = all(".qkv-verdict, .qkv-printed").map((place) => ({
+    place,
+    content: place.firstChild,
+    isOld: "old" in place.dataset,
+  }));
   for (const [key, editor] of editors) {
     editor.text = editor.area.defaultValue;
     note(key, { checked: undefined });
@@ -308,7 +326,7 @@ function clear(button) {
   undo.addEventListener("click", () => {
     for (const [key, text] of texts) editors.get(key).text = text;
     save(kept);
-    for (const [place, content, isOld] of shown)
+    for (const { place, content, isOld } of shown)
       if (place.firstChild === content) place.toggleAttribute("data-old", isOld); // nothing was run in between
     count();
     undo.remove();
@@ -336,11 +354,11 @@ function obstacle() {
 }
 
 for (const area of all(".qkv-editor")) open(area);
-for (const button of all("[data-do]", document.querySelector("article")))
+for (const button of all("article [data-do]"))
   button.addEventListener("click", () => actions[button.dataset.do](button));
 if (obstacle()) {
   offer(`${obstacle()}. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`);
-  for (const button of all("[data-do=run], [data-do=runCell], [data-do=check]")) {
+  for (const button of /** @type {HTMLButtonElement[]} */ (all("[data-do=run], [data-do=runCell], [data-do=check]"))) {
     button.disabled = true;
     button.title = obstacle();
   }
@@ -359,4 +377,4 @@ if (document.querySelector(".qkv-check")) prepare();
 window.qkv = { ...window.qkv, answer, check };
 count();
 for (const place of all(".qkv-check"))
-  if (load()[place.dataset.question]?.status === "passed") said(place, "Right when last checked.");
+  if (load()[place.dataset.question ?? ""]?.status === "passed") said(place, "Right when last checked.");

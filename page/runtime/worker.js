@@ -8,6 +8,8 @@ import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
 import { giveKernels } from "./kernels.js";
 
+/** @typedef {import("pyodide").PyodideInterface & { _module: { HEAP8: Int8Array } }} Python */
+
 const LOCK = { info: { arch: "wasm32", version: "0", python: "3", platform: "", abi_version: "" }, packages: {} };
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
 const TYPES = { wasm: "application/wasm", zip: "application/zip", json: "application/json" };
@@ -36,10 +38,8 @@ function counted(fetched, sizes) {
 
 /** Answers a request from these files, as a server would. */
 const servedFrom = (files) => async (address) => {
-  const name = String(address.url ?? address)
-    .split("/")
-    .pop();
-  const headers = { "Content-Type": TYPES[name.split(".").pop()] };
+  const name = String(address.url ?? address).replace(/.*\//, "");
+  const headers = { "Content-Type": TYPES[name.replace(/.*\./, "")] };
   return new Response(files[name], { status: files[name] ? 200 : 404, headers });
 };
 
@@ -77,7 +77,7 @@ async function boot() {
   const options = { indexURL: HERE.href, lockFileContents: { ...LOCK, info: sizes.lock }, createPyodideModule };
   const kept = await memory.read().catch(() => {});
   const restored = kept && (await loadPyodide({ ...options, _loadSnapshot: kept }).catch(() => {}));
-  const python = restored ?? (await loadPyodide({ ...options, _makeSnapshot: true }));
+  const python = /** @type {Python} */ (restored ?? (await loadPyodide({ ...options, _makeSnapshot: true })));
   unpack(python, await course);
   if (restored) {
     python.runPython("import random; random.seed()"); // else every reader's every visit draws the same

@@ -1,0 +1,30 @@
+// Types for tsc of what the scripts use and no browser declares. Nothing else reads this file.
+
+/** Trained weights as bytes. tools/bundle.mjs puts them into a bundle or, for the site, into a script of their own. */
+declare module "*.safetensors" {
+  const bytes: Uint8Array;
+  export default bytes;
+}
+
+/** The trained weights that the site's scripts have loaded, by name. */
+declare var qkvWeights: Record<string, Uint8Array>;
+
+/** The index of the site's search (search-index.js): each page with its places. */
+declare var qkvIndex: { page: string; title: string; places: [anchor: string, heading: string, text: string][] }[];
+
+/** In a downloaded copy of the site, the callback of a script that holds a file as text. */
+declare var qkvFile: (name: string, text: string) => void;
+
+/** The editor of a page's texts, once its script is loaded. */
+declare var qkvEditor: { enhance: (area: HTMLTextAreaElement, written: () => void) => unknown };
+
+/** The functions that a page with exercises offers to tests. */
+declare var qkv: Record<string, unknown> | undefined;
+
+/** A function that only classic workers have. */
+declare var importScripts: unknown;
+
+interface Navigator {
+  /** The quality of the network, which only some browsers report. */
+  connection?: { saveData?: boolean; effectiveType?: string };
+}
