@@ -1,12 +1,15 @@
-// What every page does once it was read. Nothing here is needed to read it.
+// The script of every page: it runs once the page is parsed. The page can be read without it.
 
 (() => {
   const root = document.documentElement;
+  /** @param {string} selector
+   * @returns {NodeListOf<HTMLElement>} */
+  const all = (selector) => document.querySelectorAll(selector);
 
-  // The theme: light, dark, or what the system says. Widgets and figures look at data-theme.
+  // The theme: light, dark, or as the system has it. Widgets and figures read data-theme.
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const buttons = document.querySelectorAll(".qkv-theme");
-  const follow = () => {
+  const buttons = all(".qkv-theme");
+  const applyTheme = () => {
     const chosen = root.dataset.chosen;
     const theme = chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
     root.dataset.theme = document.body.dataset.theme = theme;
@@ -18,22 +21,22 @@
   };
   for (const button of buttons) {
     button.addEventListener("click", () => {
-      // The other colours first, so that one press always shows something.
+      // After "auto" comes the theme that the system does not have, so that every press changes the colours.
       const order = dark.matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
-      root.dataset.chosen = order[(order.indexOf(root.dataset.chosen) + 1) % order.length];
+      root.dataset.chosen = order[(order.indexOf(root.dataset.chosen ?? "") + 1) % order.length];
       try {
         localStorage.setItem("theme", root.dataset.chosen);
       } catch {
         // Storage is blocked: the choice holds for this page.
       }
-      follow();
+      applyTheme();
     });
   }
-  dark.addEventListener("change", follow);
-  follow();
+  dark.addEventListener("change", applyTheme);
+  applyTheme();
 
-  // Read mode: code is folded to a line, which opens it. What the reader looks at stays where it is in the window.
-  const switches = document.querySelectorAll(".qkv-read-mode");
+  // Read mode folds code to a line; a press on the line opens it. The text in the window does not move.
+  const switches = all(".qkv-read-mode");
   const showMode = () => {
     for (const one of switches) {
       one.hidden = false;
@@ -41,7 +44,7 @@
     }
   };
   const switchMode = () => {
-    const parts = [...document.querySelectorAll("article :is(p, h1, h2, h3, .cell_output)")];
+    const parts = [...all("article :is(p, h1, h2, h3, .cell_output)")];
     const seen = parts.find((part) => part.getBoundingClientRect().bottom > 60 && part.checkVisibility());
     const before = seen?.getBoundingClientRect().top ?? 0;
     const reads = root.classList.toggle("qkv-reads");
@@ -55,23 +58,27 @@
   };
   for (const one of switches) one.addEventListener("click", switchMode);
   showMode();
-  for (const line of document.querySelectorAll(".qkv-unfold")) {
+  for (const line of all(".qkv-unfold")) {
     line.addEventListener("click", () => {
       line.setAttribute("aria-expanded", String(line.getAttribute("aria-expanded") !== "true"));
     });
   }
 
-  // The list of all pages is longer than a window: it is shown at the page that is open.
+  // The list of all pages is longer than a window: it is scrolled to the page that is open.
   const list = document.querySelector(".sidebar-sticky");
   const here = list?.querySelector("[aria-current]");
-  const below = here ? here.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom : 0;
-  if (below > 0) list.scrollTop = below + list.clientHeight / 2;
+  if (list && here) {
+    const below = here.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
+    if (below > 0) list.scrollTop = below + list.clientHeight / 2;
+  }
 
   // The two drawers of a narrow window.
-  const openers = document.querySelectorAll("[aria-controls][aria-expanded]");
+  const openers = all("[aria-controls][aria-expanded]");
+  /** @param {Element} opener
+   * @param {boolean} shown */
   const open = (opener, shown) => {
     opener.setAttribute("aria-expanded", String(shown));
-    document.getElementById(opener.getAttribute("aria-controls")).classList.toggle("qkv-open", shown);
+    document.getElementById(opener.getAttribute("aria-controls") ?? "")?.classList.toggle("qkv-open", shown);
   };
   const closeAll = () => {
     for (const opener of openers) open(opener, false);
@@ -85,7 +92,8 @@
     });
   }
   addEventListener("click", (event) => {
-    if (event.target.closest("a") || !event.target.closest(".qkv-open")) closeAll();
+    const target = /** @type {Element} */ (event.target);
+    if (target.closest("a") || !target.closest(".qkv-open")) closeAll();
   });
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -94,13 +102,15 @@
     opener?.focus();
   });
 
-  // Where the reader is, in the page's contents: the last heading above the upper third of the window.
-  const links = [...document.querySelectorAll(".toc-tree a[href^='#']")].filter((link) => link.hash.length > 1);
+  // The page's contents mark the current section: the last one that begins above the upper third of the window.
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const anchors = document.querySelectorAll(".toc-tree a[href^='#']");
+  const links = [...anchors].filter((link) => link.hash.length > 1);
   const sections = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
   const markCurrent = () => {
     const last = sections.findLastIndex((section) => {
-      const isLaidOut = section?.checkVisibility({ contentVisibilityAuto: true });
-      return isLaidOut && section.getBoundingClientRect().top < innerHeight / 3;
+      if (!section?.checkVisibility({ contentVisibilityAuto: true })) return false; // it is not laid out
+      return section.getBoundingClientRect().top < innerHeight / 3;
     });
     links.forEach((link, i) => {
       if (i === last) link.setAttribute("aria-current", "location");
@@ -112,15 +122,15 @@
     new ResizeObserver(markCurrent).observe(document.body); // widgets grow as they start
   }
 
-  // Code can be copied.
-  for (const code of document.querySelectorAll(".cell_input .highlight, div[class*='highlight-python'] > .highlight")) {
+  // Each block of code has a button that copies it.
+  for (const code of all(".cell_input .highlight, div[class*='highlight-python'] > .highlight")) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "qkv-copy";
     button.textContent = "Copy";
     button.addEventListener("click", async () => {
       try {
-        await navigator.clipboard.writeText(code.querySelector("pre").textContent);
+        await navigator.clipboard.writeText(code.querySelector("pre")?.textContent ?? "");
         button.textContent = "Copied";
       } catch {
         button.textContent = "Not allowed";
@@ -132,38 +142,46 @@
     code.append(button);
   }
 
-  // What is wider than its column can be scrolled by the keyboard.
-  const reachable = (boxes) => {
+  // A box that is wider than its column gets a tabindex, so that the arrow keys can scroll it.
+  /** @param {ResizeObserverEntry[]} boxes */
+  const makeReachable = (boxes) => {
     for (const { target } of boxes) {
-      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      if (target.scrollWidth > target.clientWidth + 1) target.setAttribute("tabindex", "0");
       else target.removeAttribute("tabindex");
     }
   };
   addEventListener("load", () => {
-    const sizes = new ResizeObserver(reachable); // says nothing of a box before it is laid out
-    for (const box of document.querySelectorAll("pre, .table-wrapper, .math-wrapper, .qkv-figure")) sizes.observe(box);
+    const sizes = new ResizeObserver(makeReachable); // calls back for a box once it is laid out
+    for (const box of all("pre, .table-wrapper, .math-wrapper, .qkv-figure")) sizes.observe(box);
   });
 
-  // What the page's head leaves for later is laid out part by part, once the page answers, and all at once before a link
-  // leads into it or code is folded. Who has gone on past a part meanwhile stays where they are.
-  const parts = [...document.querySelectorAll("article > section > section")];
-  const whenIdle = (f) => {
-    if (!window.requestIdleCallback) return setTimeout(f); // Safari
-    requestIdleCallback(f, { timeout: 1000 }); // for Chromium has idle moments that it does not tell of
+  // The page's head defers the layout of later parts of an article. They are laid out one by one when the page is idle,
+  // and all at once before the reader follows a link to a part or folds code. When a part above the window changes its
+  // height, the window is scrolled by the difference, so that the text in it does not move.
+  const parts = [...all("article > section > section")];
+  /** @param {() => void} work */
+  const whenIdle = (work) => {
+    if ("requestIdleCallback" in window)
+      requestIdleCallback(work, { timeout: 1000 }); // Chromium misses idle moments
+    else setTimeout(work); // Safari has no such callback
   };
+  /** @param {HTMLElement} part */
   const layOut = (part) => {
     const { bottom, height } = part.getBoundingClientRect();
     part.style.contentVisibility = "visible";
     if (bottom < 0) scrollBy(0, part.getBoundingClientRect().height - height);
   };
   const layOutNext = () => {
-    if (parts.length === 0) return;
-    layOut(parts.shift());
+    const part = parts.shift();
+    if (!part) return;
+    layOut(part);
     whenIdle(layOutNext);
   };
   addEventListener("load", () => whenIdle(layOutNext));
   const needsAll = "a[href^='#'], .qkv-read-mode";
-  const layOutAll = ({ target }) =>
-    target instanceof Element && target.closest(needsAll) && parts.splice(0).forEach(layOut);
+  /** @param {MouseEvent} event */
+  const layOutAll = ({ target }) => {
+    if (target instanceof Element && target.closest(needsAll)) parts.splice(0).forEach(layOut);
+  };
   addEventListener("click", layOutAll, { capture: true });
 })();

@@ -1,22 +1,29 @@
-// Predictions: what answers one is covered until the reader commits to a guess. How the guesses went is remembered in this
-// browser alone, and the map of the course says it: how often the reader was right when sure, and when not.
+// Predictions: the answer to one is covered until the reader commits to a guess. The guesses are kept in this browser
+// alone. The map of the course shows how often the reader was right when sure, and when not sure.
 
 (() => {
+  /** @typedef {{ isRight: boolean, isSure: boolean }} Guess */
+
   const KEY = "qkv-predictions";
   const FORMAT = { format: "qkv-predictions", version: 1 };
-  const page = document.querySelector("[data-page]")?.dataset.page ?? "";
+  /** @type {HTMLElement | null} */
+  const body = document.querySelector("[data-page]");
+  const page = body?.dataset.page ?? "";
 
-  /** The first guess at each prediction: { "chapters/03_scaling#widget-1": { isRight, isSure } }. */
+  /** Return the first guess at each prediction: { "chapters/03_scaling#widget-1": { isRight, isSure } }.
+   * @returns {Record<string, Guess>} */
   function load() {
     try {
-      const { format, version, guesses } = JSON.parse(localStorage.getItem(KEY));
+      const { format, version, guesses } = JSON.parse(localStorage.getItem(KEY) ?? "");
       return format === FORMAT.format && version === FORMAT.version ? guesses : {};
     } catch {
       return {}; // nothing is kept, storage is blocked, or it holds something else
     }
   }
 
-  function keep(name, guess) {
+  /** @param {string} name
+   * @param {Guess} guess */
+  function keepFirst(name, guess) {
     try {
       localStorage.setItem(KEY, JSON.stringify({ ...FORMAT, guesses: { [name]: guess, ...load() } }));
     } catch {
@@ -24,35 +31,36 @@
     }
   }
 
-  const uncover = (cover) => cover?.classList.add("qkv-open");
+  /** @param {Element} cover */
+  const uncover = (cover) => cover.classList.add("qkv-open");
+  /** @param {Element} widget */
   const nameOf = (widget) => `${page}#${widget.closest(".qkv-slot")?.id}`;
-  const coverAfter = (widget) => {
-    const next = widget.closest(".cell")?.nextElementSibling;
-    return next?.classList.contains("qkv-prediction-answer") ? next : undefined;
-  };
 
   const guessed = load();
   for (const cover of document.querySelectorAll(".qkv-prediction-answer")) {
     const slot = cover.previousElementSibling?.querySelector(".qkv-slot");
     if (slot && Object.hasOwn(guessed, nameOf(slot))) uncover(cover);
-    cover.querySelector(".qkv-uncover button").addEventListener("click", () => {
+    const notice = cover.querySelector(".qkv-uncover");
+    notice?.querySelector("button")?.addEventListener("click", () => {
       uncover(cover);
-      const first = cover.querySelector(".qkv-uncover").nextElementSibling;
+      const first = /** @type {HTMLElement | null} */ (notice.nextElementSibling);
       first?.setAttribute("tabindex", "-1");
       first?.focus({ preventScroll: true });
     });
   }
 
-  document.addEventListener("qkv-predicted", ({ target, detail }) => {
-    keep(nameOf(target), detail);
-    uncover(coverAfter(target));
+  document.addEventListener("qkv-predicted", (event) => {
+    const { target, detail } = /** @type {CustomEvent<Guess> & { target: Element }} */ (event);
+    keepFirst(nameOf(target), detail);
+    const next = target.closest(".cell")?.nextElementSibling;
+    if (next?.matches(".qkv-prediction-answer")) uncover(next);
   });
 
-  /** A link, or the search, leads into what is covered: then the reader wants to see it. */
+  /** Uncover the answer that the address points into: a reader who follows a link or the search to it wants to see it. */
   function uncoverTarget() {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const cover = target ? target.closest(".qkv-prediction-answer") : null;
-    if (!cover) return;
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const cover = target?.closest(".qkv-prediction-answer");
+    if (!target || !cover) return;
     uncover(cover);
     target.scrollIntoView();
   }
@@ -62,12 +70,14 @@
   const record = document.querySelector(".qkv-prediction-record");
   if (record) {
     const all = Object.values(load());
-    const say = (guesses, when) =>
-      `${guesses.filter(({ isRight }) => isRight).length} of the ${guesses.length} that you ${when}`;
-    const sure = all.filter(({ isSure }) => isSure);
-    const unsure = all.filter(({ isSure }) => !isSure);
+    /** @param {boolean} sure
+     * @param {string} when */
+    const say = (sure, when) => {
+      const guesses = all.filter(({ isSure }) => isSure === sure);
+      return `${guesses.filter(({ isRight }) => isRight).length} of the ${guesses.length} that you ${when}`;
+    };
     record.textContent = all.length
-      ? `Predictions that were right: ${say(sure, "were sure of")}, ${say(unsure, "were not sure of")}.`
+      ? `Predictions that were right: ${say(true, "were sure of")}, ${say(false, "were not sure of")}.`
       : "";
   }
 })();

@@ -1,39 +1,63 @@
-// What the reader has visited and read, in this browser alone: one entry of localStorage, which nothing sends anywhere.
-// The map exports, imports and clears with it what other pages keep: guesses at predictions, and answers to exercises.
+// The pages that the reader has visited and read, kept in this browser alone: one entry of localStorage, sent nowhere.
+// The map of the course exports, imports and clears it, together with what other scripts keep: guesses and answers.
 
 (() => {
+  /** @typedef {{ visited?: string, read?: string }} Days such as { visited: "2030-01-31" } */
+  /** @typedef {Record<string, Days>} Pages */
+  /** @typedef {{ key: string, holds: string, name: RegExp, fits: (entry: any) => boolean }} Other
+   * an entry of localStorage that another script writes: { format: key, version: 1, [holds]: entries by name } */
+  /** @typedef {Record<string, any>} Entries */
+
   const KEY = "qkv-progress";
   const FORMAT = { format: "qkv-progress", version: 1 };
   const TRACKED = /^(chapters|chapters\/deeper|exercises)\/[\w-]+$/;
-  const LEAST = 10_000; // ms before the end of a chapter counts as reached by reading
+  const LEAST = 10_000; // ms for which a chapter has to be open before its end counts as read
   const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-  const isGuess = ({ isRight, isSure }) => typeof isRight === "boolean" && typeof isSure === "boolean";
-  const isAnswer = ({ source = "", status = "", points = 0 }) =>
-    typeof source === "string" && typeof status === "string" && typeof points === "number";
-  const OTHERS = [
-    { key: "qkv-predictions", holds: "guesses", name: /^chapters\/[\w/-]+#[\w-]+$/, fits: isGuess },
-    { key: "qkv-answers", holds: "answers", name: /^(try )?\d+\.\d+$/, fits: isAnswer },
-  ];
+  /** @type {Other} */
+  const GUESSES = {
+    key: "qkv-predictions",
+    holds: "guesses",
+    name: /^chapters\/[\w/-]+#[\w-]+$/,
+    fits: ({ isRight, isSure }) => typeof isRight === "boolean" && typeof isSure === "boolean",
+  };
+  /** @type {Other} */
+  const ANSWERS = {
+    key: "qkv-answers",
+    holds: "answers",
+    name: /^(try )?\d+\.\d+$/,
+    fits: ({ source = "", status = "", points = 0 }) =>
+      typeof source === "string" && typeof status === "string" && typeof points === "number",
+  };
+  const OTHERS = [GUESSES, ANSWERS];
 
-  const here = document.querySelector("[data-page]")?.dataset.page ?? "";
-  const map = document.querySelector(".qkv-progress-map");
+  /** @param {string} selector
+   * @param {ParentNode} [from]
+   * @returns {NodeListOf<HTMLElement>} */
+  const all = (selector, from = document) => from.querySelectorAll(selector);
+  const here = all("[data-page]")[0]?.dataset.page ?? "";
+  const [map] = all(".qkv-progress-map");
   const today = () => new Date().toISOString().slice(0, 10);
 
-  /** The pages of a text that was kept or imported, each with the days on which it was visited and read. */
+  /** Read the pages, each with the days on which it was visited and read, from a text that was kept or exported.
+   * @param {string} text
+   * @returns {Pages} */
   function pagesOf(text) {
     const { format, version, pages } = JSON.parse(text);
     if (format !== FORMAT.format || version !== FORMAT.version) throw new Error("it is not a file of this course");
-    const clean = ([page, days]) => [page, Object.fromEntries(Object.entries(days).filter(known))];
-    const known = ([what, day]) => ["visited", "read"].includes(what) && DAY.test(day);
+    /** @param {[string, any]} entry */
+    const isDay = ([what, day]) => ["visited", "read"].includes(what) && DAY.test(day);
     return Object.fromEntries(
       Object.entries(pages)
         .filter(([page, days]) => TRACKED.test(page) && days && typeof days === "object")
-        .map(clean),
+        .map(([page, days]) => [page, Object.fromEntries(Object.entries(days).filter(isDay))]),
     );
   }
 
-  /** What another script keeps, or a file holds of it, as far as it is understood. */
+  /** Read the valid entries of another script from a text.
+   * @param {Other} other
+   * @param {string} text
+   * @returns {Entries} */
   function entriesOf({ key, holds, name, fits }, text) {
     try {
       const { format, version, [holds]: entries } = JSON.parse(text);
@@ -44,25 +68,28 @@
     }
   }
 
+  /** @param {Other} other */
   function loadOther(other) {
     try {
-      return entriesOf(other, localStorage.getItem(other.key));
+      return entriesOf(other, localStorage.getItem(other.key) ?? "");
     } catch {
       return {}; // storage is blocked
     }
   }
 
+  /** @param {Other} other
+   * @param {Entries} entries */
   function saveOther({ key, holds }, entries) {
     try {
       if (Object.keys(entries).length)
         localStorage.setItem(key, JSON.stringify({ format: key, version: 1, [holds]: entries }));
       else localStorage.removeItem(key);
     } catch {
-      // storage is blocked: save says so
+      // storage is blocked: save returns false
     }
   }
 
-  /** All that is kept, as one text. */
+  /** Return everything that is kept, as the text of one file. */
   function everything() {
     const others = OTHERS.map((other) => [
       other.key,
@@ -71,6 +98,7 @@
     return JSON.stringify({ ...FORMAT, pages: load(), ...Object.fromEntries(others) }, null, 2);
   }
 
+  /** @param {Pages} pages */
   const written = (pages) => JSON.stringify({ ...FORMAT, pages }, null, 2);
 
   function load() {
@@ -81,7 +109,8 @@
     }
   }
 
-  /** Keep the pages; whether the browser let us. */
+  /** Keep the pages, and return whether the browser stored them.
+   * @param {Pages} pages */
   function save(pages) {
     try {
       if (Object.keys(pages).length) localStorage.setItem(KEY, written(pages));
@@ -92,18 +121,24 @@
     }
   }
 
+  /** Keep the day on which a page was visited or read, or forget it; return whether the browser stored the change.
+   * @param {string} page
+   * @param {keyof Days} what
+   * @param {string | false} day */
   function note(page, what, day) {
     const pages = load();
     pages[page] = { ...pages[page], [what]: day };
     if (!day) delete pages[page][what];
-    const kept = save(pages);
+    const isKept = save(pages);
     show();
-    return kept;
+    return isKept;
   }
 
   // ---- what is shown
 
   const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+  /** Return the name of the page that a link leads to, or "" for one outside the course.
+   * @param {HTMLAnchorElement} link */
   const pageOf = (link) => {
     const { origin, pathname } = new URL(link.href);
     const inside = origin === root.origin && pathname.startsWith(root.pathname);
@@ -112,37 +147,42 @@
 
   function show() {
     const pages = load();
-    for (const link of document.querySelectorAll(".sidebar-tree a, .qkv-flow a")) {
-      link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
-    }
+    /** @type {NodeListOf<HTMLAnchorElement>} */
+    const links = document.querySelectorAll(".sidebar-tree a, .qkv-flow a");
+    for (const link of links) link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
     if (map) showMap(pages);
   }
 
-  /** The points that the answers of an exercise's page got when they were checked last there. */
+  /** Return the points of an exercise's answers when they were last checked on its page.
+   * @param {string} page */
   function pointsOf(page) {
     const chapter = Number(page.match(/^exercises\/(\d+)_/)?.[1]);
-    const answers = Object.entries(loadOther(OTHERS[1])).filter(([id]) => Number.parseInt(id, 10) === chapter);
+    const answers = Object.entries(loadOther(ANSWERS)).filter(([id]) => Number.parseInt(id, 10) === chapter);
     return answers.reduce((sum, [, { points = 0 }]) => sum + points, 0);
   }
 
+  /** @param {Pages} pages */
   function showMap(pages) {
-    const boxes = [...map.querySelectorAll("[data-progress]")];
-    for (const box of boxes) box.checked = Boolean(pages[box.dataset.progress]?.read);
-    for (const place of map.querySelectorAll("[data-visited]")) {
-      const { visited, read } = pages[place.dataset.visited] ?? {};
-      const points = pointsOf(place.dataset.visited);
+    const boxes = /** @type {HTMLInputElement[]} */ ([...all("[data-progress]", map)]);
+    for (const box of boxes) box.checked = Boolean(pages[box.dataset.progress ?? ""]?.read);
+    for (const place of all("[data-visited]", map)) {
+      const page = place.dataset.visited ?? "";
+      const { visited, read } = pages[page] ?? {};
+      const points = pointsOf(page);
       const day = read ? `, ${read}` : visited ? `, opened ${visited}` : "";
       place.textContent = points ? `${day}, ${points} points on the page` : day;
     }
-    const of = (kind) => {
-      const all = boxes.filter((box) => box.dataset.progress.startsWith(kind));
-      return `${all.filter((box) => box.checked).length} of ${all.length}`;
+    /** @param {string} kind */
+    const countOf = (kind) => {
+      const ofKind = boxes.filter((box) => box.dataset.progress?.startsWith(kind));
+      return `${ofKind.filter((box) => box.checked).length} of ${ofKind.length}`;
     };
-    say(`You have read ${of("chapters")} chapters and done ${of("exercises")} sets of exercises.`);
+    say(`You have read ${countOf("chapters")} chapters and done ${countOf("exercises")} sets of exercises.`);
   }
 
+  /** @param {string} words */
   function say(words) {
-    map.querySelector("[role=status]").textContent = words;
+    all("[role=status]", map)[0].textContent = words;
   }
 
   // ---- what the reader does with it
@@ -155,62 +195,69 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  /** Add what a file holds to what is here; the earlier day of two counts, and what was written here stays. */
+  /** Add the contents of an exported file. Of two days the earlier one is kept; entries of this browser are not replaced.
+   * @param {File} file */
   async function take(file) {
     try {
       const pages = load();
       const text = await file.text();
       for (const [page, days] of Object.entries(pagesOf(text))) {
         pages[page] ??= {};
-        for (const [what, day] of Object.entries(days)) {
-          if (!pages[page][what] || day < pages[page][what]) pages[page][what] = day;
+        for (const what of /** @type {(keyof Days)[]} */ (Object.keys(days))) {
+          const [known, day] = [pages[page][what], days[what]];
+          if (!known || (day && day < known)) pages[page][what] = day;
         }
       }
-      const held = JSON.parse(text);
+      const imported = JSON.parse(text);
       for (const other of OTHERS)
-        saveOther(other, { ...entriesOf(other, JSON.stringify(held[other.key] ?? null)), ...loadOther(other) });
+        saveOther(other, { ...entriesOf(other, JSON.stringify(imported[other.key] ?? null)), ...loadOther(other) });
       if (!save(pages)) throw new Error("this browser stores nothing");
       show();
     } catch (problem) {
-      say(`The file cannot be read: ${problem.message}.`);
+      say(`The file cannot be read: ${/** @type {Error} */ (problem).message}.`);
     }
   }
 
+  /** @param {HTMLElement} button */
   function clear(button) {
     const before = load();
-    const others = OTHERS.map((other) => [other, loadOther(other)]);
+    const entries = OTHERS.map(loadOther);
     save({});
     for (const other of OTHERS) saveOther(other, {});
     show();
     say("Cleared. Nothing is kept.");
-    const undo = button.cloneNode();
+    const undo = /** @type {HTMLElement} */ (button.cloneNode());
     delete undo.dataset.do;
     undo.textContent = "Undo";
     undo.addEventListener("click", () => {
       save(before);
-      for (const [other, entries] of others) saveOther(other, entries);
+      OTHERS.forEach((other, i) => {
+        saveOther(other, entries[i]);
+      });
       undo.remove();
       show();
       button.focus();
     });
-    button.parentElement.querySelector("[data-undo]")?.remove();
+    button.parentElement?.querySelector("[data-undo]")?.remove();
     undo.dataset.undo = "";
     button.after(" ", undo);
   }
 
   if (map) {
-    const file = map.querySelector("input[type=file]");
+    const file = /** @type {HTMLInputElement} */ (map.querySelector("input[type=file]"));
     file.addEventListener("change", async () => {
-      if (file.files.length) await take(file.files[0]);
+      if (file.files?.length) await take(file.files[0]);
       file.value = "";
     });
+    /** @type {Record<string, (button: HTMLElement) => void>} */
     const actions = { export: download, import: () => file.click(), clear };
-    for (const button of map.querySelectorAll("button[data-do]")) {
-      button.addEventListener("click", () => actions[button.dataset.do](button));
+    for (const button of all("button[data-do]", map)) {
+      button.addEventListener("click", () => actions[button.dataset.do ?? ""](button));
     }
     map.addEventListener("change", ({ target }) => {
-      if (!target.dataset.progress) return;
-      if (!note(target.dataset.progress, "read", target.checked && today())) say("This browser stores nothing.");
+      const { dataset, checked } = /** @type {HTMLInputElement} */ (target);
+      if (!dataset.progress) return;
+      if (!note(dataset.progress, "read", checked && today())) say("This browser stores nothing.");
     });
   }
 
@@ -218,7 +265,8 @@
     const { visited } = load()[here] ?? {};
     if (!visited) note(here, "visited", today());
   }
-  // A chapter is read when its end was in sight, a while after it was opened. Exercises are ticked by hand.
+  // A chapter counts as read once it has been open for LEAST and its end has come into the window. The reader ticks off
+  // exercises by hand.
   const end = document.querySelector("footer");
   if (end && here.startsWith("chapters/") && !load()[here]?.read) {
     let inSight = false;

@@ -1,17 +1,22 @@
-// The search page: every word of the query must stand in a place (a section, a term, a work), the best place first.
+// The search page lists the places (sections, terms, works) that contain every word of the query, the best one first.
 
 (() => {
   const LIMIT = 40;
-  const AROUND = 90; // letters shown on each side of what was found
+  const AROUND = 90; // letters shown on each side of a match
   const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ";
   const LETTERS = "0123456789aehijklmnoprstuvx";
-  const PAGE = 60; // points for a word of the page's own title
-  const HEADING = 30;
+  const PAGE = 60; // points for a word in the heading of a place and in its page's title
+  const HEADING = 30; // points for a word in the heading alone
 
-  /** Letter for letter, so that what is found in the folded text stands at the same place in the text. */
+  /** @typedef {{ title: string, heading: string, text: string }} Folded in lower case, as `fold` returns it */
+  /** @typedef {{ href: string, name: string, text: string, folded: Folded }} Place */
+
+  /** Return a text in lower case. Each letter keeps its position, so that a match has the same position in both texts.
+   * @param {string} text */
   const fold = (text) => text.toLowerCase().replaceAll("ᵀ", "t");
 
-  /** What the reader typed, in the letters of the index: dₖ is d_k, sqrt(d_k) is √d_k, QK^T and QK⊤ are QKᵀ. */
+  /** Return a query as the index spells it: d_k for dₖ, √d_k for sqrt(d_k), QKᵀ for QK^T and QK⊤.
+   * @param {string} query */
   const canonical = (query) =>
     fold(query)
       .replace(/[₀-₉ₐ-ₜᵢᵣᵤᵥⱼ]/g, (sign) => `_${LETTERS[SUBSCRIPTS.indexOf(sign)] ?? ""}`)
@@ -19,9 +24,12 @@
       .replace(/\s*\^\s*\{?\\?(?:top|t)\}?|⊤/g, "t")
       .replace(/[\\{}$"“”]/g, "");
 
+  /** @param {string} word */
   const stem = (word) => (word.length > 4 ? word.replace(/ies$/, "y").replace(/(?:([sxh])es|([^s])s)$/, "$1$2") : word);
 
-  /** Where a word stands: Latin words from their beginning, symbols and Chinese anywhere. */
+  /** Yield the positions of a word in a text: a Latin word has to begin there, symbols and Chinese may stand anywhere.
+   * @param {string} text
+   * @param {string} word */
   function* found(text, word) {
     const latin = /^[a-z0-9]/.test(word);
     for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
@@ -29,6 +37,7 @@
     }
   }
 
+  /** @type {Place[]} */
   const places = window.qkvIndex.flatMap(({ page, title, places }) =>
     places.map(([anchor, heading, text]) => ({
       href: `${page}.html${anchor && `#${anchor}`}`,
@@ -38,6 +47,10 @@
     })),
   );
 
+  /** Return the points of a place for the words of a query, 0 if it lacks one of them.
+   * @param {Place} place
+   * @param {string[]} words
+   * @param {string} whole the query with all its words */
   function score({ folded }, words, whole) {
     let points = folded.heading.split(/[,;()] ?/).includes(whole) ? 200 : 0;
     for (const word of words) {
@@ -50,13 +63,15 @@
     return points;
   }
 
-  /** The text around the first word that was found, with every found word marked. */
+  /** Return a paragraph with the text around the first match, in which every match is marked.
+   * @param {Place} place
+   * @param {string[]} words */
   function excerpt({ text, folded }, words) {
     const hits = words.flatMap((word) => [...found(folded.text, word)].map((at) => [at, at + word.length]));
     hits.sort(([a], [b]) => a - b);
     const near = Math.max(0, (hits[0]?.[0] ?? 0) - AROUND);
-    const from = near && text.indexOf(" ", near) + 1; // at a word
-    const end = text.indexOf(" ", from + 2 * AROUND); // and up to the end of one
+    const from = near && text.indexOf(" ", near) + 1; // the beginning of a word
+    const end = text.indexOf(" ", from + 2 * AROUND); // the end of a word
     const to = end < 0 ? text.length : end;
     const line = document.createElement("p");
     let done = from;
@@ -72,7 +87,8 @@
     return line;
   }
 
-  /** A title whose d_k is mathematics, as on its page. */
+  /** Yield the parts of a title; d_k is set as mathematics, as on the page itself.
+   * @param {string} name */
   function* setTitle(name) {
     for (const [i, text] of name.split("d_k").entries()) {
       if (i) {
@@ -87,6 +103,8 @@
     }
   }
 
+  /** @param {Place} place
+   * @param {string[]} words */
   function shown(place, words) {
     const item = document.createElement("li");
     const link = document.createElement("a");
@@ -96,9 +114,11 @@
     return item;
   }
 
-  const box = document.getElementById("qkv-query-text");
-  const status = document.getElementById("search-status");
-  const results = document.getElementById("search-results");
+  /** @param {string} id */
+  const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+  const box = /** @type {HTMLInputElement} */ (element("qkv-query-text"));
+  const status = element("search-status");
+  const results = element("search-results");
 
   function search() {
     const whole = canonical(box.value).trim();
