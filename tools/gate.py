@@ -32,6 +32,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTHON, "-m", "ruff", "format", "--quiet", "--check", "."],
         ["node_modules/.bin/biome", "ci", "--log-level=warn", "."],
         ["node_modules/.bin/tsc", "--project", "."],
+        ["node_modules/.bin/tsc", "--project", "tsconfig.strict.json"],
         [*PYTHON, "-c", "import sys; from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"],
         [*PYTHON, "tools/notebooks.py", "check"],
         ["node", "tools/bundle.mjs", "--check"],
