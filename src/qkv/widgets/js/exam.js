@@ -21,14 +21,18 @@ function examSentence(i) {
   return paper[i];
 }
 
+/** Whether settings differ: compared as `remember` compares arguments. */
+const differ = (one, other) => Object.keys(one).some((name) => !Object.is(one[name], other[name]));
+
 /** Marks with the handles that `settings()` gives, again whenever `look` finds them changed; `tell` gets each result.
  *
  * After each portion it sends itself a message, which comes after what the page has to do: a timer would wait 4 ms more. */
 export function examiner({ settings, tell }) {
   const { port1: told, port2: later } = new MessageChannel();
-  let [isMarking, marked] = [false, ""];
-  const start = (key) => {
-    const [handles, total] = [JSON.parse(key), [0, 0, 0, 0]];
+  let isMarking = false;
+  let marked = {}; // the settings of the last exam that has ended
+  const start = (handles) => {
+    const total = [0, 0, 0, 0];
     let i = 0;
     isMarking = true;
     told.onmessage = () => {
@@ -42,7 +46,8 @@ export function examiner({ settings, tell }) {
         later.postMessage("");
         return;
       }
-      [isMarking, marked] = [false, key];
+      isMarking = false;
+      marked = handles;
       tell({ it: total[2] / total[3], words: total[0] / total[1] });
       look();
     };
@@ -50,8 +55,8 @@ export function examiner({ settings, tell }) {
   };
   /** A handle that is turned during an exam waits for its end: so the share follows a hand that never rests. */
   const look = () => {
-    const key = JSON.stringify(settings());
-    if (!isMarking && key !== marked) start(key);
+    const handles = settings();
+    if (!isMarking && differ(handles, marked)) start(handles);
   };
   return { look, close: () => told.close() };
 }

@@ -79,18 +79,19 @@ const settings = ({ temperature, scaled, positions, heads, layers }) => ({
   layers,
 });
 
-const tagged = remember((key) => {
-  const { words, handles } = JSON.parse(key);
-  return tag(theTagger(), words, handles);
-});
+const read = remember((text) => readText(theGrammar(), text));
+
+const tagged = remember((words, temperature, scaled, positions, heads, layers) =>
+  tag(theTagger(), words, { temperature, scaled, positions, heads, layers }),
+);
 
 /** Everything that the drawing needs of one state; { problem } where the sentence is none that the model can read.
  * @returns {Problem | Seen} */
 function look(state) {
-  const { words, unknown, unfinished, nearest } = readText(theGrammar(), state.sentence);
+  const { words, unknown, unfinished, nearest } = read(state.sentence);
   if (!words) return { problem: "unknown", unknown: unknown ?? [unfinished], nearest };
   if (!words.length || words.length > theTagger().nMax) return { problem: "length" };
-  const said = tagged(JSON.stringify({ words, handles: settings(state) }));
+  const said = tagged(words, state.temperature, state.scaled, state.positions, state.heads, state.layers);
   const it = [...said.refersTo.keys()][0] ?? -1;
   const followed = state.word < 0 ? it : state.word;
   const chosen = followed < 0 || followed >= words.length ? words.length - 1 : followed;
