@@ -1,25 +1,27 @@
-/* The base of every widget. A widget is three small files named after it; `npm run build` does the rest.
+/* The base of every widget. A widget is three files with its name. `npm run build` bundles them.
  *
  *   py    class CoinLab(Widget):                       # coin_lab.py; traits: choice, whole, real, flag, text, listed
  *             heads = whole(3, 0, 10)
  *   js    export default widget("CoinLab", {           // js/coin_lab.js
- *           own: { open: false },                      // state of this view alone, not seen by Python (optional)
- *           says: ({ heads }) => `${heads} heads.`,    // read out once the reader pauses (optional)
+ *           own: { open: false },                      // state that Python does not see (optional)
+ *           says: ({ heads }) => `${heads} heads.`,    // the sentence for a screen reader (optional)
  *           view: ({ heads, open }, set) => html`
  *             ${slider({ label: "heads", value: heads, min: 0, max: 10, onInput: (heads) => set({ heads }) })}
  *             <p>share of heads: ${num(heads / 10)}</p>`,
  *         });
  *   css   .qkv-coin { … }                              // coin_lab.css; classes begin with qkv-
  *
- * `view(state, set, id)` is a pure function of the state; it runs again, at most once a frame, when any of it changes.
- * It also runs in node, when the site is built: what it gives there is in the page's HTML, and the script takes over
- * these very elements. So a view asks neither the DOM nor the window, draws the same from the same state, and is valid
- * HTML (a table's rows are in a tbody). What a browser alone knows (colours, sizes, time) belongs into `setup`.
- * `id` is unique to the view: the start of the names that radio buttons need. `remember` keeps results of costly work.
- * `setup({ state, set, root, eachDrawing })` runs once after the first drawing, for timers and observers; it returns its
- * clean-up. What it hands to `eachDrawing` runs after every later drawing: work that a drawing must not wait for.
- * Mathematics belongs in maths.js; controls.js has inputs and tables, dragging.js what is grabbed, chart.js panels and
- * plots, numbers.js `num`. */
+ * - `view(state, set, id)` is a pure function of the state. It runs again after a change of the state, at most once a
+ *   frame. It also runs in node when the site is built. Its result there is in the page's HTML, and the script takes
+ *   over these same elements. So a view does not read the DOM or the window, returns the same template for the same
+ *   state, and writes valid HTML (a table has its rows in a tbody). `id` is unique to the view; names of radio buttons
+ *   begin with it.
+ * - `setup({ state, set, root, eachDrawing })` is for code that needs a browser: timers, observers, colours, sizes. It
+ *   runs once after the first drawing, and returns a function that stops what it started. A callback that it passes to
+ *   `eachDrawing` runs after every later drawing, for work that must not delay the drawing.
+ * - `State`, a typedef in the widget's file, is the type of the state. `says` names it for its parameter.
+ * - `remember` keeps the results of costly functions. Mathematics is in maths.js, inputs and tables are in controls.js,
+ *   drags in dragging.js, panels and plots in chart.js, and `num` in numbers.js. */
 
 import { html, nothing, render, svg } from "lit-html";
 
@@ -30,7 +32,7 @@ export { num } from "./numbers.js";
 export { remember } from "./remember.js";
 export { html, nothing, svg };
 
-/** @typedef {Record<string, any>} State what the traits are, and what a view keeps for itself */
+/** @typedef {Record<string, any>} State the values of a widget's traits and of its own state */
 /** @template {State} S
  * @typedef {(changes: Partial<S>) => void} SetState */
 /** @template {State} S
@@ -46,7 +48,7 @@ export { html, nothing, svg };
  * @property {(state: S, set: SetState<S>, id: string) => unknown} view
  * @property {(parts: Setting<S>) => (() => void) | undefined} [setup] */
 /** @typedef {Definition<State> & { name: string, own: State }} Parts */
-/** @typedef {object} Model anywidget's
+/** @typedef {object} Model the model that anywidget passes to a view
  * @property {(name: string) => any} get
  * @property {(name: string, value: any) => void} set
  * @property {(event: string, listener: () => void) => void} on
@@ -54,7 +56,7 @@ export { html, nothing, svg };
  * @property {() => void} save_changes */
 /** @typedef {{ id: string, traits: State, takeOver: (template: unknown, body: HTMLElement) => void }} Drawing */
 
-/** An anywidget module: its `render` draws the widget into an element and returns what ends it.
+/** Return an anywidget module. Its `render` draws the widget into an element and returns a function that ends the view.
  * @template {State} S
  * @param {string} name
  * @param {Definition<S>} definition */
@@ -62,33 +64,35 @@ export function widget(name, definition) {
   const parts = /** @type {Parts} */ ({ name, own: {}, ...definition });
   return {
     name,
-    /** `drawing` is what a page of the site already shows in `el`; elsewhere there is none.
+    /** Draw the widget into `el`. On the site, `drawing` describes the drawing that `el` has already.
      * @param {{ model: Model, el: HTMLElement, drawing?: Drawing }} place */
     render({ model, el, drawing }) {
       const view = new View(parts, model, el, drawing);
       view.open();
       return () => view.close();
     },
-    /** The template of the first state, which nothing can change yet: the site draws it when it is built.
+    /** Return the template of the first state, which the site's build draws into the page.
      * @param {State} traits
      * @param {string} id */
     first: (traits, id) => parts.view({ ...traits, ...parts.own }, () => {}, id),
   };
 }
 
-/** JupyterLab takes the arrow keys from whatever has the focus, unless that very element carries this mark.
+/** Mark the element with the focus, so that JupyterLab leaves the arrow keys to it.
  * @param {FocusEvent} event */
 const keepKeys = ({ target }) => {
   if (target instanceof HTMLElement) target.dataset.lmSuppressShortcuts = "true";
 };
 
-/** How many views the page has had: one count for all widgets, each of which brings a copy of this module. */
+/** Count the views of the page and return the new number. All widgets share the count, although each has its own
+ * copy of this module. */
 function nextView() {
   const page = /** @type {{qkvViews?: number}} */ (globalThis);
   page.qkvViews = (page.qkvViews ?? 0) + 1;
   return page.qkvViews;
 }
 
+/** A widget's view: it draws the state into the page and draws it again when the state changes. */
 class View {
   #parts;
   #model;
@@ -148,7 +152,7 @@ class View {
     this.#body.remove();
   }
 
-  /** What the page shows becomes the view's, as it is. A drawing that does not fit is drawn anew. */
+  /** Take over the drawing that the page has. If its elements do not fit the template, draw it again. */
   #takeOver() {
     if (!this.#drawing) return;
     try {
@@ -157,7 +161,7 @@ class View {
       console.error(`${this.#parts.name} is drawn anew:`, error);
       this.#body.replaceChildren();
     }
-    this.#drawing = undefined; // from here on the model says what there is to see
+    this.#drawing = undefined; // from here on the state comes from the model
   }
 
   #view = () => this.#parts.view(this.#state, this.#set, this.#id);
@@ -193,21 +197,21 @@ class View {
     });
   }
 
-  /** The page learns the height from here, so that a step of a slider lays out the widget and not the page around it.
+  /** Give the page the widget's height, so that a change of the widget does not lay out the whole page.
    * @param {number} height */
   #keepHeight(height) {
     this.#root.classList.add("qkv-sized");
     this.#root.style.containIntrinsicBlockSize = `${height}px`;
   }
 
-  /** An error is shown in place of the widget; the next change of the state tries again.
+  /** Run an action. Show an error in place of the widget; the next change of the state draws the widget again.
    * @param {() => void} action */
   #orFail(action) {
     try {
       action();
     } catch (error) {
       console.error(error);
-      const fresh = document.createElement("div"); // lit cannot go on in what it has half drawn
+      const fresh = document.createElement("div"); // lit cannot render again into a drawing that an error cut short
       this.#body.replaceWith(fresh);
       this.#body = fresh;
       this.#sizer.observe(fresh);
@@ -218,15 +222,16 @@ class View {
   }
 }
 
-/** Lets a screen reader hear a sentence once nothing has changed for a while, if it is a new one, and none at the start. */
+/** A live region: a screen reader reads out a sentence when nothing has changed for a while and the sentence is new. It
+ * reads out nothing at the start. */
 class Speaker {
-  static PAUSE = 700;
+  static PAUSE = 700; // ms
   element = Object.assign(document.createElement("p"), { className: "qkv-unseen", role: "status", ariaLive: "polite" });
   /** @type {string | undefined} */
   #last;
   #timer = 0;
 
-  /** The sentence is made when it is said: no step of a slider waits for it.
+  /** Read out the result of `make` after the pause. `make` runs only then, so that it does not delay a drawing.
    * @param {() => string} make */
   say(make) {
     clearTimeout(this.#timer);

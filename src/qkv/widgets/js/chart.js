@@ -1,32 +1,31 @@
-/* Plots of any width without measuring: positions are percentages of the drawing area, text and strokes keep their size.
- *
- * Scales (scales.js) lead to [0, 100] (y: [100, 0]); marks take their results through `pct`. */
+/* Plots of any width. Nothing is measured: positions are percentages of the drawing area, and text and strokes keep
+ * their size. Scales (scales.js) map to [0, 100], or to [100, 0] for y; `pct` writes their results as percentages. */
 
 import { html, nothing, svg } from "lit-html";
 import { guard } from "lit-html/directives/guard.js";
 
 /** @import { Scale } from "./scales.js" */
-/** @typedef {[number, number]} Point */
+/** @typedef {[number, number]} Point x and y, as percentages of the drawing area */
 
 /** @param {number} position */
 export const pct = (position) => `${Math.round(position * 1000) / 1000}%`;
 
-/** A drawing under its name and the number to be read from it.
+/** Return a drawing with a caption above it: its title, and the number that it shows.
  * @param {{ title: unknown, reading?: unknown, drawing: unknown, kind?: string }} parts */
 export const panel = ({ title, reading = "", drawing, kind = "" }) => html`<figure class="qkv-panel ${kind}">
   <figcaption><span class="qkv-label">${title}</span><span>${reading}</span></figcaption>
   ${drawing}
 </figure>`;
 
-/** A drawing area with room for its axes (`qkv-plot` sets it aside); `label` says in words what is to be seen.
+/** Return a drawing area, which `qkv-plot` gives room for its axes. `label` describes the plot in words.
  *
- * What is grabbed in it is told to `onDrag` as `dragged` in dragging.js does.
+ * `onDrag` is a listener made by `dragged` (dragging.js).
  * @param {{ label: string, kind?: string, marks: unknown, onDrag?: (event: any) => void }} parts */
 export const plot = ({ label, kind = "", marks, onDrag }) =>
   html`<div class="qkv-plot ${kind}"><svg class=${onDrag ? "qkv-drag" : nothing} role="img" aria-label=${label}
     @pointerdown=${onDrag ?? nothing} @pointermove=${onDrag ?? nothing}>${marks}</svg></div>`;
 
-/** A curve through [x, y] points, stretched with the area; filled down to its ends, where its style has a fill.
+/** Return a curve through points. It is stretched with the area; with a fill in its style, the area below it is filled.
  * @param {{ points: Point[], kind?: string }} parts */
 export const curve = ({ points, kind = "" }) => stretched(`qkv-curve ${kind}`, outlineOf(points));
 
@@ -37,19 +36,20 @@ const stretched = (kind, outline) => svg`<svg viewBox="0 0 100 100" preserveAspe
 </svg>`;
 
 /** @param {number} position */
-const tenth = (position) => Math.round(position * 10) / 10; // of a percent: long paths cost time in every step
+const tenth = (position) => Math.round(position * 10) / 10; // of a percent: long paths take long to draw
 /** @param {Point[]} points */
-const drawn = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${tenth(x)},${tenth(y)}`).join("");
+const pathOf = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${tenth(x)},${tenth(y)}`).join("");
+/** @type {WeakMap<Point[], string>} */
 const outlines = new WeakMap();
 
-/** Points that a widget remembers are made a path once.
+/** Return the path through points. The path of a list that a widget keeps is made only once.
  * @param {Point[]} points */
 function outlineOf(points) {
-  if (!outlines.has(points)) outlines.set(points, drawn(points));
-  return outlines.get(points);
+  if (!outlines.has(points)) outlines.set(points, pathOf(points));
+  return /** @type {string} */ (outlines.get(points));
 }
 
-/** The point of a curve that is grabbed: a ring, as large as a finger finds, around a small dot.
+/** Return the point of a curve that the reader can drag: a small dot in a ring that is large enough for a finger.
  * @param {{ x: number, y: number, kind?: string }} parts */
 export const gripMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-grip" r="11" cx=${pct(x)} cy=${pct(y)} />${dotMark({ x, y, kind })}`;
@@ -62,17 +62,17 @@ export const rule = ({ x1 = 0, x2 = 100, y1 = 0, y2 = 100, kind }) =>
 export const dotMark = ({ x, y, kind = "" }) =>
   svg`<circle class="qkv-dot ${kind}" r="4.5" cx=${pct(x)} cy=${pct(y)} />`;
 
-/** Bars that stand on the drawing area's floor: `bars` are [x, y] of the middles of their tops. One path, drawn at once.
+/** Return bars that stand on the lower edge of the area, as one path: `bars` are the middles of their tops.
  * @param {{ bars: Point[], width: number }} parts */
 export const barMarks = ({ bars, width }) =>
   stretched("qkv-bars", bars.map(([x, y]) => `M${x - width / 2} 100V${y}h${width}V100z`).join(""));
 
-/** Text at a place, moved by whole lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end.
+/** Return text at a position, shifted by lines (`lines`) or pixels (`dx`); `anchor` is start, middle or end.
  * @param {{ x: number, y: number, dx?: number, lines?: number, anchor?: string, kind?: string, content: unknown }} parts */
 export const words = ({ x, y, dx = 0, lines = 0, anchor = "middle", kind = "", content }) =>
   svg`<text class=${kind} x=${pct(x)} y=${pct(y)} dx=${dx} dy="${lines + 0.35}em" text-anchor=${anchor}>${content}</text>`;
 
-/** Ticks, and a name in lower case, below the drawing area.
+/** Return an axis below the drawing area: its ticks, and its title in lower case.
  * @param {{ scale: Scale, ticks: number[], format?: (tick: number) => string, title: unknown }} parts */
 export const xAxis = ({ scale, ticks, format = String, title }) =>
   whenMoved(
@@ -84,7 +84,7 @@ export const xAxis = ({ scale, ticks, format = String, title }) =>
   ${words({ x: 50, y: 100, lines: 2.15, kind: "qkv-axis-title", content: title })}`,
   );
 
-/** Ticks left of the drawing area, all of them `named` or some, with a grid line each.
+/** Return an axis left of the drawing area: a grid line for each tick, and numbers for those in `named`.
  * @param {{ scale: Scale, ticks: number[], named?: number[], format?: (tick: number) => string }} parts */
 export const yAxis = ({ scale, ticks, named = ticks, format = String }) =>
   whenMoved(
@@ -95,7 +95,7 @@ export const yAxis = ({ scale, ticks, named = ticks, format = String }) =>
   ${named.map((tick) => words({ x: 0, y: scale(tick), dx: -7, anchor: "end", content: format(tick) }))}`,
   );
 
-/** Most steps leave an axis as it is: only its ticks and their places say whether it has to be drawn again.
+/** Draw an axis again only when its ticks or their positions have changed.
  * @param {Scale} scale
  * @param {number[]} ticks
  * @param {() => unknown} draw */

@@ -1,4 +1,4 @@
-/* Native inputs with labels, as templates. `label` may be a template; `text` is the value in words, seen and read out. */
+/* Templates of native inputs with labels. `label` may be a template; `text` is the value as shown and read out. */
 
 import { html, noChange, nothing } from "lit-html";
 import { AsyncDirective } from "lit-html/async-directive.js";
@@ -25,12 +25,12 @@ function range({ label, min, max, step, position, text, ends = [], onPosition })
   </div>`;
 }
 
-/** A slider over equal steps.
+/** Return a slider with equal steps.
  * @param {Span & { step?: number }} parts */
 export const slider = ({ label, value, min, max, step = 1, text = num(value), ends, onInput }) =>
   range({ label, min, max, step, position: value, text, ends, onPosition: onInput });
 
-/** A slider over a list of values, such as the powers of two.
+/** Return a slider over a list of values, such as powers of two.
  * @param {Labelled & { value: number, values: number[] }} parts */
 export const stepSlider = ({ label, value, values, text = num(value), ends, onInput }) =>
   range({
@@ -44,13 +44,13 @@ export const stepSlider = ({ label, value, values, text = num(value), ends, onIn
     onPosition: (index) => onInput(values[index]),
   });
 
-/** A slider whose steps multiply, over numbers of two digits; it stands at the nearest one to a value set elsewhere.
+/** Return a logarithmic slider over numbers of two digits. A value that is none of them is shown at the nearest one.
  * @param {Span} parts */
 export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) => {
   const values = twoDigits(min, max);
   /** @param {number} entry */
-  const far = (entry) => Math.abs(Math.log(entry / value));
-  const nearest = values.reduce((best, entry) => (far(entry) < far(best) ? entry : best));
+  const distance = (entry) => Math.abs(Math.log(entry / value));
+  const nearest = values.reduce((best, entry) => (distance(entry) < distance(best) ? entry : best));
   return range({
     label,
     text,
@@ -63,13 +63,13 @@ export const logSlider = ({ label, value, min, max, text = num(value), ends, onI
   });
 };
 
-/** Numbers of two digits from `min` to `max`, about 200 and about evenly apart on a logarithmic scale. */
+/** Return about 200 numbers of two digits from `min` to `max`, spaced about evenly on a logarithmic scale. */
 const twoDigits = remember((/** @type {number} */ min, /** @type {number} */ max) => {
   const evenly = Array.from({ length: 201 }, (_, i) => min * (max / min) ** (i / 200));
   return [...new Set(evenly.map((value) => Number(value.toPrecision(2))))];
 });
 
-/** 1, 2, 4, … 2^last.
+/** Return 1, 2, 4, … 2^last.
  * @param {number} last */
 export const powersOfTwo = (last) => Array.from({ length: last + 1 }, (_, power) => 2 ** power);
 
@@ -79,9 +79,9 @@ export const toggle = ({ label, checked, onChange }) => html`<label class="qkv-c
   <span>${label}</span>
 </label>`;
 
-/** One of a few, all in sight: `options` are { value, label }; `name` starts with the view's id.
+/** Return radio buttons for a few options. `name` has to begin with the view's id.
  *
- * Never a <select>: while one is in a widget, Chromium lays out the whole page at every step of a slider beside it.
+ * Widgets use no <select>: with one in a widget, Chromium lays out the whole page at every step of a slider beside it.
  * @template Value
  * @param {{ label: unknown, name: string, value: Value, options: { value: Value, label: unknown }[], onChange: (value: Value) => void }} parts */
 export const choices = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control qkv-choices">
@@ -94,7 +94,8 @@ export const choices = ({ label, name, value, options, onChange }) => html`<fiel
   )}</div>
 </fieldset>`;
 
-/** A number typed by hand; what is not one, or lies outside, gives way to the value before. A cell's label is not drawn.
+/** Return a field for a number. An input that is no number, or out of range, is replaced by the value before it. In a
+ * cell of a table (`inCell`) only screen readers get the label.
  * @param {{ label: string, value: number, min?: number, max?: number, step?: number | "any", inCell?: boolean, onInput: (value: number) => void }} parts */
 export const numberInput = ({
   label,
@@ -105,14 +106,14 @@ export const numberInput = ({
   inCell = false,
   onInput,
 }) => {
-  const passOn = (/** @type {Typed} */ { target }) => {
+  const accept = (/** @type {Typed} */ { target }) => {
     const typed = target.valueAsNumber;
     if (typed >= min && typed <= max) onInput(typed);
     else target.value = String(value);
   };
   return html`<label class="qkv-control qkv-number">
     <span class=${inCell ? "qkv-unseen" : "qkv-label"}>${label}</span>
-    <input type="number" min=${min} max=${max} step=${step} .value=${live(String(value))} @change=${passOn}>
+    <input type="number" min=${min} max=${max} step=${step} .value=${live(String(value))} @change=${accept}>
   </label>`;
 };
 
@@ -120,22 +121,24 @@ export const numberInput = ({
 export const button = ({ label, disabled = false, onClick }) =>
   html`<button type="button" class="qkv-control qkv-button" ?disabled=${disabled} @click=${onClick}>${label}</button>`;
 
-/** Named numbers: `entries` are [term, text] or [term, text, unit].
+/** Return a list of named values: `entries` are [term, text] or [term, text, unit].
  * @param {[unknown, unknown, unknown?][]} entries */
 export const readings = (entries) => html`<dl class="qkv-readings">
   ${entries.map(([term, text, unit]) => html`<div><dt>${term}</dt><dd>${text}${unit ? html` <small>${unit}</small>` : nothing}</dd></div>`)}
 </dl>`;
 
-/** What the drawings show, as tables to open: `make` gives a list of { caption, head, rows }; the first cell of a row names it.
+/** Return the numbers of the drawings as tables that the reader can unfold. `make` returns the tables; the first cell
+ * of each row is its header.
  * @param {() => Table[]} make */
 export const tables = (make) => html`<details class="qkv-tables">
   <summary>Numbers</summary>
   <div>${inStep(() => make().map(table))}</div>
 </details>`;
 
-const PAUSE = 150;
+const PAUSE = 150; // ms
 
-/** A template that a closed `<details>` draws anew only once its numbers rest, so that a step of a slider need not wait. */
+/** A directive for the content of a `<details>`. While that is closed, the content is drawn again only after a pause
+ * without changes, so that it does not delay a slider. */
 class InStep extends AsyncDirective {
   /** @type {(() => unknown[]) | undefined} */
   #make;

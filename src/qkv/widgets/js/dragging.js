@@ -1,26 +1,27 @@
-/* How a thing is grabbed: with the mouse, a finger or a pen, in an area that is told where the pointer is.
+/* Dragging in an area of a widget, with the mouse, a finger or a pen.
  *
- * The area has the class `qkv-drag`; sliders beside it, or under it, are the way in for the keyboard. */
+ * The area has the class `qkv-drag`. For the keyboard, the widget has sliders beside the area or under it. */
 
 /** @typedef {{ x: number, y: number, isPress: boolean, event: PointerEvent & { currentTarget: Element } }} Grip
- * where the pointer is, as shares of the area's width and height, from 0 at its left and at its top to 1 */
+ * the pointer's position as shares of the area's width and height, from 0 at the left and the top to 1; and whether the
+ * button or finger has just gone down */
 
-/** A listener for `pointerdown` and `pointermove` of an area: a press and each move of a drag call `work`.
+/** Return a listener for an area's `pointerdown` and `pointermove` that calls `work` for a press and each move of a drag.
  *
- * The area keeps the pointer until it is let go, so a drag may leave it; then the place is the nearest one inside.
- * Where a finger may scroll the page up and down (`touch-action: pan-y`), its press counts once it goes sideways or is
- * lifted: a swipe that scrolls the page changes nothing.
+ * The area captures the pointer until it is released, so a drag may leave the area; its position is then the nearest
+ * one inside. With `touch-action: pan-y` a finger can scroll the page, so its press counts only once the finger moves
+ * sideways or is lifted. A swipe that scrolls the page changes nothing.
  * @param {(grip: Grip) => void} work */
 export const dragged = (work) => (/** @type {Grip["event"]} */ event) => {
   if (event.buttons !== 1) return;
   const area = event.currentTarget;
-  const tell = (/** @type {Grip["event"]} */ at, /** @type {boolean} */ isPress) => work(gripIn(area, at, isPress));
+  const call = (/** @type {Grip["event"]} */ at, /** @type {boolean} */ isPress) => work(gripIn(area, at, isPress));
   if (event.type === "pointerdown") {
     area.setPointerCapture(event.pointerId);
     pressed.delete(area);
-    if (!mayScroll(event)) return tell(event, true);
+    if (!mayScroll(event)) return call(event, true);
     pressed.set(area, event);
-    area.addEventListener("pointerup", () => pressed.get(area) === event && pressed.delete(area) && tell(event, true), {
+    area.addEventListener("pointerup", () => pressed.get(area) === event && pressed.delete(area) && call(event, true), {
       once: true,
     });
     return;
@@ -29,12 +30,12 @@ export const dragged = (work) => (/** @type {Grip["event"]} */ event) => {
   if (start) {
     if (Math.abs(event.clientX - start.clientX) <= Math.abs(event.clientY - start.clientY)) return;
     pressed.delete(area);
-    tell(start, true);
+    call(start, true);
   }
-  tell(event, false);
+  call(event, false);
 };
 
-/** Where a finger went down, in each area in which it has neither gone sideways nor been lifted yet.
+/** For each area, the press of a finger that has not yet moved sideways or been lifted.
  * @type {WeakMap<Element, Grip["event"]>} */
 const pressed = new WeakMap();
 
@@ -56,14 +57,14 @@ function gripIn(area, event, isPress) {
 /** @param {number} share */
 const inside = (share) => Math.min(1, Math.max(0, share));
 
-/** Which of so many equal parts holds this share.
+/** Return the index of the part that contains a share of the whole, when that is cut into `count` equal parts.
  * @param {number} share
  * @param {number} count */
 export const partAt = (share, count) => Math.min(count - 1, Math.floor(share * count));
 
-/** The entry of a list that is nearest to a value; `far` says how far apart two are.
+/** Return the entry of a list that is nearest to a value, by the function `distance`.
  * @param {number[]} values
  * @param {number} value
- * @param {(a: number, b: number) => number} [far] */
-export const nearestOf = (values, value, far = (a, b) => Math.abs(a - b)) =>
-  values.reduce((best, each) => (far(each, value) < far(best, value) ? each : best));
+ * @param {(a: number, b: number) => number} [distance] */
+export const nearestOf = (values, value, distance = (a, b) => Math.abs(a - b)) =>
+  values.reduce((best, each) => (distance(each, value) < distance(best, value) ? each : best));

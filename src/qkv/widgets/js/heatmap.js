@@ -1,7 +1,7 @@
-/* A matrix as a picture: one pixel an entry, stretched by the style, in the colours that the style gives `.qkv-heatmap`.
+/* A matrix as a picture: one pixel for each entry, stretched by the style, in the colours of `.qkv-heatmap`.
  *
- * Hundreds of elements would take longer than a step of a slider may. `--least`, `--none` and `--most` say what −most, 0
- * and +most look like. Nothing can paint a canvas while the site is built, so a still picture stands behind it. */
+ * It is a canvas, for hundreds of elements would make sliders slow. `--least`, `--none` and `--most` are the colours of
+ * −most, 0 and +most. The site's build cannot paint a canvas, so it puts a still picture behind it. */
 
 import { html, noChange } from "lit-html";
 import { ref } from "lit-html/directives/ref.js";
@@ -10,9 +10,10 @@ import { ref } from "lit-html/directives/ref.js";
 
 const SHADES = 100; // on either side of 0
 
-/** A picture of `rows(0)` … `rows(height − 1)`, lists of `width` numbers from −most to most; `key` is the same while they are.
+/** Return a picture of `rows(0)` … `rows(height − 1)`, each a list of `width` numbers from −most to most.
  *
- * It is painted again when `key` changes, or `repainted`, which `whenColoursChange` counts up.
+ * The picture is painted again when `key` or `repainted` changes: `key` stands for the numbers, `repainted` for the
+ * colours (`whenColoursChange`).
  * @param {Picture & { label: string, width: number, height: number }} picture */
 export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }) => html`<div class="qkv-heatmap">
   ${stillOf({ rows, width, height, most })}
@@ -20,17 +21,17 @@ export const heatmap = ({ label, rows, width, height, most = 1, key, repainted }
     ${ref(painter({ rows, most, key, repainted }))}></canvas>
 </div>`;
 
-/** In a browser the still picture stays as it is, if there is one.
+/** Return the still picture. In a browser, one that the page has stays as it is.
  * @type {(picture: { rows: Picture["rows"], width: number, height: number, most: number }) => unknown} */
 let stillOf = () => noChange;
 
-/** The site's build says how still pictures are made.
+/** Set the function that makes still pictures; the site's build calls this.
  * @param {typeof stillOf} make */
 export const drawStills = (make) => {
   stillOf = make;
 };
 
-/** Calls back when the page turns light or dark; returns what ends that.
+/** Call back whenever the page turns light or dark. Return a function that stops this.
  * @param {() => void} callBack */
 export function whenColoursChange(callBack) {
   const media = matchMedia("(prefers-color-scheme: dark)");
@@ -48,7 +49,7 @@ export function whenColoursChange(callBack) {
 /** @type {WeakMap<HTMLCanvasElement, Picture>} */
 const painted = new WeakMap();
 
-/** lit hands the canvas over before it is in the page, so the painting waits a moment. */
+/** Return a callback for lit's `ref`. lit calls it before the canvas is in the page, so it paints in a microtask. */
 const painter = (/** @type {Picture} */ picture) => (/** @type {Element | undefined} */ canvas) => {
   if (!(canvas instanceof HTMLCanvasElement)) return;
   const { key, repainted } = painted.get(canvas) ?? {};
@@ -62,7 +63,7 @@ const painter = (/** @type {Picture} */ picture) => (/** @type {Element | undefi
  * @param {Picture} picture */
 function paint(canvas, { rows, most = 1, repainted }) {
   const shades = shadesOf(canvas, repainted);
-  const context = canvas.getContext("2d", { willReadFrequently: true }); // kept in memory, where pixels are written fast
+  const context = canvas.getContext("2d", { willReadFrequently: true }); // in memory, where writing pixels is fast
   if (!context) return;
   const { width, height } = canvas;
   const image = context.createImageData(width, height);
@@ -80,7 +81,8 @@ function paint(canvas, { rows, most = 1, repainted }) {
 /** @type {WeakMap<HTMLCanvasElement, { when: unknown, pixels: Uint32Array }>} */
 const knownShades = new WeakMap();
 
-/** The pixels of −1, −0.99, … 1 on this canvas. Asking for its style is slow, so they are kept while nothing repaints.
+/** Return the colours of −1, −0.99, … 1 on a canvas, as pixels. They are kept until `repainted` changes, because
+ * reading the canvas's style is slow.
  * @param {HTMLCanvasElement} canvas
  * @param {unknown} repainted */
 function shadesOf(canvas, repainted) {

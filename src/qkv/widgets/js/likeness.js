@@ -1,11 +1,12 @@
-/* Attention without learned weights: tokens look at what is like them. What a token is, and who is near, is all that differs. */
+/* Attention without learned weights: each token attends to tokens that are similar to it. Kinds of data differ only in
+ * their tokens and in their masks. */
 
 import { bandEnergies, dot, frameSignal, maskedWeights, mean } from "./maths.js";
 
-/** @typedef {number[][]} Rows a token a row */
-/** @typedef {boolean[][]} Mask a query a row, true = may see */
+/** @typedef {number[][]} Rows one row for each token */
+/** @typedef {boolean[][]} Mask one row for each query, true = may attend */
 
-/** Each row with mean 0 and variance 1 over its features (layer norm with gain 1 and bias 0).
+/** Return the rows with mean 0 and variance 1 over the features of each (layer norm with gain 1 and bias 0).
  * @param {Rows} rows */
 export const normed = (rows) =>
   rows.map((row) => {
@@ -14,7 +15,7 @@ export const normed = (rows) =>
     return row.map((x) => (x - centre) / spread);
   });
 
-/** The weights of token i, softmax(q kᵀ / √d / T), where q and k are the normed tokens; 0 for what the mask hides.
+/** Return the weights of token i: softmax(q kᵀ / √d / T), where q and k are the normed tokens. Hidden keys get 0.
  * @param {Rows} rows the normed tokens
  * @param {number} i
  * @param {boolean[]} may */
@@ -26,14 +27,14 @@ export function likeness(rows, i, may, temperature = 1) {
   );
 }
 
-/* ---- who is near */
+/* ---- masks by nearness */
 
-/** Each token sees all tokens.
+/** Return a mask in which each token sees all tokens.
  * @param {number} n
  * @returns {Mask} */
 export const everyone = (n) => Array.from({ length: n }, () => Array(n).fill(true));
 
-/** Each patch of a square sees itself and the patches that touch it.
+/** Return a mask in which each patch of a square image sees itself and the patches that touch it.
  * @param {number} across
  * @returns {Mask} */
 export const touching = (across) => {
@@ -41,14 +42,14 @@ export const touching = (across) => {
   return places.map(([y, x]) => places.map((other) => Math.max(Math.abs(y - other[0]), Math.abs(x - other[1])) <= 1));
 };
 
-/** Each frame sees those at most `reach` frames before or after it.
+/** Return a mask in which each frame sees the frames at most `reach` before or after it.
  * @param {number} n
  * @param {number} reach
  * @returns {Mask} */
 export const inReach = (n, reach) =>
   Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => Math.abs(i - j) <= reach));
 
-/** Each node sees itself and its neighbours.
+/** Return a mask in which each node of a graph sees itself and its neighbours.
  * @param {number[][]} edges
  * @param {number} n
  * @returns {Mask} */
@@ -64,16 +65,16 @@ export function bound(edges, n) {
 /* ---- a sound */
 
 export const RATE = 8000; // samples a second
-const NOTE = 480; // samples
+const NOTE = 480; // samples of a note
 const NOTES = [700, 1500, 700, 2700, 1500, 700]; // Hz
 
-/** Six notes of 60 ms each; three of them come again. */
+/** Return the samples of six notes of 60 ms each, of which three repeat an earlier pitch. */
 export const melody = () =>
   NOTES.flatMap((pitch) =>
     Array.from({ length: NOTE }, (_, i) => Math.sin((Math.PI * i) / NOTE) * Math.sin((2 * Math.PI * pitch * i) / RATE)),
   );
 
-/** Windows of 25 ms, one every 10 ms, each as the loudness of 20 bands.
+/** Return the loudness of 20 bands in each frame of a signal: frames of 25 ms, one every 10 ms.
  * @param {number[]} signal
  * @returns {Rows} */
 export const frames = (signal) =>

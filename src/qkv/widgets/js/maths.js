@@ -1,4 +1,4 @@
-/* All mathematics of the widgets: pure functions in float64, each tested against torch or against 50 digits. */
+/* All mathematics of the widgets: pure functions in float64, tested against torch or against results with 50 digits. */
 
 /** @typedef {{ batch: number, tokens: number, features: number, heads: number }} Sheet */
 /** @typedef {keyof typeof ROUTES} Route */
@@ -13,7 +13,7 @@ export function sum(xs) {
 /** @param {number[] | Float64Array} xs */
 export const mean = (xs) => sum(xs) / xs.length;
 
-/** Mean squared distance from the mean, over n and not n − 1.
+/** Return the variance with divisor n, not n − 1.
  * @param {Float64Array} xs */
 export function variance(xs) {
   const centre = mean(xs);
@@ -26,7 +26,7 @@ export const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
 /** @param {number[][]} a */
 export const transpose = (a) => a[0].map((_, j) => a.map((row) => row[j]));
 
-/** (n, m) times (m, p), as lists of rows.
+/** Return the product of an (n, m) and an (m, p) matrix; matrices are lists of rows.
  * @param {number[][]} a
  * @param {number[][]} b */
 export function matmul(a, b) {
@@ -40,7 +40,7 @@ const indexOfMax = (xs) => xs.reduce((best, x, i) => (x > xs[best] ? i : best), 
  * @param {number} left */
 const sumOfOthers = (xs, left) => xs.reduce((total, x, i) => (i === left ? total : total + x), 0);
 
-/** exp(zᵢ / T) / Σ exp(zⱼ / T). A score of −∞ gets nothing; where all are −∞, so do all.
+/** Return the softmax exp(zᵢ / T) / Σ exp(zⱼ / T). A score of −∞ gets weight 0, also where all scores are −∞.
  * @param {number[]} scores */
 export function softmax(scores, temperature = 1) {
   if (!(temperature > 0)) throw new RangeError(`a temperature is above 0; got ${temperature}`);
@@ -51,7 +51,7 @@ export function softmax(scores, temperature = 1) {
   return powers.map((power) => power / total);
 }
 
-/** −Σ pᵢ log pᵢ in nats, with 0 · log 0 = 0, for weights that sum to 1.
+/** Return the entropy −Σ pᵢ log pᵢ in nats, with 0 · log 0 = 0, of weights that sum to 1.
  * @param {number[]} weights */
 export function entropy(weights) {
   const first = indexOfMax(weights);
@@ -59,20 +59,20 @@ export function entropy(weights) {
   return -sum(
     weights.map((p, i) => {
       if (p === 0) return 0;
-      // Near 1 the weight itself has lost its distance from 1; the other weights still hold it.
+      // Near 1, rounding has lost the weight's distance from 1, but the sum of the other weights still has it.
       return p * (i === first && p > 0.5 ? Math.log1p(-others) : Math.log(p));
     }),
   );
 }
 
-/** Frobenius norm of (diag(p) − p pᵀ) / T, the softmax's derivative by its scores, for weights that sum to 1.
+/** Return the Frobenius norm of (diag(p) − p pᵀ) / T, the softmax's Jacobian, for weights that sum to 1.
  * @param {number[]} weights */
 export function softmaxJacobianNorm(weights, temperature = 1) {
-  // pᵢ(1 − pᵢ), with 1 − pᵢ summed from the other weights: a difference would cancel where pᵢ is near 1.
+  // pᵢ(1 − pᵢ): 1 − pᵢ is the sum of the other weights, because the difference would cancel where pᵢ is near 1.
   const diagonal = weights.map((p, i) => p * sumOfOthers(weights, i));
   const largest = Math.max(...diagonal);
   if (largest === 0) return 0;
-  // Dividing by the largest entry first keeps squares of tiny weights from vanishing.
+  // The entries are divided by the largest one before they are squared, so that no square underflows to 0.
   let squares = 0;
   for (let i = 0; i < weights.length; i++) {
     squares += (diagonal[i] / largest) ** 2;
@@ -84,7 +84,7 @@ export function softmaxJacobianNorm(weights, temperature = 1) {
   return (largest * Math.sqrt(squares)) / temperature;
 }
 
-/** How many values lie in each of `count` equal bins of [low, high]; values outside are not counted.
+/** Count the values in each of `count` equal bins of [low, high]. Values outside are not counted.
  * @param {Iterable<number>} values
  * @param {number} low
  * @param {number} high
@@ -98,7 +98,8 @@ export function histogram(values, low, high, count) {
   return bins;
 }
 
-/** sfc32 (Doty-Humphrey, PractRand): whole numbers below 2³², seeded as there with (0, seed, 0, 1) and 12 steps.
+/** Return a random number generator, sfc32 (Doty-Humphrey, PractRand), which yields integers below 2³². As in
+ * PractRand, it is seeded with (0, seed, 0, 1) and 12 steps.
  * @param {number} seed */
 export function randomIntegers(seed) {
   let [a, b, c, counter] = [0, seed | 0, 0, 1];
@@ -114,7 +115,8 @@ export function randomIntegers(seed) {
   return next;
 }
 
-/** `count` (even) standard normals by Box and Muller's method, from uniforms (x + ½) / 2³² of `randomIntegers`.
+/** Return `count` (even) standard normal numbers by Box and Muller's method, from the uniform numbers (x + ½) / 2³²,
+ * where x comes from `randomIntegers`.
  * @param {number} count
  * @param {number} seed */
 export function normals(count, seed) {
@@ -130,7 +132,8 @@ export function normals(count, seed) {
   return out;
 }
 
-/** The spread of rows of scores, and what the softmax makes of them: means over the rows, and the first row's weights.
+/** Return statistics of rows of scores: their standard deviation, means over the rows of what the softmax gives, and
+ * the weights of the first row.
  * @param {Float64Array} scores
  * @param {number} rowLength */
 function summarise(scores, rowLength) {
@@ -147,7 +150,7 @@ function summarise(scores, rowLength) {
   return out;
 }
 
-/** A tone whose pitch climbs and whose loudness swells, `seconds` long: samples from −1 to 1.
+/** Return a tone with a rising pitch and a varying loudness, `seconds` long: samples from −1 to 1.
  * @param {number} seconds
  * @param {number} rate */
 export const climbingTone = (seconds, rate) =>
@@ -156,8 +159,8 @@ export const climbingTone = (seconds, rate) =>
     return (0.6 + 0.4 * Math.sin(2 * Math.PI * 4 * time)) * Math.sin(2 * Math.PI * (300 + 2500 * time) * time);
   });
 
-/** A signal as it is drawn in a number of columns: the lowest and the highest sample of each column, in their order.
- * One sample a column would show beats that the signal does not have (aliasing).
+/** Return a signal's outline for a drawing of `columns` columns: the lowest and the highest sample of each column, in
+ * the order in which they occur. One sample for each column would show beats that the signal does not have (aliasing).
  * @param {number[]} signal
  * @param {number} columns
  * @returns {[number, number][]} column and sample */
@@ -171,7 +174,7 @@ export function outline(signal, columns) {
   }).flat();
 }
 
-/** Overlapping windows of a signal, one every `hop` samples; a window that the signal does not fill is left out.
+/** Return overlapping windows of a signal, one every `hop` samples. A window that the signal does not fill is left out.
  * @param {number[]} signal
  * @param {number} window
  * @param {number} hop */
@@ -180,7 +183,8 @@ export const frameSignal = (signal, window, hop) =>
     signal.slice(i * hop, i * hop + window),
   );
 
-/** How loud each of `bands` equal bands of frequency is, from 0 to 1: the root of the share of the loudest.
+/** Return the loudness of `bands` equal frequency bands, from 0 to 1: the square root of a band's energy divided by the
+ * largest one.
  * @param {number[]} frame
  * @param {number} bands */
 export function bandEnergies(frame, bands) {
@@ -200,7 +204,8 @@ export function bandEnergies(frame, bands) {
   return energies.map((energy) => Math.sqrt(energy / loudest));
 }
 
-/** Square patches of an image (rows of pixels of colours), row by row: each the list of its pixels' colours.
+/** Cut an image (rows of pixels, each with its colour values) into square patches, row by row. A patch is the list of
+ * all colour values of its pixels.
  * @param {number[][][]} image
  * @param {number} side */
 export function imagePatches(image, side) {
@@ -211,7 +216,7 @@ export function imagePatches(image, side) {
   });
 }
 
-/** One head of self-attention on the tokens x, with every table on the way.
+/** Return one head of self-attention on the tokens x, with every intermediate matrix.
  * @param {{ x: number[][], wQ: number[][], wK: number[][], wV: number[][], scaled: boolean }} head */
 export function singleHead({ x, wQ, wK, wV, scaled }) {
   const [q, k, v] = [wQ, wK, wV].map((w) => matmul(x, w));
@@ -221,7 +226,8 @@ export function singleHead({ x, wQ, wK, wV, scaled }) {
   return { q, k, v, scores, weights, out: matmul(weights, v) };
 }
 
-/** TemperatureLab's numbers: one row of scores as an unscaled head of width d_k has them, and what T makes of it.
+/** Return TemperatureLab's numbers: the scores as an unscaled head of width d_k has them (times √d_k), and their
+ * softmax at a temperature, with its entropy and the norm of its Jacobian.
  * @param {{ scores: number[], d_k: number, temperature: number }} row */
 export function temperedRow({ scores, d_k, temperature }) {
   const stretched = scores.map((score) => score * Math.sqrt(d_k));
@@ -229,7 +235,7 @@ export function temperedRow({ scores, d_k, temperature }) {
   return { stretched, weights, spread: entropy(weights), slope: softmaxJacobianNorm(weights, temperature) };
 }
 
-/** The score that gives one entry of a row this weight, when all other scores stay as they are.
+/** Return the score that gives one entry of a row a certain weight while all other scores stay unchanged.
  * @param {{ scores: number[], d_k: number, temperature: number }} row
  * @param {number} index
  * @param {number} weight between 0 and 1, neither included */
@@ -241,7 +247,7 @@ export function scoreForWeight({ scores, d_k, temperature }, index, weight) {
   return top + unit * (Math.log(total) + Math.log(weight / (1 - weight)));
 }
 
-/** The entry that a uniform number from [0, 1) picks: each as often as its weight says.
+/** Return the index that a uniform number from [0, 1) selects, so that each index has its weight as probability.
  * @param {number[]} weights that sum to 1
  * @param {number} uniform */
 export function picked(weights, uniform) {
@@ -250,13 +256,14 @@ export function picked(weights, uniform) {
     left -= weight;
     return left < 0;
   });
-  return found < 0 ? indexOfMax(weights) : found; // rounding: the weights sum to a little less than 1
+  return found < 0 ? indexOfMax(weights) : found; // when rounding makes the weights sum to a little less than 1
 }
 
-/** ScalingLab's numbers for one seed: d_k = 1, 2, 4, … 1024, without and with the division by √d_k.
+/** Return ScalingLab's numbers for one seed: for d_k = 1, 2, 4, … 1024, without and with the division by √d_k.
  *
- * 16 sequences of 16 tokens; `normals` gives the queries (sequence, token, feature), then the keys. Level ℓ uses the
- * first 2^ℓ features: { d_k, plain, scaled }, each { scores, std, weights, largest, entropy, jacobianNorm }.
+ * There are 16 sequences of 16 tokens. `normals` draws all queries (sequence, token, feature), then all keys. Level ℓ
+ * uses the first 2^ℓ features: { d_k, plain, scaled }, each of them { scores, std, weights, largest, entropy,
+ * jacobianNorm }.
  * @param {number} seed */
 export function scalingExperiment(seed) {
   const [sequences, tokens, features] = [16, 16, 1024];
@@ -288,7 +295,8 @@ export function scalingExperiment(seed) {
 
 /* ---- many heads (chapter 5) */
 
-/** Where entry (row, column) of head h of example b lies in a sheet (batch, tokens, features) that is read row by row. */
+/** Functions that return the index of entry (row, column) of head h of example b in a sheet (batch, tokens,
+ * features), for three ways to split the sheet into heads. The sheet is flattened row by row. */
 const places = /** @type {Record<string, (sheet: Sheet & { width: number }) => (...at: number[]) => number>} */ ({
   transpose:
     ({ tokens, features, width }) =>
@@ -304,7 +312,7 @@ const places = /** @type {Record<string, (sheet: Sheet & { width: number }) => (
       ((h * batch + b) * tokens + row) * width + column,
 });
 
-/** Ways into heads and back out of them. Only the first is right. */
+/** Pairs of a split into heads and a merge of the heads. Only the first pair is right. */
 const ROUTES = {
   right: ["transpose", "transpose"],
   "reshape both ways": ["reshape", "reshape"],
@@ -313,7 +321,8 @@ const ROUTES = {
   "heads first": ["headsFirst", "transpose"],
 };
 
-/** Every entry of every head: { b, h, row, column } with its place in the sheet it came `from` and in the one it goes `to`.
+/** List the entries of all heads: { b, h, row, column, from, to }, where `from` and `to` are the entry's indices in the
+ * sheets before the split and after the merge.
  * @param {Route} route
  * @param {Sheet} sheet */
 export function headEntries(route, { batch, tokens, features, heads }) {
@@ -330,7 +339,8 @@ export function headEntries(route, { batch, tokens, features, heads }) {
   return entries;
 }
 
-/** Multi-head attention without an output projection: x (batch · tokens rows) and three (features, features) matrices.
+/** Return multi-head attention without an output projection, flattened: x has batch · tokens rows, and the three
+ * matrices are (features, features).
  * @param {number[][]} x
  * @param {number[][][]} matrices
  * @param {Route} route
@@ -363,7 +373,8 @@ export function multiHead(x, [wQ, wK, wV], route, { causal = false, ...shape }) 
   return out;
 }
 
-/** Nudge one row of random sheets (1 is added to each feature): by how much each entry of the output moves, a row a token.
+/** Add 1 to each feature of one token of random sheets, and return by how much each entry of the output changes: one
+ * row for each token.
  * @param {Route} route
  * @param {Sheet & { nudged: number, seed?: number, causal?: boolean }} experiment */
 export function nudgeExperiment(route, { nudged, seed = 0, ...shape }) {
@@ -386,9 +397,9 @@ export function nudgeExperiment(route, { nudged, seed = 0, ...shape }) {
   return x.map((_, i) => moved.slice(i * features, (i + 1) * features));
 }
 
-/** Who may attend to whom, queries down and keys across, before anybody paints: true = may.
+/** Return a preset mask, with a row for each query and a column for each key: true = may attend.
  *
- * Of `tokens` keys, the queries are the last `queries`. "top-left" lines up the first of them with the first key.
+ * The queries are the last `queries` of the `tokens` tokens. "top-left" aligns the first query with the first key.
  * @param {string} preset
  * @param {{ tokens: number, queries?: number, window?: number, real?: number }} sizes */
 export function presetMask(preset, { tokens, queries = tokens, window = tokens, real = tokens }) {
@@ -405,10 +416,10 @@ export function presetMask(preset, { tokens, queries = tokens, window = tokens, 
   return Array.from({ length: queries }, (_, row) => Array.from({ length: tokens }, (_, j) => may(offset + row, j)));
 }
 
-/** A row of weights under a mask, and three ways to get it wrong.
+/** Return a row of weights under a mask, by the right method or one of three wrong ones.
  *
- * "−∞" before the softmax is right while one key is left; with none it is 0/0. The others: "−1e9" or "0" instead of −∞,
- * and "after": 0 once the softmax is done.
+ * "−∞" sets hidden scores to −∞ before the softmax. That is right while one key is visible; with none it is 0/0 (NaN).
+ * "−1e9" and "0" are put in place of −∞. "after" sets hidden weights to 0 after the softmax.
  * @param {number[]} scores
  * @param {boolean[]} mask */
 export function maskedWeights(scores, mask, method = "−∞") {
@@ -418,9 +429,10 @@ export function maskedWeights(scores, mask, method = "−∞") {
   return softmax(scores.map((score, j) => (mask[j] ? score : hidden)));
 }
 
-/** Multiply-adds of attention, all layers, for `nNew` tokens when `nHeld` are in the cache: [projections, scores and mixing].
+/** Return the multiply-adds of attention in all layers for `nNew` tokens, with `nHeld` in the cache: those of the
+ * projections, and those of the scores and the weighted sums.
  *
- * Projections: d_model × (queries, keys, values, output). Masked scores are counted, because they are computed.
+ * The projections are to queries, keys and values, and of the output. Masked scores count, because they are computed.
  * @param {Model} model
  * @param {number} nNew */
 export function attentionMultiplyAdds({ layers, dModel, heads, kvHeads, dHead }, nNew, nHeld = 0) {
@@ -428,13 +440,13 @@ export function attentionMultiplyAdds({ layers, dModel, heads, kvHeads, dHead },
   return [projections, 2 * nNew * (nHeld + nNew) * layers * heads * dHead];
 }
 
-/** Bytes that the keys and values of `tokens` tokens take.
+/** Return the bytes of the keys and values of `tokens` tokens.
  * @param {Model} model
  * @param {number} tokens */
 export const kvCacheBytes = ({ layers, kvHeads, dHead, bytesPerValue }, tokens) =>
   2 * layers * kvHeads * dHead * tokens * bytesPerValue;
 
-/** How many items two lists share from the start, without a gap.
+/** Return the length of the common prefix of two lists.
  * @param {unknown[]} cached
  * @param {unknown[]} prompt */
 export function reusablePrefix(cached, prompt) {
@@ -442,12 +454,12 @@ export function reusablePrefix(cached, prompt) {
   return differs < 0 ? prompt.length : differs;
 }
 
-/** How fast each clock turns, in radians a position: ωᵢ = base^(−2i/d), i = 0 … d/2 − 1.
+/** Return the frequency of each pair of features, in radians for one position: ωᵢ = base^(−2i/d), i = 0 … d/2 − 1.
  * @param {number} d
  * @param {number} base */
 export const pairFrequencies = (d, base) => Array.from({ length: d / 2 }, (_, i) => base ** ((-2 * i) / d));
 
-/** Where the clocks' hands point at a position: sin tωᵢ and cos tωᵢ, pair by pair.
+/** Return the sinusoidal code of a position: sin tωᵢ and cos tωᵢ, pair by pair, drawn as the hands of clocks.
  * @param {number} position
  * @param {number[]} frequencies */
 export function sinusoidalEncoding(position, frequencies) {
@@ -459,7 +471,7 @@ export function sinusoidalEncoding(position, frequencies) {
   return hands;
 }
 
-/** Rotary position embedding: each pair of neighbours in x turned by the angle of a hand, [sin tωᵢ, cos tωᵢ].
+/** Return x with rotary position embedding: each pair of neighbours is rotated by its hand's angle, [sin tωᵢ, cos tωᵢ].
  * @param {ArrayLike<number>} x
  * @param {ArrayLike<number>} hands */
 export function applyRope(x, hands) {
@@ -472,16 +484,17 @@ export function applyRope(x, hands) {
   return turned;
 }
 
-/** What ALiBi adds to a score of head 1 … heads: minus the head's slope times the distance.
+/** Return the bias that ALiBi adds to a score in head 1 … heads: minus the head's slope times the distance.
  * @param {number} head
  * @param {number} heads
  * @param {number} distance */
 export const alibiBias = (head, heads, distance) => -(2 ** ((-8 * head) / heads)) * Math.abs(distance);
 
-/** PositionExplorer's vectors: what stands in a query's and in a key's place, and the score of the two.
+/** Return PositionExplorer's functions: the query and the key at a position, and the score of a query and a key.
  *
- * `words` are the features of the two tokens, or null: then only positions speak, and RoPE turns hands that point to
- * twelve. `query(t)` and `key(s)` are the vectors that are compared; ALiBi's score is divided by √d, and lowered.
+ * `words` are the features of the two tokens. Without them (null) the vectors hold only positions, and RoPE rotates
+ * hands that point to twelve. `query(t)` and `key(s)` are the vectors of the dot product. ALiBi's score is that
+ * product divided by √d, plus the bias.
  * @param {{ scheme: string, d: number, base: number, head: number, words: number[][] | null }} setting */
 export function placedScores({ scheme, d, base, head, words }) {
   const frequencies = pairFrequencies(d, base);
@@ -512,7 +525,7 @@ function added(a, b) {
   return total;
 }
 
-/** A function of a whole number that works out each value once.
+/** Return a function of a whole number that computes each value only once.
  * @template Value
  * @param {(t: number) => Value} work */
 function perPosition(work) {

@@ -1,10 +1,12 @@
-/* Numbers as text: the one place that decides how a number looks. */
+/* Numbers as text: every number that a widget shows is formatted here. */
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** A number as text, to so many significant digits, or to `places` after the point; no whole digit is dropped.
+/** Return a number as text with `digits` significant digits, or with `places` digits after the point. Digits before the
+ * point are never rounded away.
  *
- * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262,144, num(2e-7) = 2.00 × 10⁻⁷, num(1, { places: 2 }) = 1.00
+ * num(0.30041) = 0.300, num(-16.06) = −16.1, num(262144) = 262,144, num(2e-7) = 2.00 × 10⁻⁷,
+ * num(1, { places: 2 }) = 1.00
  * @param {number} x
  * @param {{ digits?: number, places?: number }} [format] */
 export function num(x, { digits = 3, places } = {}) {
@@ -33,7 +35,7 @@ function withPlaces(size, places) {
   return grouped(whole) + (rest ? `.${rest}` : "");
 }
 
-/** Thousands are set apart by commas, as in the text of the book: 1,024.
+/** Put commas between thousands, as the book does: 1,024.
  * @param {string} whole */
 const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",");
 

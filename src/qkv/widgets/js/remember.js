@@ -1,5 +1,5 @@
-/** A pure function that keeps its last few results: for work that a step of a slider must not repeat. Arguments are told
- * apart as Object.is does it: the same list is the same, an equal one is not.
+/** Return a pure function that keeps its last `most` results, for work that must not be repeated at every move of a
+ * slider. Arguments are compared by Object.is, so a list equals itself and not a list with the same entries.
  * @template {any[]} Arguments
  * @template Result
  * @param {(...wanted: Arguments) => Result} work

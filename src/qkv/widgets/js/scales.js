@@ -1,9 +1,9 @@
-/* Scales from values to places in a drawing, and the round numbers to name on its axes. */
+/* Scales from values to positions in a drawing, and round numbers for the ticks of its axes. */
 
 /** @typedef {[number, number]} Pair a low and a high end */
 /** @typedef {(value: number) => number} Scale */
 
-/** Equal steps of the value are equal steps in the drawing.
+/** Return a linear scale: equal differences of values are equal distances in the drawing.
  * @param {Pair} from
  * @param {Pair} to
  * @returns {Scale} */
@@ -12,7 +12,7 @@ export const linear = ([low, high], [start, end]) => {
   return (value) => start + (value - low) * slope;
 };
 
-/** Equal factors of the value are equal steps in the drawing.
+/** Return a logarithmic scale: equal ratios of values are equal distances in the drawing.
  * @param {Pair} from
  * @param {Pair} to
  * @returns {Scale} */
@@ -21,20 +21,20 @@ export const logarithmic = ([low, high], to) => {
   return (value) => scale(Math.log(value));
 };
 
-/** 1, 2 or 5 times a power of ten, so that about `count` steps of it fill the span.
+/** Return 1, 2 or 5 times a power of ten, so that about `count` steps of that size fill the span.
  * @param {Pair} span
  * @param {number} count */
 function roundStep([low, high], count) {
   const wanted = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(wanted));
-  // Halfway between two neighbours, in factors: √2, √10 and √50.
+  // The limits between neighbours are their geometric means: √2, √10 and √50.
   const factor = [10, 5, 2].find((each) => wanted / power >= Math.sqrt({ 10: 50, 5: 10, 2: 2 }[each] ?? 0)) ?? 1;
   return factor * power;
 }
 
-const CLOSE = 1e-9; // 0.3 / 0.1 is a little less than 3
+const CLOSE = 1e-9; // tolerance for rounding errors: 0.3 / 0.1 is a little less than 3
 
-/** The multiples of a round step that lie within the span, about `count` of them.
+/** Return about `count` round numbers: the multiples of a round step within the span.
  * @param {Pair} span
  * @param {number} count */
 export function roundNumbers(span, count) {
@@ -43,7 +43,7 @@ export function roundNumbers(span, count) {
   return Array.from({ length: last - first + 1 }, (_, i) => multiple(first + i, step));
 }
 
-/** The span, widened to end at multiples of its round step.
+/** Return the span, widened so that both ends are multiples of its round step.
  * @param {Pair} span
  * @param {number} count
  * @returns {Pair} */
