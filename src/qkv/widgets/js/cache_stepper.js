@@ -3,13 +3,13 @@ import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./math
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
 const INSTEAD = "a dog saw a bird while she felt tired".split(" ");
-const PROMPT = 3; // words that step 1 runs at once; after it one word a step, and a second prompt at the end
-const LAST = TEXT.length - PROMPT + 2;
-const PAUSE = 900;
-const [FIRST_LOOK, LOOK] = [3000, 1800]; // between steps that nobody asked for: a reader has to notice them first
-const STILL = { playing: false, shown: 0 }; // the saved step is shown, and stays
+const PROMPT = 3; // words of the prompt, which step 1 reads; each later step reads one word
+const LAST = TEXT.length - PROMPT + 2; // the last step reads a second prompt
+const PAUSE = 900; // ms between the steps that the reader plays
+const [FIRST_LOOK, LOOK] = [3000, 1800]; // ms after the first and each later step that the widget plays by itself
+const STILL = { playing: false, shown: 0 }; // the saved step is shown, and nothing plays
 
-/** Published configurations; `parameters` are all of them, for the comparison with the cache. */
+/** Published configurations. `parameters` is the number of all parameters, to compare the cache with. */
 export const MODELS = {
   "one layer": shape(1, 512, 8, 8, 64, 4 * 512 * 512, 4),
   "GPT-2 small": shape(12, 768, 12, 12, 64, 124_439_808),
@@ -35,7 +35,7 @@ export default widget("CacheStepper", {
       set(tick(state));
     };
     eachDrawing(() => {
-      if (state.shown && state.step !== 1) set(STILL); // Python or a second view has moved the saved step
+      if (state.shown && state.step !== 1) set(STILL); // Python or a second view has changed the saved step
       if (!state.playing) timer = clearTimeout(timer) ?? 0;
       else timer ||= setTimeout(goOn, pauseAt(state));
     });
@@ -63,9 +63,10 @@ const picture = (state, set, id) => html`
     ${whose(state, set, id)}
     ${tables(() => [everyStep(state)])}`;
 
-// ---- playing: by the button, which moves the saved step, and once by itself, which moves only what this view shows
+// ---- playing: the button changes the saved step; playing by itself, once, changes only what this view shows
 
-/** The state as this view shows it: `shown` is the step that it has played to by itself, 0 where it shows the saved one. */
+/** Return the state that this view shows. `shown` is the step that the widget has played to by itself, or 0 if the view
+ * shows the saved step. */
 const atShown = ({ step, changed, model, token, playing, shown }) => ({
   step: shown || step,
   changed,
@@ -76,10 +77,11 @@ const atShown = ({ step, changed, model, token, playing, shown }) => ({
 
 const pauseAt = ({ shown }) => (shown ? (shown === 1 ? FIRST_LOOK : LOOK) : PAUSE);
 
-/** What follows after a pause. It plays to the last word, and leaves the second prompt to the reader. */
+/** Return the change of the state after a pause. The widget plays to the last word by itself; the second prompt it
+ * leaves to the reader. */
 const tick = (state) => (state.shown ? { shown: state.shown + 1, playing: state.shown + 1 < WRITTEN } : next(state));
 
-/** Plays step by step once the picture is in sight, until the reader touches anything; returns what ends that. */
+/** Play once when the picture comes into sight, until the reader uses the widget. Return a function that stops this. */
 function playOnceSeen(state, set, root) {
   const watch = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -89,13 +91,13 @@ function playOnceSeen(state, set, root) {
     },
     { threshold: 0.9 },
   );
-  const touched = ({ target }) => {
+  const stopPlaying = ({ target }) => {
     watch.disconnect();
     if (state.shown && !target.closest(".qkv-kv-play")) set({ step: state.shown, ...STILL });
   };
   const stop = new AbortController();
   for (const kind of ["pointerdown", "keydown", "input"]) {
-    root.addEventListener(kind, touched, { capture: true, signal: stop.signal });
+    root.addEventListener(kind, stopPlaying, { capture: true, signal: stop.signal });
   }
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) watch.observe(root.querySelector(".qkv-kv-sheet"));
   return () => {
@@ -107,17 +109,18 @@ function playOnceSeen(state, set, root) {
 // ---- what happens in a step
 
 const rows = (count) => (count === 1 ? "1 row is" : `${count} rows are`);
-const WRITTEN = LAST - 1; // the step of the last word: it plays to there
-/** What a press on play does: after the last word it goes to the second prompt, and only from there back to the start. */
+const WRITTEN = LAST - 1; // the step of the last word, where playing stops
+/** Return the change of the state at a press on play: the next step, or the first one after the second prompt. */
 const next = ({ step }) =>
   step < LAST ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
 const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
-/** What one step reads: the words that are in the model by its end, and how many of them are new. */
+/** Return the words that the model has read at the end of a step, how many of them were kept in the cache (`kept`), and
+ * how many had been computed before (`seen`). */
 function reads(state, step = state.step) {
   if (step === LAST) {
     const words = secondPrompt(state);
-    // The last word is run in any case: its output is the first thing that is wanted.
+    // The last word is always computed, because its output is needed for the next word.
     const kept = Math.min(reusablePrefix(TEXT, words), words.length - 1);
     return { words, kept, seen: reusablePrefix(TEXT, words) };
   }
@@ -125,24 +128,25 @@ function reads(state, step = state.step) {
   return { words: TEXT.slice(0, PROMPT + step - 1), kept, seen: kept };
 }
 
-/** One step, with a cache or without: which rows are computed, and how many rows had been computed before. */
+/** Return a step with a cache or without: the rows that are computed, the first of them, and the number of rows that
+ * had been computed before (`seen`). */
 export function run(state, cached, step = state.step) {
   const { words, kept, seen } = reads(state, step);
   const start = cached ? kept : 0;
   return { n: words.length, start, seen, rows: words.map((_, i) => i).slice(start) };
 }
 
-/** Multiply-adds of a step. */
+/** Return the multiply-adds of a step. */
 export const spent = ({ model }, { n, start }) => sum(attentionMultiplyAdds(MODELS[model], n - start, start));
 const cost = (state, step) => amount(spent(state, step));
 
-/** All steps up to this one. */
+/** Return the multiply-adds of all steps up to this one. */
 const spentSoFar = (state, cached) =>
   sum(Array.from({ length: state.step }, (_, i) => spent(state, run(state, cached, i + 1))));
 
 // ---- numbers as text
 
-/** A count: whole where it has few digits, in words where it has more, as a power of ten where few know the word. */
+/** Return a count as text: in full below 10⁸, with million, billion or trillion below 10¹⁵, else as a power of ten. */
 function amount(count) {
   const scale = [1e12, 1e9, 1e6].find((size) => count >= size);
   const names = { 1e12: "trillion", 1e9: "billion", 1e6: "million" };
@@ -160,7 +164,7 @@ const times = (ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2
 
 const unseen = (words) => html`<span class="qkv-unseen">${words}</span>`;
 
-/** The buttons are as wide with one label as with the other, so that playing moves nothing. */
+/** Return the slider and the buttons. The style gives the button one width for both labels, so that nothing moves. */
 const controls = (state, set) => html`<div class="qkv-kv-controls">
   ${slider({
     label: "step",
@@ -177,7 +181,7 @@ const controls = (state, set) => html`<div class="qkv-kv-controls">
   </div>
 </div>`;
 
-/** The word of the second prompt that differs, beside the step that reads it. */
+/** Return the slider for the word of the second prompt that differs, and how many keys are still right. */
 const promptSlider = (state, set) => html`${slider({
   label: "second prompt",
   value: state.changed,
@@ -188,7 +192,7 @@ const promptSlider = (state, set) => html`${slider({
 })}
   <p class="qkv-note" data-number="still-right">${stillRight(state)}</p>`;
 
-/** The token, far on in a conversation, whose cost has a row among the counters. */
+/** Return the slider for a token late in a conversation, whose cost is a row of the counters. */
 const farSlider = (state, set) => {
   const { parameters, bytesPerValue } = MODELS[state.model];
   return html`${stepSlider({
@@ -219,7 +223,7 @@ function title({ step, changed }) {
   return `Step ${LAST}, a new conversation: a second prompt, ${what}.`;
 }
 
-/** The text of this step, marked where it is run with a cache, and what the second prompt finds. */
+/** Return the step's title and its text, in which the words that are computed with a cache are marked. */
 function story(state) {
   const { words, kept } = reads(state);
   const text = state.step === LAST ? words : TEXT;
@@ -230,9 +234,9 @@ function story(state) {
     })}</p>`;
 }
 
-/** How many keys of the first text a second prompt leaves right, in layer 1 and in later layers.
+/** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.
  *
- * In layer 1 a key depends on one word; in later layers on all words up to it. */
+ * In layer 1 a key depends on its own word, in later layers on all words up to that. */
 export const keysStillRight = ({ changed }) => (changed ? [TEXT.length - 1, changed - 1] : [TEXT.length, TEXT.length]);
 
 function stillRight({ changed, model }) {
@@ -244,7 +248,8 @@ function stillRight({ changed, model }) {
   return `${right} in layer 1 and ${inLater} in later layers: ${rows(inLater)} reused.`;
 }
 
-/** What a cell is: computed now, computed again, read from the cache, computed and then masked, or not there. */
+/** Return what a cell is: "new" (computed for the first time), "again", "kept" (read from the cache), "masked"
+ * (computed, then masked) or "none". */
 export function cellState({ rows: computed, seen, n }, part, i, j) {
   if (i >= n || (part === "score" && j >= n)) return "none";
   const isComputed = computed.includes(i);
@@ -254,8 +259,8 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
   return i < seen ? "again" : "new";
 }
 
-// A sheet is drawn as one path for each look of cells, in stripes of the parts' colours: hundreds of elements would take too
-// long on a slow phone, and so would a path for each part.
+// A sheet has one path for each look of cells, coloured by a gradient with a stripe for each part. Hundreds of
+// elements, or a path for each part, would take too long on a slow phone.
 const [CELL, ROW, TOP, LEFT, GAP] = [10.5, 15, 33, 58, 3];
 const SHEET = 12 * CELL + GAP;
 const STARTS = { true: LEFT, false: LEFT + SHEET + 8 }; // of the sheets with a cache and without
@@ -264,7 +269,7 @@ const PARTS = ["q", "k", "v"];
 const columnOf = (part, j) => (part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL);
 const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
 
-/** What a cell looks like, from its upper left corner: full, hatched, a ring with a dot, or a dash. */
+/** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash. */
 const LOOKS = {
   new: (x, y) => box(x + 0.75, y + 1, 9, 13),
   again: (x, y) => `${box(x + 1.25, y + 1.5, 8, 12)}M${x + 1.5} ${y + 7}l5 -5M${x + 1.5} ${y + 13}l7.5 -7.5`,
@@ -277,10 +282,10 @@ const NOTHING = PARTS.concat("score").flatMap((part) =>
   ),
 );
 
-/** How the cells of a kind are painted: those of two kinds are full, in one path. */
+/** The paths of a sheet, each with the kinds of cells in it. */
 const PAINTED = { full: ["new", "kept"], again: ["again"], masked: ["masked"] };
 
-/** The paths of a step, with a cache or without. */
+/** Return the paths of a step, with a cache or without. */
 const paths = remember((changed, cached, step) => {
   const done = run({ changed }, cached, step);
   const cells = [...PARTS, "score"].flatMap((part) =>
@@ -297,13 +302,13 @@ const paths = remember((changed, cached, step) => {
   });
 }, 40);
 
-/** Where the colours of q, k, v and the scores begin and end, across a sheet. */
+/** The gradient's stops: where the colours of q, k, v and the scores begin and end across a sheet. */
 const STRIPES = [...PARTS, "score"].flatMap((part, i) => {
   const [from, to] = [columnOf(part, 0), i < 3 ? columnOf(part, 0) + CELL : SHEET];
   return [from, to].map((x) => svg`<stop data-part=${part} offset=${x / SHEET} />`);
 });
 
-/** Both sheets beside each other, under their names and with one list of the words. */
+/** Return both sheets side by side, with their names and one list of the words. */
 function sheets(state, id) {
   const [cached, plain] = [run(state, true), run(state, false)];
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
@@ -328,7 +333,7 @@ const sheet = ({ changed, step }, done, cached) => svg`<g transform="translate($
   ${paths(changed, cached, step).map(({ name, path }) => svg`<path class="qkv-kv-cells" data-is=${name} d=${path} />`)}
 </g>`;
 
-/** What is kept after this step: a place for the key and the value of every token, full where there is one. */
+/** Return the cache after this step: a box for the key and the value of every token, full if the cache has it. */
 function memory(state) {
   const { n, start } = run(state, true);
   const kept = bytes(kvCacheBytes(MODELS[state.model], n));
@@ -351,7 +356,7 @@ const legend = html`<ul class="qkv-kv-legend">
   ${swatch("kept", "read from the cache")} ${swatch("masked", "masked")}
 </ul>`;
 
-/** Multiply-adds with a cache and without: of this step, of all so far, and of one token far on. */
+/** Return a table of multiply-adds with a cache and without: of this step, of all steps so far, and of a late token. */
 function counters(state) {
   /** @type {[string, string, number, number][]} */
   const counted = [
@@ -359,7 +364,7 @@ function counters(state) {
     ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
     [`at ${num(state.token)}`, "far", ...atToken(state)],
   ];
-  const isAway = (key) => key === "far" && state.step === LAST; // as is its slider
+  const isAway = (key) => key === "far" && state.step === LAST; // at the last step its slider is not shown
   return html`<table class="qkv-kv-counters">
     <caption>multiply-adds of attention, in all layers</caption>
     <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>

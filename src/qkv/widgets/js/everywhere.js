@@ -19,7 +19,8 @@ import { MOLECULES } from "./molecules.js";
 const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
 const SEEN = 0.005; // a smaller weight is drawn as none
 
-/** What each kind of thing is: its tokens, their names, which of them are near, how it is drawn, and which token stands where. */
+/** The kinds of input. Each has functions for its tokens (`make`), for the mask of near tokens, for a token's name,
+ * for the drawing, and for the token at a point of the drawing (`at`). */
 const KINDS = {
   picture: {
     first: 16, // the left slope of a roof
@@ -60,12 +61,12 @@ const KINDS = {
 
 export default widget("Everywhere", {
   says: (/** @type {State} */ state) => {
-    const seen = look(state);
+    const seen = computed(state);
     const { n, token, best, row, name } = seen;
     return `Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${bestName(seen)}, ${shown(row[best])}.`;
   },
   view: (state, set, id) => {
-    const seen = look(state);
+    const seen = computed(state);
     const { kind, n, token, name } = seen;
     const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, kind.at(x * WIDTH, y * HEIGHT, n))) }));
     return html`<div class="qkv-everywhere">
@@ -109,8 +110,8 @@ export default widget("Everywhere", {
 const made = remember((kind) => normed(KINDS[kind].make()), 3);
 const masks = remember((kind, near) => (near ? KINDS[kind].near : everyone)(made(kind).length), 6);
 
-/** Everything that the drawing needs of one state. */
-function look(state) {
+/** Return the values that the drawing of a state needs. */
+function computed(state) {
   const tokens = made(state.kind);
   const n = tokens.length;
   const kind = KINDS[state.kind];
@@ -124,7 +125,7 @@ function look(state) {
 const shown = (weight) => num(weight, { places: 2 });
 const opacity = (weight, most) => Math.round(100 * (weight / most)) / 100;
 
-/** The other tokens with the largest weight, or their number if several have the same one as it is shown. */
+/** Return the name of the other token with the largest weight, or the number of tokens whose weights look equal. */
 function bestName({ row, best, token, name }) {
   const equal = row.filter((weight, i) => i !== token && shown(weight) === shown(row[best])).length;
   return equal > 1 ? `${equal} equal ones` : name(best);
@@ -183,7 +184,7 @@ const LEFT = (WIDTH - HEIGHT) / 2;
 
 const cell = (at, start) => Math.min(ACROSS - 1, Math.max(0, Math.floor((at - start) / SIDE)));
 
-/** The picture as one path a colour. */
+/** Return the picture as one path for each colour. */
 const pixels = remember(() =>
   Object.values(COLOURS).map((colour) => {
     const size = SIDE / PATCH;
@@ -199,8 +200,8 @@ const square = (i, inset) => {
 };
 const LEVELS = 10;
 
-/** What is looked at keeps its colours; a violet frame is the stronger, the larger the weight. Patches of about the same
- * weight are one shape, so that a step draws 22 paths and not 128 squares. */
+/** Draw the picture. A patch with a larger weight keeps more of its colours and has a stronger violet frame. Patches
+ * of about the same weight are one shape, so that a step draws 22 paths and not 128 squares. */
 function drawPicture({ row, token }) {
   const most = Math.max(...row);
   const levels = Array.from({ length: LEVELS + 1 }, () => /** @type {number[]} */ ([]));
@@ -213,9 +214,9 @@ function drawPicture({ row, token }) {
   return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
 }
 
-/* ---- a sound: its wave, and below the middle of each frame a bar */
+/* ---- a sound: its wave, and a bar below the middle of each frame */
 
-const [FRAME, HOP] = [0.025, 0.01]; // seconds: how long a frame is, and after how long the next one begins
+const [FRAME, HOP] = [0.025, 0.01]; // seconds: the length of a frame, and the time from its start to the next one's
 const seconds = () => melody().length / RATE;
 
 const wave = remember(() => {
@@ -240,7 +241,7 @@ function drawSound({ row, token }) {
 /* ---- a graph: ethanol */
 
 const { atoms, at, bonds: BONDS } = MOLECULES.ethanol;
-/** In a picture that is wider and lower than the molecule's own. */
+/** The atoms, in a picture that is wider and lower than that of molecules.js. */
 const ATOMS = atoms
   .split(" ")
   .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 34) / 3), y: 17 * at[i][1] + 9 }));

@@ -1,16 +1,16 @@
-/* An exam for the trained tagger: 100 sentences with *it* that it never saw, taken in small portions between two frames. */
+/* An exam for the trained tagger: 100 new sentences with *it*, read in small portions between the page's frames. */
 
 import { score } from "./tagger.js";
 import { theGrammar, theTagger } from "./trained.js";
 
 export const EXAM_LENGTH = 100;
 const PORTION = 4; // milliseconds of work before the page may draw again
-const DRAWN_AT_ONCE = 2;
+const DRAWN_AT_ONCE = 2; // sentences drawn with each seed
 
-const paper = []; // the sentences, drawn when they are first needed
+const paper = []; // the sentences of the exam so far: they are drawn when they are first needed
 let seed = 0;
 
-/** Sentence i of the exam: always the same one. */
+/** Return sentence i of the exam, which is the same in every exam. */
 function examSentence(i) {
   while (paper.length <= i)
     paper.push(
@@ -21,21 +21,22 @@ function examSentence(i) {
   return paper[i];
 }
 
-/** Whether settings differ: compared as `remember` compares arguments. */
+/** Check whether two settings differ; their values are compared by Object.is, as `remember` does. */
 const differ = (one, other) => Object.keys(one).some((name) => !Object.is(one[name], other[name]));
 
-/** Marks with the handles that `settings()` gives, again whenever `look` finds them changed; `tell` gets each result.
+/** Return an examiner. Its `check` starts an exam if `settings()` differs from the last one's; `report` gets the result.
  *
- * After each portion it sends itself a message, which comes after what the page has to do: a timer would wait 4 ms more. */
-export function examiner({ settings, tell }) {
-  const { port1: told, port2: later } = new MessageChannel();
+ * Between portions, the examiner sends itself a message, so that the page can do other work first. A timer would wait
+ * 4 ms more. */
+export function examiner({ settings, report }) {
+  const { port1: receiver, port2: sender } = new MessageChannel();
   let isMarking = false;
   let marked = {}; // the settings of the last exam that has ended
   const start = (handles) => {
     const total = [0, 0, 0, 0];
     let i = 0;
     isMarking = true;
-    told.onmessage = () => {
+    receiver.onmessage = () => {
       const end = performance.now() + PORTION;
       while (i < EXAM_LENGTH && performance.now() < end) {
         score(theTagger(), examSentence(i++), handles).forEach((count, place) => {
@@ -43,20 +44,21 @@ export function examiner({ settings, tell }) {
         });
       }
       if (i < EXAM_LENGTH) {
-        later.postMessage("");
+        sender.postMessage("");
         return;
       }
       isMarking = false;
       marked = handles;
-      tell({ it: total[2] / total[3], words: total[0] / total[1] });
-      look();
+      report({ it: total[2] / total[3], words: total[0] / total[1] });
+      check();
     };
-    later.postMessage("");
+    sender.postMessage("");
   };
-  /** A handle that is turned during an exam waits for its end: so the share follows a hand that never rests. */
-  const look = () => {
+  /** Start an exam if the settings have changed. An exam that has begun runs to its end, so that results also appear
+   * while the reader keeps changing a setting. */
+  const check = () => {
     const handles = settings();
     if (!isMarking && differ(handles, marked)) start(handles);
   };
-  return { look, close: () => told.close() };
+  return { check, close: () => receiver.close() };
 }

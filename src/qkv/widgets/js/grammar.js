@@ -2,14 +2,15 @@
 
 import { randomIntegers } from "./maths.js";
 
-const OFTEN = 0.4;
-const ONE_IN = 8;
+const OFTEN = 0.4; // the probability of the word that a slot names under `often`
+const ONE_IN = 8; // one in eight sentences and combinations is kept out of training
 const LANGUAGES = ["english", "chinese"];
 const PUNCTUATION = /[.,;:!?"，。；：！？、「」]/g;
 
 /** @typedef {{ role?: string, class: string, words?: string[], share?: number, often?: string }} Slot */
 
-/** Everything that can be asked of a grammar. A sentence is { language, words, classes, it, noun, refersTo }. */
+/** A grammar in two languages, which reads, draws, changes and completes sentences. A sentence is { language, words,
+ * classes, it, noun, refersTo }. */
 export class Grammar {
   constructor(data) {
     this.data = data;
@@ -20,7 +21,7 @@ export class Grammar {
     this.longestFirst = [...this.spelled.keys()].sort((a, b) => b.length - a.length);
   }
 
-  /** Every word of a language, sorted: the order of the tagger's ids. */
+  /** Return every word of a language, sorted. The tagger's ids are in this order. */
   wordsOf(language) {
     const slots = this.data[language].templates.flatMap(({ slots }) => slots);
     return [...new Set(slots.flatMap((slot) => this.slotForms(language, slot)))].sort();
@@ -34,13 +35,13 @@ export class Grammar {
     return [...new Set(Object.values(acts).flatMap(({ actor, other }) => [...actor, ...other]))];
   }
 
-  /** The words that may stand in a slot, in all their forms: a, an. */
+  /** Return the words that may stand in a slot, in all their forms: a, an. */
   slotForms(language, slot) {
     const { agreement } = this.data[language];
     return this.slotWords(language, slot).flatMap((word) => [word, ...Object.keys(agreement[word] ?? {})]);
   }
 
-  /** Each word in the form that the next noun, or a word before that noun, asks for: a owl → an owl. */
+  /** Return the words in the forms that agree with the next noun, or with a word before that noun: a owl → an owl. */
   agree(language, words) {
     const { agreement, nouns } = this.data[language];
     const plainForm = new Map(
@@ -58,7 +59,7 @@ export class Grammar {
     });
   }
 
-  /** Cut a text into known words, without punctuation: { words }, or { unknown } where a word is not known. */
+  /** Split a text into known words, without punctuation. Return { words }, or the first { unknown } word. */
   split(text) {
     const words = [];
     for (const piece of text.replace(PUNCTUATION, " ").split(/\s+/).filter(Boolean)) {
@@ -84,9 +85,9 @@ export class Grammar {
     return rest.slice(0, end);
   }
 
-  /* ---- what is true of words */
+  /* ---- reading */
 
-  /** The sentence of these words; null where the grammar does not know it. */
+  /** Return the sentence that words make, or null if the grammar does not have it. */
   read(words) {
     for (const language of LANGUAGES) {
       for (const { slots } of this.data[language].templates) {
@@ -97,7 +98,7 @@ export class Grammar {
     return null;
   }
 
-  /** The slot of each word; null where the words do not fit the slots.
+  /** Return the slot of each word, or null if the words do not fit the slots.
    * @param {string} language
    * @param {Slot[]} slots
    * @param {string[]} words
@@ -126,7 +127,7 @@ export class Grammar {
     };
   }
 
-  /** "training", "new" or "combination": as in Python. */
+  /** Return the part of the data that a sentence is in: "training", "new" or "combination", as in Python. */
   partOf({ language, words, classes, noun }) {
     const combinations = [];
     if (noun !== null) {
@@ -140,7 +141,7 @@ export class Grammar {
 
   /* ---- drawing, changing, completing */
 
-  /** `count` sentences of a part, the same ones for the same seed; in one language where it is named. */
+  /** Draw `count` sentences of a part, in both languages or in one. The same seed gives the same sentences. */
   draw(part, count, seed, language = null) {
     const next = randomIntegers(seed);
     const uniform = () => next() / 2 ** 32;
@@ -170,7 +171,8 @@ export class Grammar {
     return this.sentence(language, slots, this.agree(language, words));
   }
 
-  /** The words that may stand in place i of a sentence instead, in their plain forms; of reasons, those that go with the verb. */
+  /** Return the words that can replace word i of a sentence, in their plain forms. A reason can be replaced by the
+   * reasons of the same verb. */
   alternatives(words, i) {
     const language = LANGUAGES.find((name) => this.wordsOf(name).includes(words[0]));
     if (!language) return [];
@@ -184,7 +186,7 @@ export class Grammar {
     return [];
   }
 
-  /** The sentence's words with another word in place i, all of them in the forms that fit. */
+  /** Return the sentence's words with another word i, all of them in the forms that agree. */
   replace(words, i, word) {
     const language = LANGUAGES.find((name) => this.wordsOf(name).includes(word));
     return this.agree(
@@ -193,7 +195,8 @@ export class Grammar {
     );
   }
 
-  /** The words that may come next after the first words of a sentence; all of them, sorted by language, after none. */
+  /** Return the words that may come next after the first words of a sentence. After no words, that is every first
+   * word, first English, then Chinese. */
   next(words) {
     const found = LANGUAGES.flatMap((language) =>
       this.data[language].templates.flatMap(({ slots }) => this.after(language, slots, words)),
@@ -216,7 +219,7 @@ export class Grammar {
 
 const pick = (uniform, list) => list[Math.floor(uniform() * list.length)];
 
-/** One of the templates, each as often as its share says; the shares sum to 1. */
+/** Draw a template: its share is its probability. */
 function pickByShare(uniform, templates) {
   let left = uniform();
   for (const template of templates) {
@@ -226,7 +229,8 @@ function pickByShare(uniform, templates) {
   return templates[templates.length - 1];
 }
 
-/** One in eight, always the same ones: FNV-1a over the words' letters, its upper half. */
+/** Check whether words belong to the one in eight that is kept out of training: by the upper half of FNV-1a over the
+ * letters. */
 function keptOut(words) {
   let number = 2166136261;
   for (const letter of words.join(" ")) number = Math.imul(number ^ letter.charCodeAt(0), 16777619);

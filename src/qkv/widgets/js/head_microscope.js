@@ -29,26 +29,26 @@ import { HISTORY, LAST, loadEarlier, theMeans, theRepeater } from "./trained_rep
 
 const HEADS = [0, 1, 2, 3];
 const MODES = ["on", "zeros", "mean", "other text"];
-const LIKELIEST = 3; // so many predictions are shown
+const LIKELIEST = 3; // predictions that are shown
 
 /** @import { Weights } from "./repeater.js" */
 /** @typedef {{ symbols: string, position: number, head: number, modes: string[], step: number, repainted: number,
  *   earlier: Weights | null, failed: boolean }} State */
 
 export default widget("HeadMicroscope", {
-  own: { repainted: 0, earlier: null, failed: false }, // the weights of earlier steps, and whether they did not come
+  own: { repainted: 0, earlier: null, failed: false }, // the weights of earlier steps, and whether loading them failed
   setup: ({ state, set, eachDrawing }) => {
     eachDrawing(loader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
   },
   says: (/** @type {State} */ state) => {
-    const seen = look(state);
-    return `${said(seen)} ${lookText(seen)} ${lossText(seen)}`;
+    const seen = computed(state);
+    return `${predictionText(seen)} ${attentionText(seen)} ${lossText(seen)}`;
   },
   view: (state, set, id) => {
-    const seen = look(state);
+    const seen = computed(state);
     return html`${text(seen, set)}
-      <p class="qkv-scope-next">${said(seen)}</p>
+      <p class="qkv-scope-next">${predictionText(seen)}</p>
       <div class="qkv-scope">
         <div class="qkv-scope-maps">${HEADS.map((head) => map(head, state, seen, set))}</div>
         <div class="qkv-scope-controls">
@@ -92,11 +92,11 @@ export default widget("HeadMicroscope", {
   },
 });
 
-/** What runs after each drawing: it loads the weights of earlier steps once such a step is shown, and again at another
- * step if that failed. */
+/** Return a callback for each drawing, which loads the weights of earlier steps when such a step is shown. If that
+ * fails, it tries again at another step. */
 function loader(state, set) {
   let tried = LAST;
-  const work = async () => {
+  const load = async () => {
     if (state.earlier || state.step === tried) return;
     tried = state.step;
     if (tried === LAST) return;
@@ -107,19 +107,19 @@ function loader(state, set) {
       set({ failed: true });
     }
   };
-  work();
-  return work;
+  load();
+  return load;
 }
 
 const symbol = (id) => SYMBOLS[id];
-/** "2.1" is head 1 of layer 2. */
+/** Return a head's short name, such as "2.1" for head 1 of layer 2. */
 const short = (head) => `${1 + Math.floor(head / 2)}.${1 + (head % 2)}`;
-/** A head by name, struck out while something else is handed on in its place. */
+/** Return a head's name, struck out if its output is replaced. */
 const named = (head, mode) =>
   mode === "on" ? short(head) : html`<s>${short(head)}</s><span class="qkv-unseen"> replaced</span>`;
 const shown = (number) => num(number, { places: 2 });
 
-/* ---- what the model makes of the state */
+/* ---- the model's output for a state */
 
 const read = remember((symbols) => {
   const ids = idsOf(symbols);
@@ -138,20 +138,20 @@ const ran = remember((model, ids, modes) => {
 
 const ALL_ON = HEADS.map(() => "on");
 
-/** What the text field takes, or what of the text it does not. */
+/** Return the label of the text field: the symbols that it takes, or what is wrong with the text. */
 function fieldLabel(text) {
   const others = [...new Set(text.toUpperCase().replace(/\s/g, ""))].filter((letter) => !SYMBOLS.includes(letter));
   if (others.length) return html`<b>left out: ${others.slice(0, 6).join(" ")}</b>`;
   return idsOf(text).length < 2 ? html`<b>too short: AB</b>` : "text: A to Z, 1 to 6";
 }
 
-/** Everything that the drawing needs of one state. */
-function look(state) {
+/** Return the values that the drawing of a state needs. */
+function computed(state) {
   const ids = read(state.symbols);
   const n = ids.length;
   const at = state.position < 0 || state.position >= n ? n - 1 : state.position;
   const modes = state.modes.every((mode) => mode === "on") ? ALL_ON : state.modes;
-  const shown = isHere(state) ? state.step : LAST;
+  const shown = isLoaded(state) ? state.step : LAST;
   const model = theRepeater(shown, state.earlier);
   const run = ran(model, ids, modes);
   const chances = nextChances(run.logits, at);
@@ -161,19 +161,19 @@ function look(state) {
   return { ...run, ids, n, at, row, chances, best, modes, head: state.head, intact, missing: missing(state) };
 }
 
-/** The last step needs no weights but those that are always there. */
-const isHere = ({ step, earlier }) => step === LAST || earlier !== null;
+/** Check whether the weights of the state's step are loaded; those of the last step always are. */
+const isLoaded = ({ step, earlier }) => step === LAST || earlier !== null;
 
 function missing(state) {
-  if (isHere(state)) return "";
+  if (isLoaded(state)) return "";
   if (state.failed) return `Step ${state.step} did not load. Try another step.`;
   return `Step ${state.step} is loading.`;
 }
 
-const said = ({ ids, at, best, chances, missing }) =>
+const predictionText = ({ ids, at, best, chances, missing }) =>
   missing || `After ${symbol(ids[at])} comes ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(", ")}.`;
 
-const lookText = ({ head, ids, row }) => {
+const attentionText = ({ head, ids, row }) => {
   const most = row.indexOf(Math.max(...row));
   return `Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
 };
@@ -183,7 +183,7 @@ const lossText = ({ loss }) =>
 
 /* ---- the text */
 
-/** The symbols, shaded by the weights of the chosen head; a press makes one the query. */
+/** Return the symbols, shaded by the weights of the chosen head. A press on a symbol makes it the query. */
 const text = (
   { ids, at, row },
   set,
@@ -199,7 +199,7 @@ const text = (
 
 /* ---- the heads */
 
-/** A head's weights as a map; a press or a stroke in it chooses the head and the query. */
+/** Return a head's weights as a map. A press or a drag in it chooses the head and the query. */
 function map(head, state, { n, at, maps, scores, modes }, set) {
   const weights = maps[head];
   const grab = dragged(({ y }) => set({ head, position: partAt(y, n) }));
@@ -240,9 +240,9 @@ const table = ({ ids, at, maps, chances }) => ({
 
 const { steps: STEPS, loss: LOSS, previous: PREVIOUS, induction: INDUCTION } = HISTORY;
 const NAMED = [0, 200, 250, 300, 500, 1500];
-const LARGEST = 4; // nats: the loss is drawn as a share of it
+const LARGEST = 4; // nats: the loss is drawn as a share of this
 
-const across = linear([0, STEPS.length - 1], [0, 100]); // by place in the list: half of the steps are before the 300th
+const across = linear([0, STEPS.length - 1], [0, 100]); // by index in the list: half of its steps are before step 300
 const up = linear([0, 1], [100, 0]);
 const pointsOf = (values) => values.map((value, i) => [across(i), up(value)]);
 const CURVES = [
@@ -251,7 +251,7 @@ const CURVES = [
   ["qkv-scope-induction", pointsOf(INDUCTION)],
 ];
 
-/** How the heads came to be: measured on 64 other texts at each step, so that it is here before the weights are. */
+/** Return the curves of the training. They were measured on 64 other texts at each step, and need no weights. */
 function training({ step }, set) {
   const i = STEPS.indexOf(step);
   const drag = dragged(({ x }) => set({ step: STEPS[nearestOf([...STEPS.keys()], x * (STEPS.length - 1))] }));

@@ -34,10 +34,10 @@ const SPOKEN = [
 ];
 const IN_SENTENCES = [...EXAMPLES[0], "I", "first saw", "a", "last saw"];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
-const NOTHING = 1e-9;
-const STILL = 3; // pixels: a pointer that moves no further is a press, not a drag
+const NOTHING = 1e-9; // the largest change of an output that counts as none
+const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const GAP = 0.15; // between heads, in widths of an entry
-const ACROSS = FEATURES + 7 * GAP; // what a sheet is wide: room for the gaps of eight heads
+const ACROSS = FEATURES + 7 * GAP; // the width of a sheet, with room for the gaps of eight heads
 const HEADS = html`heads, <var>H</var>`;
 const SPLITS = powersOfTwo(3);
 
@@ -54,8 +54,8 @@ const titleOf = (route) => (route === "right" ? "transpose" : WRONG[route]);
  *   from: number }} State */
 
 export default widget("HeadSplitter", {
-  // `held` is the line between heads that is dragged, counted from the left.
-  // `from` is where on the screen it was taken.
+  // `held` is the index, from the left, of the line between heads that is dragged.
+  // `from` is the pointer's x on the screen when the drag began.
   own: { gliding: false, held: 1, from: 0 },
   says: (/** @type {State} */ state) =>
     `${titleOf(state.wrong)}${state.causal ? ", causal" : ""}: ${verdict(state, state.wrong)}`,
@@ -91,9 +91,9 @@ const controls = (state, set, id) => html`<div class="qkv-split-controls">
   })}
 </div>`;
 
-/** A wrong way that is chosen, with the nearest word that shows its mistake, and with causal where only that shows it.
- *
- * One head shows no mistake: then it is the word that shows it with two. */
+/** Return the change of the state when a wrong way is chosen: with the nearest word that shows its mistake, and
+ * causal if only that shows it. One head shows no mistake; then the word is one that shows the mistake with two
+ * heads. */
 export function chosen({ n_heads, causal, nudged }, wrong) {
   const shown = (masked) =>
     wordsBeside(nudged).filter((word) => !looksRight(outcome(wrong, Math.max(2, n_heads), masked, word)));
@@ -101,10 +101,11 @@ export function chosen({ n_heads, causal, nudged }, wrong) {
   return { wrong, causal: masked, nudged: nearestOf(shown(masked), nudged) };
 }
 
-/** The rows of the example that this row is in. */
+/** Return the rows of the example that a row is in. */
 const wordsBeside = (row) => range(TOKENS).map((i) => TOKENS * exampleOf(row) + i);
 
-/** A press on any entry nudges the token that it comes from, also where the entry is under a grip that was not dragged. */
+/** Return a click listener that nudges the token of the entry at the pointer, also if a grip lies over the entry and
+ * was not dragged. */
 const nudgeAt =
   (state, set) =>
   ({ target, clientX, clientY }) => {
@@ -113,14 +114,15 @@ const nudgeAt =
     if (entry && !isDrag) set({ nudged: Number(entry.dataset.token) });
   };
 
-const AROUND = [0, 2].flatMap((far) => [-far, far].flatMap((x) => [-far, far].map((y) => [x, y]))); // past a gap between entries
+// Offsets around the pointer, so that a press on a gap between entries finds an entry.
+const AROUND = [0, 2].flatMap((far) => [-far, far].flatMap((x) => [-far, far].map((y) => [x, y])));
 
 const entryAt = (x, y) => {
   const elements = /** @type {HTMLElement[]} */ (document.elementsFromPoint(x, y));
   return elements.find((each) => each.matches("[data-token]") && !each.closest(".qkv-away"));
 };
 
-/** Both examples, one below the other, so that no way that mixes them needs more room than another. */
+/** Return the names of both examples, one below the other. A way that mixes the examples then needs no more room. */
 const names = (nameOf) =>
   html`<div class="qkv-split-names">${range(BATCH).map(
     (b) => html`<div>${range(TOKENS).map((row) => nameOf(TOKENS * b + row))}</div>`,
@@ -140,10 +142,10 @@ const exampleOf = (row) => Math.floor(row / TOKENS);
 
 const shapeOf = (heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, heads });
 
-/** Where the entries of the heads come from. */
+/** Return the entries of the heads, with the indices where they come from. */
 const entriesOf = remember((route, n_heads) => headEntries(route, shapeOf(n_heads)), 20);
 
-/** By how much each output row moves, beside what it should do. */
+/** Return by how much each output row changes, and whether it should. */
 const outcome = remember(
   (route, n_heads, causal, nudged) =>
     nudgeExperiment(route, { ...shapeOf(n_heads), causal, nudged }).map((entries, row) => {
@@ -157,7 +159,7 @@ const outputs = ({ n_heads, causal, nudged }, route) => outcome(route, n_heads, 
 
 const looksRight = (all) => all.every(({ should, hears }) => should === hears);
 
-/** What the nudge found, in a sentence. */
+/** Return sentences about which outputs a nudge changes. */
 export function verdict(state, route) {
   const all = outputs(state, route);
   const [due, leaks] = [all.filter(({ should }) => should), all.filter(({ should, hears }) => hears && !should)];
@@ -168,18 +170,18 @@ export function verdict(state, route) {
   return route === "reshape out" ? `${found} The heads hold the right entries, but are joined wrongly.` : found;
 }
 
-/** Why a wrong way looks right. */
+/** Return a sentence that says why a wrong way looks right. */
 function whyUnseen({ n_heads, causal }, route) {
   if (n_heads === 1) return "One head does not show the mistake.";
   const isHalf = route === "reshape in" || route === "reshape out";
   return isHalf && !causal ? "Only causal shows the mistake." : "This word does not show the mistake.";
 }
 
-/** The name of a way, above its picture, and whether it is right. */
+/** Return the name of a way, for the line above its picture. */
 const title = (route) =>
   html`<b class="qkv-split-title" data-wrong=${route !== "right"} aria-hidden="true">${titleOf(route)}</b>`;
 
-/** What a way does, below its picture; where both ways are one below the other, their names tell which is which. */
+/** Return the verdict on a way, with the way's name for narrow screens, where both ways are one below the other. */
 const found = (
   state,
   route,
@@ -187,14 +189,14 @@ const found = (
   <b>${titleOf(route)}</b> ${verdict(state, route)}
 </p>`;
 
-/** What the heads hold on one way, under the heads' names. */
+/** Return the contents of the heads on one way, below the heads' names. */
 const heads = (state, route, set, id) => html`<div class="qkv-lane" role="group" aria-label="heads, ${titleOf(route)}">
   ${ruler(state, set)} ${range(BATCH).map((b) => sheet(route, b, state, `${id}-hatch`))}
 </div>`;
 
-/** The heads' names; the lines between them are grabbed, there and on the sheets below, which the grips reach over.
+/** Return the heads' names and the lines between them, which the reader drags. The grips reach over the sheets below.
  *
- * A ruler for each split is there, and one is seen: so are the sheets. */
+ * As for the sheets, there is a ruler for each split, and one is shown. */
 function ruler(state, set) {
   const grab = dragged((grip) => set(splitAt(state, grip)));
   return html`<div class="qkv-ruler qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab}>${SPLITS.map(
@@ -218,15 +220,16 @@ const RULERS = Object.fromEntries(
   ]),
 );
 
-/** A press takes the nearest line between heads; a drag moves it, and with it all others. */
+/** Return the change of the state at a press or a drag: a press takes the nearest line between heads, and a drag
+ * moves it and with it all other lines. */
 export function splitAt({ n_heads, held }, { x, isPress, event }) {
   const at = Math.max(x * ACROSS, 0.5);
   if (isPress) return { held: nearestOf(range(n_heads + 1).slice(1), at / startOf(1, n_heads)), from: event.clientX };
-  const far = (one, other) => Math.abs(Math.log(one / other));
-  return { n_heads: nearestOf(SPLITS, (held * FEATURES) / at, far), gliding: false };
+  const distance = (one, other) => Math.abs(Math.log(one / other));
+  return { n_heads: nearestOf(SPLITS, (held * FEATURES) / at, distance), gliding: false };
 }
 
-/** Which outputs change on one way, and whether they should. */
+/** Return which outputs change on one way, and whether that is right. */
 const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-label="outputs, ${titleOf(route)}">
   ${range(BATCH).map(
     (b) =>
@@ -240,15 +243,16 @@ const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-la
   )}
 </div>`;
 
-/* ---- a sheet: what the heads hold of one example. A path for each token, for hundreds of elements would take too long;
- * one text for all names, whose tabs are as wide as a head. */
+/* ---- a sheet: the contents of the heads for one example. It has a path for each token, because hundreds of elements
+ * would take too long, and one text for all names, in which a tab is as wide as a head. */
 
-const UNIT = 100; // an entry, in the sheet's own measure; the style stretches it
-const INSIDE = 96; // and what is coloured of it
+const UNIT = 100; // the width of an entry in the sheet's own coordinates, which the style stretches
+const INSIDE = 96; // the coloured part of it
 const SHEET = `0 0 ${UNIT * ACROSS} ${UNIT * TOKENS}`;
-const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1 }; // for a name in a head, in widths of a Chinese sign
+const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1 }; // for a name in a head, in widths of a Chinese character, by number of heads
 
-/** Which tokens come to example b, and where their entries are: always as many boxes in the same order, so that they glide. */
+/** Return the tokens that come to example b, each with the positions of its entries. Their number and order are
+ * always the same, so that the boxes can glide. */
 const drawn = remember((route, n_heads, b) => {
   const here = entriesOf(route, n_heads).filter((entry) => entry.b === b);
   here.sort((one, other) => one.from - other.from);
@@ -263,7 +267,7 @@ const drawn = remember((route, n_heads, b) => {
 
 const tokenOf = ({ from }) => Math.floor(from / FEATURES);
 
-/** Which rows of which heads begin with which token. */
+/** Return the names of the tokens with which the rows of the heads begin, as one text. */
 const namesIn = remember((route, n_heads, b) => {
   const firsts = entriesOf(route, n_heads).filter((entry) => entry.b === b && entry.column === 0);
   const first = (row, h) => firsts.find((entry) => entry.h === h && entry.row === row);
@@ -277,7 +281,7 @@ const namesIn = remember((route, n_heads, b) => {
     .join("\n");
 }, 40);
 
-/** A name where there is room for it, or its first sign: what is cut might be another name. */
+/** Return a name, or only its first character if the room is too small: a longer part might look like another name. */
 function shortened(name, room) {
   const letters = [...name];
   const width = letters.reduce((sum, letter) => sum + (letter > "z" ? 1 : 0.62), 0);
@@ -285,11 +289,11 @@ function shortened(name, room) {
   return room < 2 ? letters[0] : `${letters[0]}…`;
 }
 
-/** Boxes as thick lines: of all that draws a box, its path is the shortest. */
+/** Return boxes as thick lines, which are the shortest path for a box. */
 const boxes = (places) => places.map(([x, y]) => `M${x} ${y + INSIDE / 2}h${INSIDE}`).join("");
 const lines = (places) => places.map(([x, y]) => `M${x} ${y + 4}h${INSIDE}m0 ${INSIDE - 8}h-${INSIDE}`).join("");
 
-/** A drawing for each split, and one is seen: a step draws nothing anew. */
+/** Return a drawing for each split, of which one is shown: so a change of the split draws nothing again. */
 const sheet = (route, b, state, hatch) =>
   html`<div class="qkv-entries">${SPLITS.map((count) => {
     const away = count !== state.n_heads;
@@ -297,7 +301,7 @@ const sheet = (route, b, state, hatch) =>
     return html`<div class=${away ? "qkv-away" : ""} aria-hidden=${away}>${drawing}</div>`;
   })}</div>`;
 
-/** Tokens are shaded; those of the second example are hatched, and lines mark the one that is nudged. */
+/** Return the sheet of one split. Tokens are shaded, those of the second example hatched; lines mark the nudged token. */
 function split(route, b, n_heads, nudged, hatch) {
   const tokens = drawn(route, n_heads, b);
   const second = tokens.filter(({ token }) => exampleOf(token)).flatMap(({ places }) => places);

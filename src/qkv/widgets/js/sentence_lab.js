@@ -10,7 +10,7 @@ const LAYERS = [0, 1];
 const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as none
 const CHINESE = /[\u4e00-\u9fff]/;
-const ROOMY = 9; // so many words have room for their classes beside each other
+const ROOMY = 9; // the number of words up to which their classes fit into a line in full
 const SHORT = {
   noun: "noun",
   verb: "verb",
@@ -39,22 +39,22 @@ const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw
  * @property {string} off */
 
 export default widget("SentenceLab", {
-  // The place whose word is being changed (−1: the last), the word under the pointer, whether the
-  // sentence is typed, what is being typed, and marks.
+  // The index of the word that is being changed (−1: the last word) and of the word under the pointer, whether the
+  // sentence is typed, the text that is being typed, and the result of the exam.
   own: { changing: -1, over: -1, typing: false, draft: null, marks: null },
   setup: ({ state, set, eachDrawing }) => {
     if (state.handles.length === 0) return undefined;
-    const { look, close } = examiner({ settings: () => settings(state), tell: (marks) => set({ marks }) });
-    eachDrawing(look);
-    look();
+    const { check, close } = examiner({ settings: () => settings(state), report: (marks) => set({ marks }) });
+    eachDrawing(check);
+    check();
     return close;
   },
   says: (/** @type {State} */ state) => {
-    const seen = look(state);
+    const seen = computed(state);
     return seen.problem ? problemText(seen) : [verdictText(seen), examText(state)].join(" ").trim();
   },
   view: (state, set, id) => {
-    const seen = look(state);
+    const seen = computed(state);
     return html`
       ${state.handles.length ? handles(state, set) : nothing}
       ${seen.problem ? html`<p class="qkv-finding">${problemText(seen)}</p>` : [verdict(seen), sentence(seen, set, id)]}
@@ -69,7 +69,7 @@ export default widget("SentenceLab", {
   },
 });
 
-/* ---- what the model makes of the state */
+/* ---- the model's output for a state */
 
 const settings = ({ temperature, scaled, positions, heads, layers }) => ({
   temperature,
@@ -85,9 +85,9 @@ const tagged = remember((words, temperature, scaled, positions, heads, layers) =
   tag(theTagger(), words, { temperature, scaled, positions, heads, layers }),
 );
 
-/** Everything that the drawing needs of one state; { problem } where the sentence is none that the model can read.
+/** Return the values that the drawing of a state needs, or the problem with a sentence that the model cannot read.
  * @returns {Problem | Seen} */
-function look(state) {
+function computed(state) {
   const { words, unknown, unfinished, nearest } = read(state.sentence);
   if (!words) return { problem: "unknown", unknown: unknown ?? [unfinished], nearest };
   if (!words.length || words.length > theTagger().nMax) return { problem: "length" };
@@ -110,20 +110,20 @@ function look(state) {
   };
 }
 
-/** The weights (n, n) of the chosen layers and heads: the mean of those that are on. A head that is off passes nothing. */
+/** Return the mean weights (n, n) of the chosen layers and heads that are on. */
 function weightsOf(places, n, state) {
   const tablesOf = shownHeads(state).map(([l, h]) => places[`${l}.attention.weights`].subarray(h * n * n));
   const mean = (i, j) => tablesOf.reduce((sum, table) => sum + table[i * n + j], 0) / Math.max(1, tablesOf.length);
   return Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => mean(i, j)));
 }
 
-/** Layer and head of each head that the arcs show, without those that are switched off. */
+/** Return layer and head of each head that the arcs show; heads that are switched off are left out. */
 const shownHeads = ({ layer, head, layers, heads }) =>
   chosenOf(LAYERS, layer).flatMap((l) =>
     chosenOf(HEADS, head).flatMap((h) => (layers[l] && heads[l][h] ? [[l, h]] : [])),
   );
 
-/** What is said where none of the heads that the arcs show is on. */
+/** Return the sentence for when all heads that the arcs show are off. */
 const offText = ({ layer, head }) =>
   layer === "both" || head === "both" ? "These heads are off." : `Layer ${layer}, head ${head} is off.`;
 
@@ -135,9 +135,9 @@ const langOf = (word) => (CHINESE.test(word) ? "zh-Hant" : nothing);
 const joined = (words) => words.join(words.some((word) => CHINESE.test(word)) ? "" : " ");
 const glossed = (word) => (GLOSSES.has(word) ? `${word} (${GLOSSES.get(word)})` : word);
 
-/* ---- in words */
+/* ---- texts */
 
-/** What *it* is read as, in a sentence: the cat was hungry. */
+/** Return the sentence from *it* on, with the noun in the place of *it*: the cat was hungry. */
 function reading({ words, said, it }) {
   const rest = words.slice(it + 1);
   const noun = said.refersTo.get(it);
@@ -188,7 +188,8 @@ const examText = ({ handles: turned, marks }) =>
 
 /* ---- the sentence and its arcs */
 
-/** The words, and the arcs above them where there is room, else beside them: the style shows one of the two drawings. */
+/** Return the words and the arcs, once above the words and once beside them. The style shows the arcs that have
+ * room. */
 function sentence(seen, set, id) {
   const { words } = seen;
   const widths = words.map((word, i) => widthOf(word, words.length > ROOMY ? "" : seen.said.classes[i]));
@@ -203,7 +204,7 @@ function sentence(seen, set, id) {
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-/** How wide a word's column is, in letters of a word: its class is set smaller. */
+/** Return the width of a word's column, in letters of the word. Glosses and classes are set in smaller letters. */
 const widthOf = (word, kind) =>
   rounded(
     Math.max(
@@ -229,13 +230,13 @@ function wordOf(word, i, { said, row, from, changing, it }, set, id) {
   </label>`;
 }
 
-/** A class, and its short form where many words stand in a line. */
+/** Return a word's class, with its short form if the sentence has many words. */
 const classLabel = (kind, n) =>
   n > ROOMY
     ? html`<span class="qkv-class-full">${kind}</span><span class="qkv-class-short" aria-hidden="true">${SHORT[kind]}</span>`
     : kind;
 
-/** Arcs over the words, in a picture as wide as they are and 10 high. */
+/** Return the arcs above the words, in a picture as wide as the words and 10 high. */
 function arcsAbove({ row, from }, widths) {
   const total = sum(widths);
   const middle = (i) => rounded((100 * (sum(widths.slice(0, i)) + widths[i] / 2)) / total);
@@ -248,7 +249,7 @@ function arcsAbove({ row, from }, widths) {
   return arcs("qkv-arcs-above", "0 0 100 10", row, path);
 }
 
-/** Arcs left of the words, in a picture 10 wide and as many high as there are words. */
+/** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. */
 function arcsBeside({ row, from }) {
   const path = (i) => {
     const [a, b] = [from + 0.5, i + 0.5];
@@ -270,7 +271,7 @@ const arcs = (
 
 /* ---- changing words */
 
-/** The words that may stand in a place of a sentence, each with the sentence that it makes. */
+/** Return the words that can replace a word of a sentence, each with the sentence that results. */
 const alternatives = remember((sentence, place) => {
   const { words } = readText(theGrammar(), sentence);
   const changed = (word) => joined(theGrammar().replace(words, place, word));
@@ -279,7 +280,8 @@ const alternatives = remember((sentence, place) => {
     .map((word) => ({ word, makes: changed(word) }));
 });
 
-/** The words that may stand in the chosen place. After a change, the weights of *it* are shown, for it is what moves. */
+/** Return a choice of the words that can replace the chosen word. After a change, the weights of *it* are shown,
+ * because those change. */
 function picker({ words, changing }, set, id) {
   const sentence = joined(words);
   const offered = alternatives(sentence, changing);
@@ -301,7 +303,7 @@ function picker({ words, changing }, set, id) {
   </fieldset>`;
 }
 
-/** The sentence as text, with the words that may come next, or those nearest to one that is not known. */
+/** Return a field for the sentence, with the words that may come next, or those spelled most like an unknown one. */
 function typing({ sentence, draft }, set) {
   const write = (text) => {
     const { words } = readText(theGrammar(), text);
@@ -316,10 +318,10 @@ function typing({ sentence, draft }, set) {
   </div>`;
 }
 
-/** The field has several lines for a long sentence, which is one all the same. */
+/** Keep line breaks out of the field, which has several lines only because a sentence can be long. */
 const noNewLine = (event) => event.key === "Enter" && event.preventDefault();
 
-/** A long sentence by its first words. */
+/** Return the first words of a long sentence. */
 const shortened = (text) => (text.length > 20 ? `${text.split(" ").slice(0, 3).join(" ")} …` : text);
 
 const examples = (sentence, set) =>
@@ -387,7 +389,7 @@ const HANDLES = {
     ),
 };
 
-/** Switches of one kind, which share a line where it has room. */
+/** Return switches of one kind; the style puts them into one line if it has room. */
 const switches = (all) => html`<div class="qkv-switches">${all.map(toggle)}</div>`;
 
 function handles(state, set) {
