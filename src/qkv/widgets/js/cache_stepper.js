@@ -263,7 +263,7 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
 // elements, or a path for each part, would take too long on a slow phone.
 const [CELL, ROW, TOP, LEFT, GAP] = [10.5, 15, 33, 58, 3];
 const SHEET = 12 * CELL + GAP;
-const STARTS = { true: LEFT, false: LEFT + SHEET + 8 }; // of the sheets with a cache and without
+const STARTS = { true: LEFT, false: LEFT + SHEET + 8 }; // x of the sheets with a cache and without
 const [WIDTH, HEIGHT] = [STARTS.false + SHEET, TOP + TEXT.length * ROW];
 const PARTS = ["q", "k", "v"];
 const columnOf = (part, j) => (part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL);

@@ -36,7 +36,7 @@ const stretched = (kind, outline) => svg`<svg viewBox="0 0 100 100" preserveAspe
 </svg>`;
 
 /** @param {number} position */
-const tenth = (position) => Math.round(position * 10) / 10; // of a percent: long paths take long to draw
+const tenth = (position) => Math.round(position * 10) / 10; // to 0.1 percent: long paths take long to draw
 /** @param {Point[]} points */
 const pathOf = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${tenth(x)},${tenth(y)}`).join("");
 /** @type {WeakMap<Point[], string>} */

@@ -17,7 +17,7 @@ import { imagePatches } from "./maths.js";
 import { MOLECULES } from "./molecules.js";
 
 const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
-const SEEN = 0.005; // a smaller weight is drawn as none
+const SEEN = 0.005; // a smaller weight is drawn as 0
 
 /** The kinds of input. Each has functions for its tokens (`make`), for the mask of near tokens, for a token's name,
  * for the drawing, and for the token at a point of the drawing (`at`). */

@@ -4,7 +4,7 @@ import { score } from "./tagger.js";
 import { theGrammar, theTagger } from "./trained.js";
 
 export const EXAM_LENGTH = 100;
-const PORTION = 4; // milliseconds of work before the page may draw again
+const PORTION = 4; // ms of work, after which the page may draw
 const DRAWN_AT_ONCE = 2; // sentences drawn with each seed
 
 const paper = []; // the sentences of the exam so far: they are drawn when they are first needed
@@ -24,7 +24,7 @@ function examSentence(i) {
 /** Check whether two settings differ; their values are compared by Object.is, as `remember` does. */
 const differ = (one, other) => Object.keys(one).some((name) => !Object.is(one[name], other[name]));
 
-/** Return an examiner. Its `check` starts an exam if `settings()` differs from the last one's; `report` gets the result.
+/** Return an examiner. Its `check` starts an exam if `settings()` has changed since the last; `report` gets the result.
  *
  * Between portions, the examiner sends itself a message, so that the page can do other work first. A timer would wait
  * 4 ms more. */

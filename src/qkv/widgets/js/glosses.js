@@ -1,4 +1,4 @@
-/* What the Chinese words of the grammar mean, word by word. */
+/* English glosses of the Chinese words of the grammar. */
 
 const PAIRS = `貓 cat|老鼠 mouse|狗 dog|鳥 bird|狐狸 fox|母雞 hen|狼 wolf|小羊 lamb|貓頭鷹 owl|青蛙 frog|老鷹 hawk|兔子 rabbit|男孩 boy|女孩 girl
 鎚子 hammer|畫 paint / painting|追 chased|餵 fed|怕 feared|背 carried|跟著 followed|幫助 helped|餓了 hungry|很快 fast|生氣了 angry

@@ -229,8 +229,7 @@ function pickByShare(uniform, templates) {
   return templates[templates.length - 1];
 }
 
-/** Check whether words belong to the one in eight that is kept out of training: by the upper half of FNV-1a over the
- * letters. */
+/** Check whether words are in the one eighth kept out of training: by the upper half of FNV-1a over the letters. */
 function keptOut(words) {
   let number = 2166136261;
   for (const letter of words.join(" ")) number = Math.imul(number ^ letter.charCodeAt(0), 16777619);

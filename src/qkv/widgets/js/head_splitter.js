@@ -249,7 +249,7 @@ const merged = (state, route) => html`<div class="qkv-lane" role="group" aria-la
 const UNIT = 100; // the width of an entry in the sheet's own coordinates, which the style stretches
 const INSIDE = 96; // the coloured part of it
 const SHEET = `0 0 ${UNIT * ACROSS} ${UNIT * TOKENS}`;
-const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1 }; // for a name in a head, in widths of a Chinese character, by number of heads
+const ROOM = { 1: 9, 2: 4.5, 4: 2.4, 8: 1 }; // for a name, in widths of a Chinese character, by number of heads
 
 /** Return the tokens that come to example b, each with the positions of its entries. Their number and order are
  * always the same, so that the boxes can glide. */
@@ -301,7 +301,7 @@ const sheet = (route, b, state, hatch) =>
     return html`<div class=${away ? "qkv-away" : ""} aria-hidden=${away}>${drawing}</div>`;
   })}</div>`;
 
-/** Return the sheet of one split. Tokens are shaded, those of the second example hatched; lines mark the nudged token. */
+/** Return the sheet of one split. Tokens are shaded, those of the second example hatched; lines mark the nudged one. */
 function split(route, b, n_heads, nudged, hatch) {
   const tokens = drawn(route, n_heads, b);
   const second = tokens.filter(({ token }) => exampleOf(token)).flatMap(({ places }) => places);

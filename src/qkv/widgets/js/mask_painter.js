@@ -17,7 +17,7 @@ const METHODS = [
   { value: "after", label: "anything: its weight becomes 0" },
 ];
 
-const IT = 5; // the query that the chapter asks about, and that is told of until another one's row is chosen or painted
+const IT = 5; // the query that the chapter asks about: the summary is about it until another row is chosen or painted
 
 /** @typedef {{ start: HTMLElement, shown: boolean, moved: boolean, met: Set<HTMLElement> }} Stroke */
 /** @typedef {{ preset: string, queries: number, window: number, real: number, flipped: number[], method: string,
@@ -41,7 +41,7 @@ export default widget("MaskPainter", {
   },
 });
 
-/** Each of the last queries: what it may see, its weights, and by how much they have grown beside no mask at all. */
+/** Return for each of the last queries its mask, its weights, and the factor by which the mask makes them grow. */
 function table(state, queries = state.queries) {
   const n = state.tokens.length;
   const first = n - queries;
@@ -58,7 +58,7 @@ function table(state, queries = state.queries) {
 const english = (token) => token.split(" ").at(-1);
 const spoken = (token) => token.replace(/ (.+)/, " ($1)");
 
-/** How to paint, above what is painted. */
+/** Return the line above the mask: how to paint it, and a button that undoes all painting. */
 const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
   <p class="qkv-note">Press a cell, drag over several, or press a row's name.</p>
   ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
@@ -90,10 +90,11 @@ function controls(state, set, id) {
   </div>`;
 }
 
-/** Whether the mask is another one than it started from. */
+/** Check whether a cell of the mask in sight has been painted. */
 const isPainted = ({ flipped, queries, tokens: { length: n } }) => flipped.some((cell) => cell >= n * (n - queries));
 
-/** Queries that are not asked keep their rows, unseen: to make rows anew, or to lay the table out again, takes long. */
+/** Return the mask as a table. Queries that are not asked have hidden rows, because adding rows, or laying the table
+ * out again, takes long. */
 const grid = (rows, state, set) => html`<table class="qkv-mask"
   @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
   @click=${(event) => endOfStroke(event, state)}>
@@ -105,19 +106,19 @@ const grid = (rows, state, set) => html`<table class="qkv-mask"
   </tr></thead>
   <tbody>${everyRow(rows, state).map(
     (row) =>
-      html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${kept(row, row === toldOf(rows, state), state, set)}</tr>`,
+      html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${guardedCells(row, row === summaryRow(rows, state), state, set)}</tr>`,
   )}</tbody>
 </table>`;
 
-/** In the place of the queries that are not asked: their names. */
+/** Return the names of the queries that are not asked, for the place of their rows. */
 const unasked = ([{ query }], { tokens }) =>
   html`<span class="qkv-unasked">not asked: ${tokens.slice(0, query).map(english).join(", ")}</span>`;
 
-/** The rows in sight, below those of a table in which every query is asked. */
+/** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight. */
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
 
-/** The cells of a row, drawn again only when there is something else to see in one. */
-const kept = (row, isTold, state, set) =>
+/** Return the cells of a row, which are drawn again only when one of them changes. */
+const guardedCells = (row, isTold, state, set) =>
   guard([...row.mask, ...row.weights, state.method, state.tokens, isSkipped(row, state), isTold], () =>
     cells(row, isTold, state, set),
   );
@@ -130,7 +131,7 @@ const cells = (row, isTold, state, set) => html`<th scope="row">
   ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
   <td class="qkv-mask-end">${rowEnd(row, state)}</td>`;
 
-/** The word, and its English gloss below it; a comma needs none. */
+/** Return the word, with its English gloss below it; a comma needs no gloss. */
 function name(token) {
   const [word, gloss] = token.split(" ");
   return html`${word}${gloss && /\p{L}/u.test(word) ? html`<small>${gloss}</small>` : nothing}`;
@@ -151,7 +152,7 @@ function cell({ query, mask }, key, weight, state, set) {
 const toggled = (flipped, index) =>
   flipped.includes(index) ? flipped.filter((other) => other !== index) : [...flipped, index];
 
-/** Whether the weights in sight grow under this mask. */
+/** Check whether the method makes the weights in sight grow. */
 const grows = ({ method }) => method === "−∞" || method === "−1e9";
 
 const factor = (growth) => `×${num(growth, { places: growth < 9.995 ? 2 : 1 })}`;
@@ -172,10 +173,10 @@ const numbers = (rows, { tokens }) => ({
   ]),
 });
 
-/** The row that the reader chose or painted last, or else the last one. */
-const toldOf = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows.at(-1);
+/** Return the row that the summary is about: the one that the reader chose or painted last, or the last row. */
+const summaryRow = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows.at(-1);
 
-/** What is wrong with the weights, and what the mask does to one row. */
+/** Return the sentences about what is wrong with the weights, and about one row. */
 function summary(rows, state) {
   const { tokens, preset } = state;
   const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
@@ -190,12 +191,12 @@ function summary(rows, state) {
     leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
     short.length ? `Rows that do not sum to 1: ${names(short)}.` : "",
     !empty.length && !leaking.length && !short.length ? "Hidden keys get nothing and every row sums to 1." : "",
-    ofRow(toldOf(rows, state), state),
+    ofRow(summaryRow(rows, state), state),
   ];
   return shown.filter(Boolean).join(" ");
 }
 
-/** The hidden keys that a query gives weight to. */
+/** Return the hidden keys to which a query gives weight. */
 const leaks = ({ mask, weights }) => weights.flatMap((weight, key) => (weight > 0 && !mask[key] ? [key] : []));
 
 function ofRow({ query, mask, weights, growth }, state) {
@@ -207,7 +208,7 @@ function ofRow({ query, mask, weights, growth }, state) {
   return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}`;
 }
 
-/** Arrow keys go from cell to cell, and to the rows' names. */
+/** Move the focus with an arrow key: from cell to cell, and to the rows' names. */
 function walk(event) {
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
   if (!step) return;
@@ -217,7 +218,7 @@ function walk(event) {
   row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input, button")?.focus();
 }
 
-/** A press on a cell begins a stroke; the stroke paints every cell on its way as that press would paint the first. */
+/** Begin a stroke at a press on a cell. The stroke gives every cell on its way the same new state. */
 function begin(event, { stroke }) {
   const start = event.target.closest("[data-cell]");
   stroke.paint = start && { start, shown: !start.querySelector("input").checked, moved: false, met: new Set() };
@@ -231,7 +232,7 @@ function drag(event, state, set) {
   );
   if (!under || !event.currentTarget.contains(under) || (under === paint.start && !paint.moved)) return;
   paint.moved = true;
-  // A cell is asked once a stroke: what it shows may be older than what was painted.
+  // Each cell is read once in a stroke, for it may still show the state before it was painted.
   const fresh = [...new Set([paint.start, under])].filter((cell) => !paint.met.has(cell));
   const cells = fresh.filter((cell) => cell.querySelector("input").checked !== paint.shown);
   for (const cell of fresh) paint.met.add(cell);
@@ -240,7 +241,7 @@ function drag(event, state, set) {
   if (cells.length) set({ flipped, told });
 }
 
-/** A stroke that ends where it began is no press; a click without a press is the keyboard's. */
+/** Suppress the click at the end of a stroke. A click with the keyboard (detail 0) stays. */
 function endOfStroke(event, { stroke }) {
   if (stroke.paint?.moved && event.detail > 0 && event.target.closest("[data-cell]")) event.preventDefault();
 }

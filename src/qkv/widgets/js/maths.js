@@ -262,8 +262,8 @@ export function picked(weights, uniform) {
 /** Return ScalingLab's numbers for one seed: for d_k = 1, 2, 4, … 1024, without and with the division by √d_k.
  *
  * There are 16 sequences of 16 tokens. `normals` draws all queries (sequence, token, feature), then all keys. Level ℓ
- * uses the first 2^ℓ features: { d_k, plain, scaled }, each of them { scores, std, weights, largest, entropy,
- * jacobianNorm }.
+ * uses the first 2^ℓ features: { d_k, plain, scaled }, each with scores, std, weights, largest, entropy
+ * and jacobianNorm.
  * @param {number} seed */
 export function scalingExperiment(seed) {
   const [sequences, tokens, features] = [16, 16, 1024];

@@ -1,6 +1,6 @@
 /* The molecules that widgets draw. */
 
-/** Where the atoms are drawn, in a picture 12 wide and 6 high, and which are bound. */
+/** The molecules: their atoms, the atoms' positions in a picture 12 wide and 6 high, and the pairs that are bound. */
 export const MOLECULES = {
   water: {
     atoms: "O H H",

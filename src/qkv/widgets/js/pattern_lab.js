@@ -22,7 +22,7 @@ const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
  *   isStroke: boolean }} State */
 
 export default widget("PatternLab", {
-  own: { pressed: null, isStroke: false }, // the cell where the pointer went down, and whether it has left it since
+  own: { pressed: null, isStroke: false }, // the cell where the pointer went down, and whether the pointer has left it
   says: (/** @type {State} */ state) => {
     const { pairs, known } = measured(state);
     return `${state.pattern}: ${num(100 * pairs)} % of the pairs. After ${state.layers} layers token ${state.token} knows of ${known} tokens.`;
@@ -50,7 +50,7 @@ export default widget("PatternLab", {
     ${tables(() => [table(state)])}`,
 });
 
-/** How many tokens a token in the middle sees, and which others. */
+/** Return the number of tokens that a token in the middle sees, and which further tokens the pattern adds. */
 function windowText({ pattern, window, causal }) {
   if (pattern === "full") return "not used";
   const others = {
@@ -63,7 +63,7 @@ function windowText({ pattern, window, causal }) {
 
 const ordinal = (n) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
 
-/** So many of each are kept, twice as many as the slider has windows: sliders go back and forth. */
+/** The number of results that are kept, twice the number of windows: sliders go back and forth. */
 const LOOKS = 32;
 const masks = remember((pattern, window, causal) => patternMask(pattern, { n: N, window, causal }), LOOKS);
 const everything = remember((causal) => patternMask("full", { n: N, window: 1, causal }), 2);
@@ -85,7 +85,7 @@ function measured({ pattern, window, causal, layers, token }) {
   };
 }
 
-/** A pattern as one shape: a bar for each stretch of cells that lie side by side. */
+/** Return a pattern as one path: a bar for each run of visible cells in a row. */
 const shape = (rows) =>
   rows
     .flatMap((row, i) =>
@@ -98,7 +98,7 @@ const shape = (rows) =>
     )
     .join("");
 
-/** The n × n pattern as two shapes, so that a step draws two paths and not a thousand cells. */
+/** Return the n × n pattern as two paths, because a thousand cells would make the sliders slow. */
 function picture(state, set) {
   const { mask, seen } = measured(state);
   const { drag, press } = grabbing(state, set);
@@ -111,7 +111,8 @@ function picture(state, set) {
   </div>`;
 }
 
-/** A press follows its row. A stroke makes the window, where there is one, as wide as the pointer is away from the diagonal. */
+/** Return the listeners of the picture. A press follows the token of its row. A drag makes the window, if the
+ * pattern has one, as wide as the pointer's distance from the diagonal. */
 function grabbing(state, set) {
   const drag = dragged(({ x, y, isPress }) => {
     const [row, column] = [partAt(y, N), partAt(x, N)];

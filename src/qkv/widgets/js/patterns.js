@@ -1,13 +1,13 @@
-/* Patterns of attention: who may see whom, how far that reaches through layers, and how wrong the output becomes. */
+/* Patterns of attention: their masks, what a token knows of after several layers, and the errors of the output. */
 
 import { normals, softmax } from "./maths.js";
 import { remember } from "./remember.js";
 
-const GLOBAL = 2; // tokens that see all and are seen by all
-const STEP = 3; // of a dilated window
+const GLOBAL = 2; // tokens that see all tokens and are seen by all
+const STEP = 3; // a dilated window has every third token
 const WIDTH = 16; // features of a query and of a key
 
-/** Whether query i may see key j in a pattern, before the future is hidden. */
+/** Functions that check whether query i may see key j in a pattern, before a causal mask. */
 const PATTERNS = {
   full: () => true,
   window: (i, j, window) => Math.abs(i - j) < window,
@@ -16,7 +16,7 @@ const PATTERNS = {
   strided: (i, j, window) => Math.abs(i - j) < window || (i - j) % window === 0,
 };
 
-/** The mask of a pattern: a row for each query, true = may attend.
+/** Return the mask of a pattern: a row for each query, true = may attend.
  * @param {keyof typeof PATTERNS} pattern
  * @param {{ n: number, window: number, causal: boolean }} shape
  * @returns {boolean[][]} */
@@ -25,7 +25,7 @@ export const patternMask = (pattern, { n, window, causal }) =>
     Array.from({ length: n }, (_, j) => (!causal || j <= i) && PATTERNS[pattern](i, j, window)),
   );
 
-/** Who knows of whom after so many layers: through tokens that themselves have looked.
+/** Return which tokens each token knows of after some layers: each layer passes on what earlier layers have seen.
  * @param {boolean[][]} mask
  * @param {number} layers
  * @returns {boolean[][]} */
@@ -38,11 +38,12 @@ export function seenThrough(mask, layers) {
   return seen;
 }
 
-/** Which key the last query asks for on the inputs with a needle.
+/** Return the index of the key that the last query asks for in the inputs with a needle.
  * @param {number} n */
 export const needleOf = (n) => Math.floor(n / 8);
 
-/** Queries, keys and values of one kind: random, local (neighbours matter) or needle (the last query asks for one key). */
+/** Return queries, keys and values of one kind of input: random, local (neighbours matter), or needle (the last
+ * query asks for one key). */
 function inputs(kind, n, seed) {
   const draws = normals(4 * n * WIDTH, seed);
   const rows = (part) =>
@@ -58,20 +59,20 @@ function inputs(kind, n, seed) {
   return { q, k, v };
 }
 
-/** What no mask changes: the scores and the values of one kind of input. */
+/** Return the scores and the values of one kind of input, which do not depend on the mask. */
 const scored = remember((kind, n, seed) => {
   const { q, k, v } = inputs(kind, n, seed);
   return { scores: q.map((query) => k.map((key) => dot(query, key) / Math.sqrt(WIDTH))), v };
 }, 3);
 
-/** The outputs that count: all of them, of the needle the last token's alone. */
+/** Return the outputs that count: all of them, or for the needle only the last token's. */
 function outputs(kind, mask, seed) {
   const { scores, v } = scored(kind, mask.length, seed);
   const queries = [...mask.keys()].slice(kind === "needle" ? -1 : 0);
   return queries.map((i) => attended(scores[i], mask[i], v));
 }
 
-/** One output. What is hidden is left out at once: with most keys hidden, a step of a slider has no time for their zeros. */
+/** Return the output of one query. Hidden keys are skipped: multiplying zeros would make sliders slow. */
 function attended(scores, row, v) {
   const seen = row.flatMap((may, j) => (may ? [j] : []));
   const weights = softmax(seen.map((j) => scores[j]));
@@ -87,8 +88,8 @@ const fullOutputs = remember(outputs, 3);
 const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 const norm = (rows) => Math.sqrt(rows.reduce((total, row) => total + dot(row, row), 0));
 
-/** |out − full| / |full| of a mask on each kind of input; of the needle, the last token counts alone. Full attention sees
- * what `all` allows.
+/** Return the error |out − full| / |full| of a mask on each kind of input; for the needle, of the last token only. Full
+ * attention sees what `all` allows.
  * @param {boolean[][]} mask
  * @param {boolean[][]} all
  * @param {number} seed

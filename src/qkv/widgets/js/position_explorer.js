@@ -37,7 +37,7 @@ const SCHEMES = {
 const named = (scheme) => `Positions ${SCHEMES[scheme].label}`;
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
-const NEAR = 32; // as far as the curve over distance goes, while the two tokens stand no further apart
+const NEAR = 32; // the curve over distance ends here while the two tokens are no further apart
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
 const DIALS = range(0, 7);
@@ -50,7 +50,7 @@ const fixed = (x) => num(x, { places: 2 });
  *   head: number, repainted: number, held: string, reach: number | null }} State */
 
 export default widget("PositionExplorer", {
-  // `held` is the token whose hand or mark is dragged, `reach` how far the curve over distance goes while anything is.
+  // `held` is the token whose hand or mark is dragged. `reach` is where the curve over distance ends during a drag.
   own: { repainted: 0, held: "query", reach: null },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
@@ -67,12 +67,12 @@ export default widget("PositionExplorer", {
     ${tables(() => numbers(state))}`,
 });
 
-/* ---- what is drawn, worked out once for each setting of the scheme */
+/* ---- values that are computed once for each setting of the scheme */
 
-/** So many of each are kept: sliders go back and forth. */
+/** The number of results that are kept: sliders go back and forth. */
 const LOOKS = 24;
 
-/** Features of `it` and of `cat`; a larger d adds features to the same two words. */
+/** The features of `it` and of `cat`; a larger d uses more of them. */
 const WORDS = [normals(128, 6), normals(128, 7)].map((features) => [...features]);
 const wordsOf = (d) => WORDS.map((features) => features.slice(0, d));
 
@@ -86,17 +86,19 @@ function world({ scheme, d, base, head, words }) {
   return scheme === "alibi" ? worlds(scheme, d, words, 10_000, head) : worlds(scheme, d, words, base, 1);
 }
 
-/** Lowest and highest score of the curves, from a sample of places: the same wherever the handles are. */
+/** Return the lowest and the highest score of the curves, estimated from a sample of positions. They do not depend
+ * on the handles. */
 function reach(scheme, words, score) {
   const content = score(0, 0);
   if (scheme === "alibi") return [Math.min(content, 0) - 64, Math.max(content, 0)];
   const places = scheme === "sinusoidal" && words ? [0, 32, 64, 96, 127] : [0];
-  const distances = words ? EVEN : EVEN.filter((distance) => distance <= 0); // without words its sign is all the same
+  const distances = words ? EVEN : EVEN.filter((distance) => distance <= 0); // without words, s(−d) = s(d)
   const [low, high] = extent(places.flatMap((t) => distances.map((distance) => score(t, t - distance))));
   return [Math.min(0, low), Math.max(0, high)];
 }
 
-/** What the axis spans. The smallest base swings furthest: with room for that, the axis stands while the base moves. */
+/** Return the ends of the score's axis. They have room for the smallest base, whose scores spread most, so that the
+ * axis stays while the base changes. */
 function limits({ scheme, d, base, head, words }) {
   return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).reach));
 }
@@ -104,7 +106,7 @@ function limits({ scheme, d, base, head, words }) {
 /** @returns {Pair} */
 const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 
-/** The score here, the scores along the text at this distance, and both curves. */
+/** Return the score of the two tokens, the extreme scores at their distance anywhere in the text, and both curves. */
 function current(state) {
   const { query, key } = state;
   const here = world(state);
@@ -141,7 +143,7 @@ const nameOfScore = ({ scheme, words }) => {
 
 /* ---- controls */
 
-/** Words for which a phone has no room, and those that it shows in their place. */
+/** Return words that are hidden on a phone (`long`), or shown only there (`short`). */
 const long = (words) => html`<span class="qkv-pos-long">${words}</span>`;
 const short = (words) => html`<span class="qkv-pos-short">${words}</span>`;
 
@@ -194,7 +196,8 @@ const baseSlider = ({ base }, set) =>
 const headSlider = ({ head }, set) =>
   slider({ label: "head", value: head, min: 1, max: 8, onInput: (value) => set({ head: value }) });
 
-/** Moving one handle takes the other along, as far as the text reaches. No axis changes until the handle is let go. */
+/** Return the change of the state when a handle is moved. With `together` the other handle moves too, up to the end
+ * of the text. `reach` is set, so that no axis changes during the drag. */
 function move(state, name, to) {
   const reach = reachOf(state);
   if (!state.together) return { [name]: to, reach };
@@ -205,7 +208,7 @@ function move(state, name, to) {
 
 const letGo = (set) => () => set({ reach: null });
 
-/** The token that a press takes hold of, and that the drag after it keeps: the one that `away` says is nearer. */
+/** Return the token that is dragged: at a press the nearer one by the function `away`, then the same one to the end. */
 const heldBy = (state, isPress, away) => {
   if (!isPress) return state.held;
   return Math.abs(away("key")) < Math.abs(away("query")) ? "key" : "query";
@@ -222,7 +225,7 @@ const handle = (state, set, name) => html`<div class="qkv-control qkv-pos-handle
   <b aria-hidden="true">${state[name]}</b>
 </div>`;
 
-/* ---- the map: a row for every position, or ALiBi's factor for every query and key */
+/* ---- the map: a row of features for every position, or ALiBi's factor for every query and key */
 
 function mapPanel(state, set) {
   const { title, where = "", rows, most, columns, legend } = pictured(state);
@@ -235,7 +238,7 @@ function mapPanel(state, set) {
     <div class="qkv-pos-map-area qkv-drag" @pointerdown=${grab} @pointermove=${grab} @lostpointercapture=${letGo(set)}>
       ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state), repainted: `${state.scheme} ${state.repainted}` })}
       ${mark("query", state.query)} ${mark("key", state.key)}
-      ${state.together && !scores ? kept(state) : nothing}
+      ${state.together && !scores ? stretchBetween(state) : nothing}
     </div>
     ${handle(state, set, "key")}
     <div class="qkv-pos-legend"><span>${legend[0]}</span><i></i><span>${legend[1]}</span></div>
@@ -243,7 +246,7 @@ function mapPanel(state, set) {
   </figure>`;
 }
 
-/** The mark that is nearer follows the pointer up and down. */
+/** Return a listener that moves the nearer mark up and down with the pointer. */
 const grabRow =
   (state, set) =>
   ({ y, isPress }) => {
@@ -262,7 +265,7 @@ const grabCell =
 const mark = (name, position) =>
   html`<div class="qkv-pos-mark qkv-pos-mark-${name}" style="--at: ${position / LAST}"></div>`;
 
-const kept = ({ query, key }) => html`<div class="qkv-pos-kept"
+const stretchBetween = ({ query, key }) => html`<div class="qkv-pos-kept"
   style="--from: ${Math.min(query, key) / LAST}; --to: ${Math.max(query, key) / LAST}"></div>`;
 
 function pictured(state) {
@@ -291,13 +294,13 @@ function pictured(state) {
 
 const distanceAxis = (reach) => linear([-reach, reach], [0, 100]);
 const placeAxis = linear([0, LAST], [0, 100]);
-const TICKS = 3; // about
+const TICKS = 3; // on the scores' axis, about
 const axisOf = remember(({ setting }) => {
   const span = setting.scheme === "alibi" ? limits(setting) : widened(limits(setting), TICKS);
   return { height: linear(span, [100, 0]), ticks: roundNumbers(span, TICKS) };
 }, LOOKS);
 
-/** Only the outer lines and 0 are named: every text costs time in a step. */
+/** Return the axis of the scores. Only its ends and 0 have numbers, because each text makes the sliders slower. */
 const scoreAxis = ({ height: scale, ticks }) => {
   const named = ticks.filter((tick, i) => tick === 0 || i === 0 || i === ticks.length - 1);
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
@@ -316,7 +319,7 @@ function distancePanel(state, set) {
     curve({ points: overDistance }),
     gripMark({ x: across(clamp(distance, -reach, reach)), y: axis.height(now) }),
   ];
-  const grab = ({ x }) => set({ reach, ...parted(state, Math.round((2 * x - 1) * reach)) });
+  const grab = ({ x }) => set({ reach, ...atDistance(state, Math.round((2 * x - 1) * reach)) });
   return panel({
     title: html`${nameOfScore(state)} over distance`,
     reading: html`at ${num(distance)}${state.together ? long(", kept") : ""}: <b data-number="score">${fixed(now)}</b>`,
@@ -328,8 +331,8 @@ function distancePanel(state, set) {
   });
 }
 
-/** The key at this distance from the query; at an end of the text the query gives way. */
-function parted({ query }, distance) {
+/** Return query and key at a distance. The query keeps its position if the key is then within the text. */
+function atDistance({ query }, distance) {
   const at = clamp(query, Math.max(0, distance), Math.min(LAST, LAST + distance));
   return { query: at, key: at - distance };
 }
@@ -343,7 +346,7 @@ function placePanel(state, set) {
     curve({ points: along }),
     gripMark({ x: placeAxis(state.query), y: axis.height(now) }),
   ];
-  const grab = ({ x }) => set({ reach: null, ...parted({ query: Math.round(x * LAST) }, distance) });
+  const grab = ({ x }) => set({ reach: null, ...atDistance({ query: Math.round(x * LAST) }, distance) });
   return panel({
     title: html`${long("the ")}same pair, elsewhere${long(" in the text")}`,
     reading: html`<b data-number="low">${fixed(low)}</b> to <b data-number="high">${fixed(high)}</b>`,
@@ -376,29 +379,31 @@ function clocksPanel(state, set) {
   ${underClocks(state, total)}`;
 }
 
-/** With words of their own, what makes up the score of added codes; without, why turned hands show nothing new. */
+/** Return the note under the clocks: with words, the four terms of the score of added codes; without words, that
+ * RoPE gives the same numbers. */
 function underClocks(state, total) {
   if (state.words) return state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing;
   if (state.scheme === "sinusoidal") return nothing;
   return html`<p class="qkv-note qkv-pos-same">Without words: the same numbers as sinusoidal; hands turn the other way.</p>`;
 }
 
-/** The features that the clocks show for a token at one place. */
+/** Return the features that the clocks show for a token at a position. */
 function featuresAt(state, name, place) {
   const here = world(state);
   return state.scheme === "sinusoidal" ? sinusoidalEncoding(place, here.frequencies) : here[name](place);
 }
 
-/** The angle of a hand, from twelve to the right. */
+/** Return the angle of a hand, clockwise from twelve. */
 const angleAt = (state, name, place, clock) => {
   const features = featuresAt(state, name, place);
   return Math.atan2(features[2 * clock], features[2 * clock + 1]);
 };
 
-/** An angle from −π to π that points the same way. */
+/** Return the angle from −π to π with the same direction. */
 const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
 
-/** The hand that is nearer follows the pointer: its token moves as many places as turn it there, the shorter way round. */
+/** Return a listener that turns the nearer hand to the pointer, the shorter way round: its token moves to the
+ * position at which the hand points there. */
 const turnHand =
   (state, set, clock) =>
   ({ x, y, isPress }) => {
@@ -409,7 +414,7 @@ const turnHand =
     set({ held, ...move(state, held, clamp(Math.round(state[held] + away(held) / aPlace), 0, LAST)) });
   };
 
-/** Both hands of every clock, what they give to the dot product, and the tokens of a full turn. */
+/** Return for every clock both hands, their share of the dot product, and the tokens of a full turn. */
 function clocksOf(state) {
   const [q, k] = ["query", "key"].map((name) => featuresAt(state, name, state[name]));
   return world(state).frequencies.map((frequency, i) => {
@@ -418,13 +423,13 @@ function clocksOf(state) {
   });
 }
 
-/** A count that fits under a clock: 6.3, 1,117, 54.4k, 5.06M. */
+/** Return a count as text that fits under a clock: 6.3, 1,117, 54.4k, 5.06M. */
 function brief(count) {
   if (count < 10_000) return num(count, { digits: 2 });
   return count < 1_000_000 ? `${num(count / 1000)}k` : `${num(count / 1_000_000)}M`;
 }
 
-/** A clock, or the room for one that this d has not. Hands turn by transforms, for which nothing is laid out again. */
+/** Return a clock, or its room if d has too few features for it. Transforms turn the hands without a new layout. */
 function dial(clock, turn, release) {
   const { asking, answering, product, tokens } = clock ?? NO_CLOCK;
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
@@ -453,7 +458,7 @@ function fourTerms(state, places) {
   ]);
 }
 
-/** ALiBi's heads, each with its factor at this distance; a press chooses the one that is drawn. */
+/** Return ALiBi's heads, each with its factor at this distance. A press chooses the head that the map shows. */
 function headsPanel(state, set, id) {
   const distance = state.query - state.key;
   return html`<figure class="qkv-panel qkv-pos-clocks">

@@ -1,9 +1,9 @@
 import { dragged, html, nothing, num, partAt, svg } from "./base.js";
 import { asked, prediction, rich } from "./predicting.js";
 
-const STEPS = 50; // from 0 to the top: what an arrow key moves, and what a drag is rounded to
-const FOOT = 0.04; // of the height: so near to the foot a press or a drag means 0
-const NEAR_MIDDLE = 0.05; // of a column: so near to its middle a press counts as one in the middle
+const STEPS = 50; // from 0 to the top: an arrow key moves a bar by a step, and a drag is rounded to steps
+const FOOT = 0.04; // of the height: a press or a drag below this means 0
+const NEAR_MIDDLE = 0.05; // of a column's width: a press this near to the middle counts as one in the middle
 
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {{ x: number, y: number, column: number, home: number, passed: Record<number, number> }} Stroke */
@@ -36,7 +36,7 @@ function drawing(state, heights, set) {
   const { labels, top, line, unit } = state;
   const put = (index, value) => set({ heights: heightsOf(state).map((height, i) => (i === index ? value : height)) });
   const draw = dragged((grip) => set(drawnOn(state, grip)));
-  // The column that was pressed has the keyboard from then on.
+  // The column that was pressed gets the focus, so that arrow keys change it.
   const focus = ({ currentTarget, clientX }) => {
     const { left, width } = currentTarget.getBoundingClientRect();
     const column = Math.max(0, partAt((clientX - left) / width, labels.length));
@@ -59,8 +59,9 @@ function drawing(state, heights, set) {
   </div>`;
 }
 
-/** What a stroke has drawn once it is at `x`, `y`. Each column gets the stroke's height in the column's middle. Until the
- * stroke passes there, and for as long as it stays in the column where it began, the column follows the pointer. */
+/** Return the change of the state when a stroke comes to `x`, `y`. Each column gets the height of the stroke at the
+ * column's middle. Before the stroke passes the middle, and while it stays in its first column, the column follows
+ * the pointer. */
 function drawnOn(state, { x, y, isPress }) {
   const { labels, top } = state;
   const count = labels.length;
@@ -78,10 +79,10 @@ function drawnOn(state, { x, y, isPress }) {
   return { heights, stroke: { x, y, column, home, passed } };
 }
 
-/** The step that is nearest to a share of the height. */
+/** Return the number of steps that is nearest to a share of the height. */
 const stepAt = (share) => (share < FOOT ? 0 : Math.round(share * STEPS));
 
-/** The height at which the way between two points passes a column's middle, if it does. */
+/** Return the height at which the line between two points passes a column's middle, or undefined if it does not. */
 function heightInMiddle(middle, slack, from, to) {
   const [first, last] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
   if (middle < first - slack || middle > last + slack) return undefined;
@@ -91,7 +92,7 @@ function heightInMiddle(middle, slack, from, to) {
 
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
 
-/* ---- the scale: 0, the half, the top, and what the question gives */
+/* ---- the scale: 0, half of the top, the top, and values that the question gives */
 
 const axis = ({ top }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
   ${[0, 0.5, 1].map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
@@ -104,7 +105,7 @@ const grid = ({ top, given }) => html`
       html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"><b>given: ${num(value, { digits: 2 })}</b></i>`,
   )}`;
 
-/** A curve through the middles of the columns. */
+/** Return a curve through the middles of the columns. */
 const curve = (heights, top, kind) => {
   const points = heights.map((height, i) => `${(100 * (i + 0.5)) / heights.length},${100 - (100 * height) / top}`);
   return html`<svg class="qkv-drawn-line" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
@@ -112,7 +113,7 @@ const curve = (heights, top, kind) => {
   </svg>`;
 };
 
-/** The guess beside the answer: as outlines and solid shapes, and as numbers. */
+/** Return the guess and the answer in one drawing, as outlines and solid shapes, and as numbers. */
 const compared = (state) => {
   const { labels, guess, answer, top, line } = state;
   return html`<div class="qkv-drawn" data-line=${line}>
@@ -132,7 +133,7 @@ const compared = (state) => {
   </div>`;
 };
 
-/** The numbers, each below its column of the drawing. */
+/** Return the numbers, each below its column of the drawing. */
 const table = (labels, rows) => html`<table class="qkv-drawn-table">
   <thead><tr><td></td>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
   <tbody>${rows.map(

@@ -49,7 +49,7 @@ const paintedCell = (state, set, row, column) => {
 const changed = (mask, row, column, may) =>
   mask.map((entries, i) => entries.map((entry, j) => (i === row && j === column ? may : entry)));
 
-/** A press turns a cell over; what the stroke meets after it becomes the same. */
+/** Paint with the pointer: a press changes its cell, and the rest of the stroke gives other cells the same state. */
 function paint(event, state, set) {
   if (event.type === "pointermove" && event.buttons !== 1) return;
   const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("td");

@@ -23,7 +23,8 @@ export default prediction("PredictNumber", {
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
 
-/** How far off the guess is: as a factor where it is at least twice or at most half of the answer, else as a difference.
+/** Return a sentence with the error of the guess: a factor if the guess is at least twice or at most half of the
+ * answer, else a difference.
  * @param {State} state */
 function howFar({ guess: [guess], answer, near, unit }) {
   if (isNear(guess, answer, near)) return guess === answer ? "That is right." : "That is close.";

@@ -1,18 +1,19 @@
-/* What all predictions share: the question, one button that commits, and the answer that is seen only after it. */
+/* The common part of all predictions: the question, a button that commits, and the answer, which is shown then. */
 
 import { button, html, toggle, widget } from "./base.js";
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ question: string, guess: string | any[], sure: boolean, isSure: boolean }} Asking */
 
-/** A widget that asks before it answers. Its state has `question`, `guess` (empty before the reader commits) and `sure`.
+/** Return a widget that asks for a guess and then shows the answer. Its state has the traits `question`, `guess` (empty
+ * before the reader commits) and `sure`, and `isSure` of this view alone.
  *
- *   own                    state of this view alone, with what the reader is about to commit to
- *   ask(state, set, id)    how a guess is made
- *   leaning(state)         the guess as it stands, and undefined while there is none
- *   show(state)            the guess beside the answer
- *   isRight(state, guess)  whether a guess counts as right
- *   verdict(state)         one sentence about the guess that was committed
+ *   own                    the state of this view alone, with the guess before the reader commits to it
+ *   ask(state, set, id)    returns the controls with which the reader makes a guess
+ *   leaning(state)         returns the guess before the reader commits to it, or undefined
+ *   show(state)            returns the guess beside the answer
+ *   isRight(state, guess)  checks whether a guess counts as right
+ *   verdict(state)         returns one sentence about the committed guess
  *
  * @template {Asking} S
  * @param {string} name
@@ -27,7 +28,7 @@ export const prediction = (name, { own, ask, leaning, show, isRight, verdict }) 
   widget(name, {
     own: /** @type {Partial<S>} */ ({ ...own, isSure: false }),
     says: (/** @type {S} */ state) => (isCommitted(state) ? verdict(state) : ""),
-    // One button in one place, so that the focus stays on it when the reader commits.
+    // The same element is the button before and after the commitment, so that it keeps the focus.
     view: (state, set, id) => html`<div class="qkv-predict">
       ${isCommitted(state) ? answer(state, show) : ask(state, set, id)}
       <div class="qkv-commit">
@@ -45,7 +46,7 @@ const sureness = ({ isSure }, set) => html`
   ${toggle({ label: "I am sure", checked: isSure, onChange: (now) => set({ isSure: now }) })}
   <span class="qkv-note">${isSure ? "counts as sure" : "counts as a guess"}</span>`;
 
-/** An empty guess is an empty string or an empty list, as the guess was. */
+/** Return the button for another guess. It empties the guess, which is a string or a list. */
 const again = ({ guess }, set) =>
   button({ label: "guess again", onClick: () => set({ guess: guess.slice(0, 0), sure: false }) });
 
@@ -61,10 +62,10 @@ const commit = (state, set, guess, isRight) =>
     },
   });
 
-/** The question, after the word that says what is to be done with it. */
+/** Return the question after a label that asks for a prediction. */
 export const asked = (question) => html`<span class="qkv-chip">Predict</span> ${rich(question)}`;
 
-/** Plain text with `code`, *emphasis* and subscripts: d_k, W_Q, d_model. */
+/** Return a text as a template, with `code`, *emphasis* and subscripts: d_k, W_Q, d_model. */
 export function rich(text) {
   return text.split(/(`[^`]+`|\*[^*]+\*|[\p{L}]_\p{L}+|[\p{L}]_\d)/u).map((part, index) => {
     if (index % 2 === 0) return part;

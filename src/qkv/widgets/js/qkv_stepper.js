@@ -3,10 +3,10 @@ import { button, choices, dragged, html, num, tables, toggle, widget } from "./b
 import { singleHead, transpose } from "./maths.js";
 
 const TOKENS = ["cat", "chased", "mouse"];
-const MOST = 1000; // as large as a number that is typed may be
-const [PIXELS, STEP] = [8, 0.5]; // so far a number is dragged to change by so much
+const MOST = 1000; // the largest number that can be entered
+const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
 
-/** What each step multiplies (left by top), what comes out, and in which colour; `lit` says which entries made one. */
+/** The steps: the matrices that are multiplied (`left` by `top`), the result, its colour, and what it means. */
 const STEPS = {
   queries: { left: "x", top: "w_q", result: "q", kind: "query", says: "what each token looks for" },
   keys: { left: "x", top: "w_k", result: "k", kind: "key", says: "what each token can be found by" },
@@ -38,8 +38,9 @@ const TITLES = {
  *   draft: Record<string, string> }} State */
 
 export default widget("QKVStepper", {
-  // The tables before the first edit; what a number was when its drag began; which results the last edit changed, and how
-  // many edits there were; what is to be said about a number that cannot be taken; what is being typed, and in which cell.
+  // `first` has the matrices before the first edit, `grip` the number and the pointer when a drag began. `changed`
+  // marks the results that the last edit changed, and `edits` counts the edits. `answer` is a message about an invalid
+  // number, `draft` the text that is being typed, by cell.
   own: { first: null, grip: null, changed: {}, edits: 0, answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
@@ -56,7 +57,7 @@ export default widget("QKVStepper", {
   },
 });
 
-/** All tables of the worked example, as this state has them. */
+/** Return all matrices of the worked example for a state. */
 function worked({ x, w_q, w_k, w_v, scaled }) {
   const parts = singleHead({ x, wQ: w_q, wK: w_k, wV: w_v, scaled });
   return { ...parts, x, w_q, w_k, w_v, kT: transpose(parts.k) };
@@ -77,17 +78,17 @@ function controls(state, set, id) {
     <div class="qkv-walk">
       ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: () => go(at - 1) })}
       ${button({ label: html`<span class="qkv-unseen">next </span>→`, disabled: at === NAMES.length - 1, onClick: () => go(at + 1) })}
-      ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(edited(state, { scaled })) })}
+      ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(edit(state, { scaled })) })}
       ${button({
         label: html`undo<span class="qkv-unseen"> edits</span>`,
         disabled: !first || areSame(first, given(state)),
-        onClick: () => set(marked(state, first)),
+        onClick: () => set(markedChanges(state, first)),
       })}
     </div>
   </div>`;
 }
 
-/** What the results are made of. */
+/** Return the values from which the results are computed. */
 const given = ({ x, w_q, w_k, w_v, scaled }) => ({ x, w_q, w_k, w_v, scaled });
 
 /** Check whether two given examples have the same numbers. */
@@ -96,11 +97,11 @@ function areSame(one, other) {
   return numbers.every((number, i) => number === others[i]);
 }
 
-/** An edit, which the first state is kept for. */
-const edited = (state, changes) => ({ first: state.first ?? given(state), ...marked(state, changes) });
+/** Return the change of the state for an edit, which also keeps the values before the first edit. */
+const edit = (state, changes) => ({ first: state.first ?? given(state), ...markedChanges(state, changes) });
 
-/** Changes of the state, and which entries of which results they change. */
-function marked(state, changes) {
+/** Return changes of the state, with marks for the entries of the results that they change. */
+function markedChanges(state, changes) {
   const before = given(state);
   const [was, is] = [worked(before), worked({ ...before, ...changes })];
   const changed = Object.fromEntries(
@@ -112,7 +113,7 @@ function marked(state, changes) {
   return { ...changes, changed, edits: state.edits + 1, answer: "" };
 }
 
-/* ---- one canvas: what is given, and the six results, with the entries that made the chosen one */
+/* ---- one canvas: the given matrices and the six results, with the entries lit up that made the chosen one */
 
 function canvas(state, set, parts) {
   const lit = litBy(state);
@@ -126,13 +127,13 @@ function canvas(state, set, parts) {
   </div>`;
 }
 
-/** What the bar in a cell means, once there is one. */
+/** Return the legend of the bar in changed cells, which is hidden while there is none. */
 const legend = ({ changed }) =>
   html`<p class="qkv-note qkv-changed-legend ${
     NAMES.some((name) => changed[name]?.flat().some(Boolean)) ? "" : "qkv-changed-none"
   }"><i></i> changed by the last edit</p>`;
 
-/** For each table that made the chosen entry, which of its entries did. */
+/** Return for each matrix that the chosen entry depends on a function that checks whether an entry is part of that. */
 function litBy({ step, row, column }) {
   const inRow = (i) => i === row;
   const inColumn = (_, j) => j === column;
@@ -142,8 +143,8 @@ function litBy({ step, row, column }) {
   return { [left]: inRow, [top]: inColumn };
 }
 
-/** Which result to choose while the number at i, j of `part` is edited: one of this step that it goes into, if the chosen one
- * does not depend on it. X, W_Q and W_K go into every weight and every output. */
+/** Return the result to choose while the number at i, j of `part` is edited. If the chosen result does not depend on
+ * that number, this is one of the same step that does. All weights and outputs depend on X, W_Q and W_K. */
 function dependent({ step, column }, part, i, j) {
   if (part === "x") return isProduct(step) || (step === "scores" && column !== i) ? { row: i } : {};
   return STEPS[step].top === part || (step === "output" && part === "w_v") ? { column: j } : {};
@@ -169,7 +170,7 @@ const matrix = (title, rows, cell, kind, head = () => "") => html`<table class="
 
 const named = (i) => html`<th scope="row">${i + 1} ${TOKENS[i]}</th>`;
 
-/** Numbers to type, or to drag sideways. */
+/** Return a matrix of fields for numbers, which can also be dragged sideways. */
 const editable = (state, set, part, lit) =>
   matrix(
     TITLES[part],
@@ -178,7 +179,7 @@ const editable = (state, set, part, lit) =>
       const put = (value) =>
         set({
           draft: {},
-          ...edited(state, { [part]: withEntry(state[part], i, j, value) }),
+          ...edit(state, { [part]: withEntry(state[part], i, j, value) }),
           ...dependent(state, part, i, j),
         });
       const name = `${part} ${i} ${j}`;
@@ -190,9 +191,9 @@ const editable = (state, set, part, lit) =>
       return html`<td class=${lit(i, j) ? "qkv-lit" : ""}>
         <label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
           <input class="qkv-drag" type="number" step="any" .value=${live(state.draft[name] ?? String(entry))} @pointerdown=${drag} @pointermove=${drag}
-            @click=${selected} @dragstart=${refused} @beforeinput=${({ data }) => warned(data, state, set)}
+            @click=${selectText} @dragstart=${preventDrag} @beforeinput=${({ data }) => warnOfLetter(data, state, set)}
             @input=${({ target }) => set({ draft: { [name]: target.value } })}
-            @change=${({ target }) => typed(target, put, set)} @blur=${() => set({ draft: {} })}></label>
+            @change=${({ target }) => acceptTyped(target, put, set)} @blur=${() => set({ draft: {} })}></label>
       </td>`;
     },
     part,
@@ -201,18 +202,19 @@ const editable = (state, set, part, lit) =>
 
 const within = (value) => Math.min(MOST, Math.max(-MOST, value));
 
-/** A number to type takes the place of the old one. What is selected is not dragged away: the number is dragged to change. */
-const selected = ({ target }) => target.select();
-const refused = (event) => event.preventDefault();
+// A click selects the number, so that typing replaces it. The browser must not drag the selected text, because a drag
+// changes the number.
+const selectText = ({ target }) => target.select();
+const preventDrag = (event) => event.preventDefault();
 
-/** A letter, which most browsers keep out of a number without a word, is answered as it is typed. */
-function warned(data, { answer }, set) {
+/** Show a message when the reader types a letter, which most browsers silently keep out of a number field. */
+function warnOfLetter(data, { answer }, set) {
   const now = IN_A_NUMBER.test(data ?? "") ? "" : TYPE_A_NUMBER;
   if (now !== answer) set({ answer: now });
 }
 
-/** What is typed is taken, or answered: with the nearest number that can be, or with what to type. */
-function typed(target, put, set) {
+/** Accept the number that was typed, limited to the range, or show a message about it. */
+function acceptTyped(target, put, set) {
   const value = target.valueAsNumber;
   if (Number.isNaN(value)) return set({ answer: TYPE_A_NUMBER, draft: {} });
   put(within(value));
@@ -223,7 +225,7 @@ function typed(target, put, set) {
 const withEntry = (rows, i, j, value) =>
   rows.map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
 
-/** Results, each a button that has itself spelled out. A bar marks what the last edit changed. */
+/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed. */
 function outcome(state, set, parts, name, lit) {
   const cell = (entry, i, j) => {
     const here = name === state.step && i === state.row && j === state.column;
@@ -250,7 +252,7 @@ const place = ({ step, row, column }) => {
   return html`<b>${asker}, ${step} ${column + 1}:</b>`;
 };
 
-/** The arithmetic behind the chosen entry, in full, as pieces between which a line may break. */
+/** Return the computation of the chosen entry in full, as pieces between which a line may break. */
 function spelled({ step, row, column, scaled }, parts) {
   const { left, top, result } = STEPS[step];
   const value = `= ${short(parts[result][row][column])}`;
@@ -266,13 +268,13 @@ function spelled({ step, row, column, scaled }, parts) {
 }
 
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
-/** Every digit of a number with few; of others, as many as say enough. */
+/** Return a number with all its decimal places if it has at most three, else rounded. */
 function short(x) {
   const enough = [0, 1, 2, 3].find((places) => Number(x.toFixed(places)) === x);
   return num(x, { places: enough ?? (Math.abs(x) < 10 ? 3 : 1) });
 }
 
-/** A number that a cell has room for: three digits, and where there is no sign a point. */
+/** Return a number that fits into a cell: with three digits, or fewer if it is negative. */
 function brief(x) {
   const size = Math.abs(x) * (x < 0 ? 10 : 1);
   if (Math.abs(x) >= 999.5) return x.toExponential(0).replace("e+", "e").replace("-", "−");

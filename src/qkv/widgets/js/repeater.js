@@ -1,17 +1,17 @@
-/* The trained repeater in JavaScript, in float64: qkv.models.repeater, and what changes when a head's output is replaced. */
+/* The trained repeater (qkv.models.repeater) in JavaScript, in float64, and interventions on its heads' outputs. */
 
 import { randomIntegers } from "./maths.js";
 import { added, dot, layerNorm, linear, merge, readSafetensors, shareOut, split } from "./tagger.js";
 
 /** @typedef {{ tensors: Record<string, { shape: number[], data: Float64Array }>, metadata: Record<string, string> }} Weights */
 
-/** @typedef {Record<string, Float64Array>} Places */
+/** @typedef {Record<string, Float64Array>} Places intermediate results by the names that they have in Python */
 /** @typedef {(place: string, table: Float64Array) => Float64Array} Visit */
 
 export const SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456";
 export const LONGEST = 32;
 
-/** The ids of a text's symbols; other characters are left out, and so is what is too long.
+/** Return the ids of a text's symbols, at most LONGEST. Other characters are left out.
  * @param {string} text */
 export const idsOf = (text) =>
   [...text.toUpperCase()]
@@ -19,11 +19,12 @@ export const idsOf = (text) =>
     .filter((id) => id >= 0)
     .slice(0, LONGEST);
 
-/** A repeater from the file of its weights.
+/** Return a repeater with the weights of a file.
  * @param {Uint8Array} bytes */
 export const makeRepeater = (bytes) => repeaterOf(readSafetensors(bytes));
 
-/** The repeater as it was at one of the steps that a file of checkpoints holds: each row of integers times its scale.
+/** Return the repeater at a training step that a file of checkpoints holds. Its weights there are integers, with a
+ * scale for each row.
  * @param {Weights} checkpoints
  * @param {number} step */
 export function repeaterAt({ tensors, metadata }, step) {
@@ -70,7 +71,7 @@ function repeaterOf({ tensors, metadata }) {
 
 /** @typedef {ReturnType<typeof makeRepeater>} Repeater */
 
-/** Every place of one run, by the name that it has in Python; `edit` receives the outputs of the heads, and may replace them.
+/** Return every place of one run. `edit` gets the outputs of the heads and returns what takes their place.
  * @param {Repeater} model
  * @param {number[]} ids
  * @param {Visit} edit */
@@ -94,7 +95,7 @@ export function runRepeater(model, ids, edit = (_, table) => table) {
   return places;
 }
 
-/** Causal attention: the weights (H, n, n), and what each head makes of them (H, n, d_head). */
+/** Return the weights (H, n, n) and the outputs of the heads (H, n, d_head) of causal attention. */
 function attend({ nHeads, dModel }, block, x, n) {
   const width = dModel / nHeads;
   const [q, k, v] = ["q", "k", "v"].map((role) => split(linear(x, n, block[role]), n, nHeads));
@@ -113,9 +114,9 @@ function attend({ nHeads, dModel }, block, x, n) {
   return { weights, heads };
 }
 
-/* ---- what a head does */
+/* ---- measures of a head and of the predictions */
 
-/** Of each position: the one after the latest earlier occurrence of its symbol, or −1.
+/** Return for each position the one after the latest earlier occurrence of its symbol, or −1.
  * @param {number[]} ids */
 export const afterTheLast = (ids) =>
   ids.map((id, i) => {
@@ -123,7 +124,7 @@ export const afterTheLast = (ids) =>
     return i > 0 && earlier >= 0 ? earlier + 1 : -1;
   });
 
-/** Mean weights of one head (n, n): on the token before, and on the token after the latest earlier occurrence.
+/** Return a head's mean weights on the token before, and on the token after the latest earlier occurrence.
  * @param {Float64Array} weights
  * @param {number[]} ids */
 export function headScores(weights, ids) {
@@ -135,7 +136,7 @@ export function headScores(weights, ids) {
   return { previous: mean(before), induction: mean(repeats) };
 }
 
-/** The chances of each next symbol after position i.
+/** Return the probability of each symbol to come after position i.
  * @param {Float64Array} logits
  * @param {number} i */
 export function nextChances(logits, i) {
@@ -144,7 +145,7 @@ export function nextChances(logits, i) {
   return row;
 }
 
-/** The mean surprise in nats of those tokens that follow as they did the last time; NaN where there are none.
+/** Return the mean loss, in nats, of the tokens that follow the same symbol as at its last occurrence; NaN without any.
  * @param {Float64Array} logits
  * @param {number[]} ids */
 export function repeatedLoss(logits, ids) {
@@ -155,7 +156,7 @@ export function repeatedLoss(logits, ids) {
 
 /* ---- interventions */
 
-/** Random texts that repeat, as the repeater was trained on them.
+/** Return random texts that repeat, like those of the training.
  * @param {number} count
  * @param {number} seed */
 export function drawTexts(count, seed) {
@@ -167,7 +168,7 @@ export function drawTexts(count, seed) {
   });
 }
 
-/** The mean output of each head of each layer over texts and positions: a table (H, d_head) by the name of its place.
+/** Return the mean outputs of the heads over texts and positions: for each layer's place, a table (H, d_head).
  * @param {Repeater} model
  * @param {number[][]} texts */
 export function meanOutputs(model, texts) {
@@ -188,11 +189,12 @@ export function meanOutputs(model, texts) {
   return means;
 }
 
-/** The same text, each symbol moved on by one in the alphabet.
+/** Return another text: each symbol is replaced by the next one of the alphabet.
  * @param {number[]} ids */
 export const moved = (ids) => ids.map((id) => (id + 1) % SYMBOLS.length);
 
-/** A run in which heads are replaced: `modes` says for each head, layer by layer, "on", "zeros", "mean" or "other text".
+/** Return the places of a run with replaced outputs of heads. `modes` has "on", "zeros", "mean" or "other text" for
+ * each head, layer by layer.
  * @param {Repeater} model
  * @param {number[]} ids
  * @param {string[]} modes

@@ -33,7 +33,7 @@ const score = linear([-150, 150], [0, 100]);
 const size = logarithmic([1, 1024], [0, 100]);
 const share = linear([0, 1], [100, 0]);
 
-/** The three numbers that say what the softmax made of the scores: means over all queries. */
+/** The three metrics of the softmax, which are means over all queries. */
 const METRICS = [
   { key: "largest", name: "largest weight", top: 1, ticks: [0, 0.5, 1], places: 2 },
   { key: "entropy", name: "entropy", unit: "nats", top: 3, ticks: [0, 1, 2, 3], places: 2 },
@@ -44,7 +44,7 @@ const METRICS = [
 /** @typedef {{ d_k: number, scaled: boolean, seed: number, metric: string }} State */
 
 export default widget("ScalingLab", {
-  own: { metric: "largest" }, // whose curve is drawn
+  own: { metric: "largest" }, // the metric whose curve is drawn
   says: (/** @type {State} */ state) => {
     const now = current(state);
     const metrics = METRICS.map(({ key, name, unit = "", places }) => `${name} ${num(now[key], { places })} ${unit}`);
@@ -62,7 +62,7 @@ export default widget("ScalingLab", {
     ${tables(() => numbers(state))}`,
 });
 
-/** The sample of a seed at every d_k, its table and the curves of its metrics: worked out once, so that a step only draws. */
+/** Return the sample of a seed at every d_k, with its table and the curves of its metrics. */
 const sample = remember((seed) => {
   const levels = scalingExperiment(seed);
   return { levels, rows: levels.map(tableRow), curves: METRICS.map((metric) => curvesOf(metric, levels)) };
@@ -115,7 +115,7 @@ function scoresPanel(state) {
   });
 }
 
-/** The outline of a histogram, as points of the drawing area; its highest bin reaches the top.
+/** Return the outline of a histogram as points of the drawing area. The highest bin reaches the top.
  * @returns {Point[]} */
 function outline(scores, binWidth) {
   const bins = Math.ceil(scores.reduce((most, x) => Math.max(most, Math.abs(x)), 0) / binWidth);
@@ -145,14 +145,14 @@ function weightsPanel(state) {
   });
 }
 
-/** A metric against d_k, both ways: the same wherever the slider stands. */
+/** Return the curves of a metric against d_k, with and without the division. They do not depend on the slider. */
 function curvesOf({ key, top }, levels) {
   const height = linear([0, top], [100, 0]);
   const points = (way) => levels.map((level) => [size(level.d_k), height(level[way][key])]);
   return { height, plain: points("plain"), scaled: points("scaled") };
 }
 
-/** The three numbers; the one that is chosen has its curve drawn. */
+/** Return the three metrics as a choice: the curve of the chosen one is drawn. */
 const metricChoice = (state, set, id) => html`<fieldset class="qkv-control qkv-metrics">
   <legend class="qkv-label">means over all queries</legend>
   ${METRICS.map(
@@ -165,7 +165,7 @@ const metricChoice = (state, set, id) => html`<fieldset class="qkv-control qkv-m
   )}
 </fieldset>`;
 
-/** The chosen number against d_k, with the division and without; the point is dragged along its curve. */
+/** Return the plot of the chosen metric against d_k, with the division and without. Its point can be dragged. */
 function metricPanel(state, set) {
   const index = METRICS.findIndex(({ key }) => key === state.metric);
   const { key, name, ticks, places } = METRICS[index];

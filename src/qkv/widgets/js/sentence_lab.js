@@ -8,7 +8,7 @@ import { completions, mended, readText, withWord } from "./typing.js";
 
 const LAYERS = [0, 1];
 const HEADS = [0, 1];
-const SEEN = 0.005; // a smaller weight is drawn as none
+const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
 const ROOMY = 9; // the number of words up to which their classes fit into a line in full
 const SHORT = {
@@ -174,7 +174,7 @@ function verdict(seen) {
 
 const notKnown = (unknown) =>
   `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
-const SPELLED = "Known words spelled most like"; // near in their letters, not in what they mean
+const SPELLED = "Known words spelled most like"; // similar in their letters, not in their meaning
 const STILL = "The picture still shows the previous sentence.";
 
 /** @param {Problem} found */
@@ -188,8 +188,7 @@ const examText = ({ handles: turned, marks }) =>
 
 /* ---- the sentence and its arcs */
 
-/** Return the words and the arcs, once above the words and once beside them. The style shows the arcs that have
- * room. */
+/** Return the words with arcs above and beside them. The style shows the arcs that have room. */
 function sentence(seen, set, id) {
   const { words } = seen;
   const widths = words.map((word, i) => widthOf(word, words.length > ROOMY ? "" : seen.said.classes[i]));
@@ -395,7 +394,7 @@ const switches = (all) => html`<div class="qkv-switches">${all.map(toggle)}</div
 function handles(state, set) {
   const { marks } = state;
   const share = (part) =>
-    html`<span class=${marks ? "qkv-exam-share" : "qkv-exam-share qkv-unmarked"}>${marks ? num(100 * part(marks), { places: 0 }) : "…"}</span>`; // as wide as 100
+    html`<span class=${marks ? "qkv-exam-share" : "qkv-exam-share qkv-unmarked"}>${marks ? num(100 * part(marks), { places: 0 }) : "…"}</span>`; // the style makes it as wide as 100
   return html`<div class="qkv-handles">
     <div class="qkv-controls">${state.handles.map((name) => HANDLES[name](state, set))}</div>
     <div class="qkv-exam" style="--qkv-right: ${marks?.it ?? 0}">

@@ -25,7 +25,7 @@ const SENTENCES = [
 ];
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
 const FEATURES = ["alive", "action", "place", "small talk"];
-// Made up: how alive, how much of an action, of a place and of small talk each token is.
+// Made-up numbers: how much each token is something alive, an action, a place, and small talk.
 const EMBEDDING = {
   I: [0.9, 0, 0, 0.1],
   saw: [0, 0.8, 0, 0],
@@ -50,16 +50,16 @@ const BANDS = 20;
 const SIDE = 16;
 
 const MOST_TOKENS = 12;
-const OWN = -1; // in place of a sentence's index
+const OWN = -1; // stands for the reader's own sentence, in the place of an index
 
-/** The tokens of what a reader types: words, and Chinese characters one by one. */
+/** Return the tokens of a text that the reader types: words, and single Chinese characters. */
 const tokensOf = (typed) => (typed.match(/\p{Script=Han}|[^\s\p{Script=Han}]+/gu) ?? []).slice(0, MOST_TOKENS);
 const sentenceOf = ({ sentence, typed }) => {
   const own = tokensOf(typed);
   return own.length ? { tokens: own } : SENTENCES[sentence];
 };
 
-/** Made-up features too for a word that is not known: the same ones wherever it is typed. */
+/** Return the features of a token. An unknown word gets random ones, which are always the same. */
 function embedding(token) {
   if (Object.hasOwn(EMBEDDING, token)) return EMBEDDING[token];
   const next = randomIntegers([...token].reduce((seed, letter) => (31 * seed + letter.codePointAt(0)) % 2 ** 31, 7));
@@ -68,7 +68,7 @@ function embedding(token) {
 
 const onehot = (index, length) => Array.from({ length }, (_, i) => Number(i === index));
 
-/** What each kind of object is: its rows, what a row and a column are called, how it is drawn and what can be set. */
+/** The kinds of object. Each has its matrix with names for rows and columns (`from`), its drawing, and its settings. */
 const KINDS = {
   text: {
     unit: "token",
@@ -164,7 +164,7 @@ const KINDS = {
   },
 };
 
-// The longest sound is worked out once, and cut: the windows of a shorter one are the first of its windows.
+// The longest sound is computed once. A shorter sound is its beginning, and has the first of its windows.
 const longest = remember(() => climbingTone(0.5, RATE));
 const windows = remember(() =>
   frameSignal(longest(), 0.025 * RATE, 0.01 * RATE).map((frame) => bandEnergies(frame, BANDS)),
@@ -180,11 +180,11 @@ export default widget("SequenceExplorer", {
   own: { repainted: 0, typed: "" },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
-    const { rows, names, row } = look(state);
+    const { rows, names, row } = computed(state);
     return `${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${KINDS[state.kind].unit} ${names[row]}.`;
   },
   view: (state, set, id) => {
-    const seen = look(state);
+    const seen = computed(state);
     const kind = KINDS[state.kind];
     return html`${choices({
       label: "what is the input?",
@@ -203,29 +203,29 @@ export default widget("SequenceExplorer", {
   },
 });
 
-/** The object's matrix, and what its rows are called. */
+/** Return the object's matrix, with the names of its rows and columns. */
 const matrices = remember((kind, sentence, embedded, tenths, molecule, patch, typed) =>
   KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
 );
 
-/** The object's matrix, and the row that is looked at. */
-function look(state) {
+/** Return the object's matrix, the index of the chosen row, and the other rows with the same numbers. */
+function computed(state) {
   const { kind, sentence, embedded, tenths, molecule, patch, typed } = state;
   const matrix = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
   const row = Math.min(state.row, matrix.rows.length - 1);
   return { ...matrix, row, same: sameAs(matrix.rows, row) };
 }
 
-/** The other rows that have the numbers of this one. */
+/** Return the indices of the other rows with the numbers of this one. */
 const sameAs = (rows, row) =>
   rows.flatMap((other, i) => (i !== row && other.every((x, j) => x === rows[row][j]) ? [i] : []));
 
-const FEW = 4; // so many columns are wide enough for their names
+const FEW = 4; // the number of columns up to which they are wide enough for their names
 
-/** The matrix as a picture: the larger, the more like text on the page. A press or a drag looks at a row. */
+/** Return the matrix as a picture: larger numbers are closer to the text's colour. A press or a drag chooses a row. */
 function asMatrix(state, { rows, row, same, columns }, set) {
   const [n, d] = [rows.length, rows[0].length];
-  const look = dragged(({ y }) => set({ row: partAt(y, n) }));
+  const grab = dragged(({ y }) => set({ row: partAt(y, n) }));
   const picture = heatmap({
     label: `X: ${n} rows of ${d} numbers, shaded from 0, as the page, to 1, as its text.`,
     rows: (i) => rows[i],
@@ -236,7 +236,7 @@ function asMatrix(state, { rows, row, same, columns }, set) {
   });
   return html`<div class="qkv-x">
     <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n rows × d numbers${state.kind === "image" ? `, ${n * d} in all` : ""}</small></p>
-    <div class="qkv-matrix qkv-drag" @pointerdown=${look} @pointermove=${look}>
+    <div class="qkv-matrix qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
       ${picture}
       <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
         ${svg`<path d=${same.map((i) => `M0 ${i}h1v1h-1z`).join("")} />`}
@@ -272,24 +272,24 @@ function walker(state, { rows, names, row, same }, set) {
 const madeUp = (token, same) =>
   `The table of embeddings has no row for “${token.slice(0, 12)}”: one is drawn at random.${same.length ? ` ${same.length} more like it.` : ""}`;
 
-/** A row that stands in the matrix twice is worth a word: nothing tells the two apart. */
+/** Return a sentence about other rows with the same numbers: nothing distinguishes such rows. */
 function twins(same, unit) {
   if (!same.length) return "No other row has these numbers.";
   if (same.length > 1) return `${same.length} other rows have the same numbers. They are marked on the left.`;
   return `Row ${same[0] + 1} has the same numbers: as a row, this ${unit} equals that one.`;
 }
 
-/** The window whose middle is nearest to the pointer is looked at. */
+/** Draw the sound. A press or a drag chooses the window whose middle is nearest to the pointer. */
 function drawSound({ tenths }, row, set) {
   const samples = sound(tenths);
   const width = samples.length / RATE;
   const points = outline(samples, 400).map(([column, sample]) => `${(column / 400) * 120},${30 - 26 * sample}`);
   const count = spectrum(tenths).length;
-  const look = dragged(({ x }) => {
+  const grab = dragged(({ x }) => {
     const nearest = Math.round((1000 * width * x - 12.5) / 10);
     set({ row: Math.min(count - 1, Math.max(0, nearest)) });
   });
-  return svg`<svg class="qkv-drag" viewBox="0 0 120 60" @pointerdown=${look} @pointermove=${look} role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
+  return svg`<svg class="qkv-drag" viewBox="0 0 120 60" @pointerdown=${grab} @pointermove=${grab} role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
     <polyline class="qkv-wave" points=${points.join(" ")} />
     <rect class="qkv-frame" x=${(row * 1.2) / width} width=${3 / width} y="1" height="58" />
   </svg>`;
@@ -298,9 +298,9 @@ function drawSound({ tenths }, row, set) {
 function drawMolecule({ molecule }, row, set) {
   const { atoms, at, bonds } = MOLECULES[molecule];
   const letters = atoms.split(" ");
-  const look = ({ target }) =>
+  const choose = ({ target }) =>
     target.closest("[data-row]") && set({ row: Number(target.closest("[data-row]").dataset.row) });
-  return svg`<svg viewBox="0 0 12 6.4" @click=${look} role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
+  return svg`<svg viewBox="0 0 12 6.4" @click=${choose} role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
     ${bonds.map(([a, b]) => svg`<line class="qkv-bond" x1=${at[a][0]} y1=${at[a][1]} x2=${at[b][0]} y2=${at[b][1]} />`)}
     ${letters.map(
       (letter, i) => svg`<g class="qkv-atom-place" data-row=${i}>
@@ -314,15 +314,15 @@ function drawMolecule({ molecule }, row, set) {
 function drawImage({ patch }, row, set) {
   const across = SIDE / patch;
   const [x, y] = [(row % across) * patch, Math.floor(row / across) * patch];
-  const look = dragged(({ x, y }) => set({ row: across * partAt(y, across) + partAt(x, across) }));
-  return svg`<svg class="qkv-drag qkv-picture" viewBox="-0.2 -0.2 16.4 16.4" @pointerdown=${look} @pointermove=${look} role="img" aria-label="A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.">
+  const grab = dragged(({ x, y }) => set({ row: across * partAt(y, across) + partAt(x, across) }));
+  return svg`<svg class="qkv-drag qkv-picture" viewBox="-0.2 -0.2 16.4 16.4" @pointerdown=${grab} @pointermove=${grab} role="img" aria-label="A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.">
     ${PIXELS}
     <rect class="qkv-patch-edge" x=${x} y=${y} width=${patch} height=${patch} />
     <rect class="qkv-patch" x=${x} y=${y} width=${patch} height=${patch} />
   </svg>`;
 }
 
-/** A sun over two hills: SIDE × SIDE pixels of [red, green, blue], 0 to 1. */
+/** The image: a sun over two hills, SIDE × SIDE pixels of [red, green, blue] from 0 to 1. */
 const PICTURE = Array.from({ length: SIDE }, (_, y) =>
   Array.from({ length: SIDE }, (_, x) => {
     if (y > 10 + 2 * Math.sin(x / 2.2)) return [0.2, 0.5, 0.2];

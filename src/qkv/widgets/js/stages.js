@@ -1,9 +1,9 @@
-/* The stages of the tagger, from the words to the answers, and the rows of the table that stands at each. */
+/* The stages of the tagger, from the words to the answers, and the table of numbers at each stage. */
 
 import { tag } from "./tagger.js";
 
-/** What stands where: a stage's name, its label in the flow, what it is in full, its place in qkv.transformer, and whether
- * it stands beside the stream. */
+/** Return the stages of block l: each has a name, its label in the flow, its title, its place in qkv.transformer, and
+ * whether it is beside the residual stream. */
 const block = (l) =>
   /** @type {[string, string, string, string, boolean][]} */ ([
     ["norm 1", "norm", "norm before attention", "attention.normed", true],
@@ -32,7 +32,7 @@ export const STAGES = [
   { name: "nouns", label: "nouns", title: "scores of each noun", place: "noun_logits" },
 ];
 
-/** The stage with this name.
+/** Return the stage with a name.
  * @param {string} name */
 export function stageNamed(name) {
   const stage = STAGES.find((each) => each.name === name);
@@ -40,12 +40,12 @@ export function stageNamed(name) {
   return stage;
 }
 
-/** What a tagger says of a sentence with some of its parts off, and every place on the way. */
+/** Return a tagger's answers to a sentence when some of its parts are off, with every place. */
 export const tagWithParts = (model, sentence, { residual, norm, feed_forward }) =>
   tag(model, sentence.split(" "), { residual, norm, feedForward: feed_forward });
 
-/** A stage's table of n words: `rows(i)` is what stands at word i, `width` numbers for each of `heads`. Of weights, that is
- * the word's row in every head, one after the other. */
+/** Return a stage's table for n words: `rows(i)` has `width` numbers of word i for each of `heads`. For weights,
+ * these are the word's rows in all heads, one after the other. */
 export function stageRows(places, { place }, n, nHeads) {
   const table = places[place];
   const isWeights = place.endsWith("weights");

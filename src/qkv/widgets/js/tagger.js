@@ -1,8 +1,8 @@
-/* The trained tagger in JavaScript, in float64: qkv.models.tagger, with every place on the way and every handle.
+/* The trained tagger (qkv.models.tagger) in JavaScript, in float64, with every place and every handle.
  *
- * A table is a Float64Array that is read row by row. Places have the names that they have in Python. */
+ * A place is an intermediate result, under its name in Python. A table is a Float64Array, stored row by row. */
 
-/** The tensors of a safetensors file, by name: { shape, data }, with data as a Float64Array; and the file's metadata. */
+/** Return the tensors of a safetensors file, by name, as { shape, data: a Float64Array }, and its metadata. */
 export function readSafetensors(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerLength = Number(view.getBigUint64(0, true));
@@ -25,7 +25,7 @@ const NUMBERS = {
   I8: { size: 1, read: (view, at) => view.getInt8(at) },
 };
 
-/** The number that 16 bits stand for: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16). */
+/** Return the number that 16 bits represent: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16). */
 export function float16(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -36,7 +36,8 @@ export function float16(bits) {
 
 /* ---- the model */
 
-/** A tagger from the file of its weights. `words` are those that it knows, from id 1 on; `nouns` and `classes` what it answers. */
+/** Return a tagger with the weights of a file. `words` are the words that it knows, from id 1 on; `nouns` and
+ * `classes` are its answers. */
 export function makeTagger(bytes, { words, nouns, classes }) {
   const { tensors, metadata } = readSafetensors(bytes);
   const layer = (name) => ({ weight: tensors[`${name}.weight`].data, bias: tensors[`${name}.bias`].data });
@@ -68,7 +69,7 @@ export function makeTagger(bytes, { words, nouns, classes }) {
   };
 }
 
-/** The handles, as they stand before anybody turns one. `heads` is [layer][head], `layers` is [layer]: false = off. */
+/** The default handles. `heads` is [layer][head] and `layers` is [layer], in which false means off. */
 export const HANDLES = {
   temperature: 1,
   scaled: true,
@@ -80,7 +81,8 @@ export const HANDLES = {
   feedForward: true,
 };
 
-/** Every place of one run of a sentence, by name. Tables are (n, features); q, k, v, heads (H, n, d_head); scores, weights (H, n, n). */
+/** Return every place of one run of a sentence, by name. Tables are (n, features), those of q, k, v and heads are
+ * (H, n, d_head), those of scores and weights (H, n, n). */
 export function runTagger(model, words, handles = {}) {
   const set = { ...HANDLES, ...handles };
   if (!(set.temperature > 0)) throw new RangeError(`a temperature is above 0; got ${set.temperature}`);
@@ -104,7 +106,7 @@ export function runTagger(model, words, handles = {}) {
   return places;
 }
 
-/** What a block makes of the state; its places are put among the others. */
+/** Return the output of a block, and add its places to the others. */
 function runBlock(model, block, l, state, n, set, places) {
   const put = (place, table) => {
     places[`${l}.${place}`] = table;
@@ -127,7 +129,7 @@ function runBlock(model, block, l, state, n, set, places) {
 
 const positivePart = (x) => Math.max(x, 0);
 
-/** Multi-head attention of n tokens to each other. */
+/** Return the output of multi-head attention over n tokens. */
 function attend(model, block, x, n, { temperature, scaled }, switches, put) {
   const H = model.nHeads;
   const width = model.dModel / H;
@@ -143,7 +145,7 @@ function attend(model, block, x, n, { temperature, scaled }, switches, put) {
         scores[row + j] = dot(q, (h * n + i) * width, k, (h * n + j) * width, width) / Math.sqrt(width) / divisor;
       }
       shareOut(scores, weights, row, n);
-      if (switches && !switches[h]) continue; // a head that is off hands on zeros
+      if (switches && !switches[h]) continue; // the output of a head that is off stays 0
       for (let j = 0; j < n; j++) {
         for (let c = 0; c < width; c++) heads[(h * n + i) * width + c] += weights[row + j] * v[(h * n + j) * width + c];
       }
@@ -152,7 +154,7 @@ function attend(model, block, x, n, { temperature, scaled }, switches, put) {
   return linear(merge(heads, n, H), n, block.o);
 }
 
-/** The softmax of n scores that begin at `start`, written at the same place among the weights. */
+/** Write the softmax of n scores that begin at `start` to the same indices of the weights. */
 export function shareOut(scores, weights, start, n) {
   let largest = -Infinity;
   for (let j = 0; j < n; j++) if (scores[start + j] > largest) largest = scores[start + j];
@@ -164,7 +166,7 @@ export function shareOut(scores, weights, start, n) {
   for (let j = 0; j < n; j++) weights[start + j] /= total;
 }
 
-/** (n, d) → (H, n, d / H): each head gets its own slice of every token's features. */
+/** Split x (n, d) into heads (H, n, d / H): each head gets its own slice of every token's features. */
 export function split(x, n, H) {
   const width = x.length / n / H;
   const heads = new Float64Array(x.length);
@@ -174,7 +176,7 @@ export function split(x, n, H) {
   return heads;
 }
 
-/** The inverse of split. */
+/** Merge heads (H, n, d / H) into x (n, d), the inverse of `split`. */
 export function merge(heads, n, H) {
   const width = heads.length / n / H;
   const x = new Float64Array(heads.length);
@@ -190,7 +192,7 @@ export function dot(a, aStart, b, bStart, length) {
   return total;
 }
 
-/** x W + b for each of n rows; `weight` holds the weights of each result in a row, as torch does. */
+/** Return x W + b for each of n rows. As in torch, a row of `weight` has the weights of one output. */
 export function linear(x, n, { weight, bias }) {
   const width = x.length / n;
   const out = new Float64Array(n * bias.length);
@@ -200,7 +202,7 @@ export function linear(x, n, { weight, bias }) {
   return out;
 }
 
-/** Each row with mean 0 and variance 1 over its features, then scaled and shifted. */
+/** Return each row with mean 0 and variance 1 over its features, scaled and shifted. */
 export function layerNorm(x, n, { weight, bias }) {
   const d = bias.length;
   const out = new Float64Array(x.length);
@@ -221,11 +223,11 @@ export function added(a, b) {
   return total;
 }
 
-/* ---- what it says */
+/* ---- its answers */
 
 const IT = ["it", "它"];
 
-/** What a tagger says of a sentence: the class of each word, the noun of each *it*, and every place on the way. */
+/** Return a tagger's answers to a sentence: the class of each word, the noun of each *it*, and every place. */
 export function tag(model, words, handles = {}) {
   const places = runTagger(model, words, handles);
   const nouns = words.map((_, i) => model.nouns[largestAt(places.noun_logits, i, model.nouns.length)]);
@@ -237,21 +239,22 @@ export function tag(model, words, handles = {}) {
   };
 }
 
-/** Which of the `width` logits in row i is the largest. */
+/** Return the index of the largest of the `width` logits in row i. */
 function largestAt(logits, i, width) {
   let best = 0;
   for (let c = 1; c < width; c++) if (logits[i * width + c] > logits[i * width + best]) best = c;
   return best;
 }
 
-/** How sure a tagger is of each answer at word i: the softmax of that row of logits. */
+/** Return the probabilities of a tagger's answers at word i: the softmax of that row of logits. */
 export function chances(logits, i, width) {
   const row = new Float64Array(width);
   shareOut(logits.subarray(i * width, (i + 1) * width), row, 0, width);
   return row;
 }
 
-/** How many words and how many *it* of a sentence a tagger gets right: [right words, words, right it, it]. Add them up for a share. */
+/** Return how many words and how many *it* of a sentence a tagger gets right: [right words, words, right it, it].
+ * The sums over sentences give the shares. */
 export function score(model, { words, classes, refersTo }, handles = {}) {
   const said = tag(model, words, handles);
   const rightIt = [...refersTo].filter(([i, noun]) => said.refersTo.get(i) === noun).length;

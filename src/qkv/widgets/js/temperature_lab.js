@@ -30,7 +30,7 @@ const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
 const CURVE = Array.from({ length: 93 }, (_, i) => 0.05 * 200 ** (i / 92));
-const SEEN = 6; // of the words that were drawn
+const SEEN = 6; // drawn words that are shown
 
 const warmth = logarithmic([0.05, 10], [0, 100]);
 
@@ -39,7 +39,7 @@ const warmth = logarithmic([0.05, 10], [0, 100]);
  *   drawn: number[], drawnWith: number[] | null }} State */
 
 export default widget("TemperatureLab", {
-  // The scores before the first drag; the tokens that were drawn, by place, and the weights they were drawn with.
+  // The scores before the first drag; the indices of the drawn tokens, and the weights with which they were drawn.
   own: { first: null, drawn: [], drawnWith: null },
   says: (/** @type {State} */ state) => {
     const { weights, spread } = measured(state);
@@ -61,12 +61,12 @@ const share = (weight) => num(weight, { places: 3 });
 const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }), 24);
 const measured = ({ scores, d_k, temperature }) => tempered(scores, d_k, temperature);
 
-/** The entropy's curve: the same at every temperature. */
+/** Return the points of the entropy's curve, which does not depend on the temperature that is set. */
 const spreads = remember((scores, d_k) =>
   CURVE.map((t) => [warmth(t), temperedRow({ scores, d_k, temperature: t }).spread]),
 );
 
-/* ---- the scores and the weights: a row for each token, whose two bars are dragged */
+/* ---- the scores and the weights: a row for each token, with two bars that can be dragged */
 
 function rows(state, set) {
   const { weights } = measured(state);
@@ -87,26 +87,26 @@ function rows(state, set) {
   </div>`;
 }
 
-/** The bars on the left stay as they are set: a wide head multiplies what they say. */
+/** Return the title of the weights: they belong to the scores times √d_k, while the bars show the scores. */
 const weightTitle = ({ d_k }) => (d_k > 1 ? `weight of score × ${num(Math.sqrt(d_k), { digits: 3 })}` : "weight");
 
-/** The largest score that can be set, up or down. */
+/** Return the largest absolute score that can be set. */
 const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));
 
-/** The scores with one of them changed, and what they were before anybody changed any. */
+/** Return the change of the state when one score is changed, which also keeps the scores before the first change. */
 const moved = ({ first, scores }, index, score, reach) => ({
   first: first ?? scores,
   scores: scores.map((old, i) => (i === index ? Math.min(reach, Math.max(-reach, score)) : old)),
 });
 
-/** Two digits of the largest score, so that it can be reached whatever the scores' size. */
+/** Return the values of a score's slider, up to the largest score: multiples of 1 in that score's second digit. */
 const stepsUpTo = remember((reach) => {
   const step = 10 ** (Math.floor(Math.log10(reach)) - 1);
   const last = Math.ceil(reach / step);
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** A score as a bar that begins at 0, in the middle; its slider lies over it, unseen, for the keyboard. */
+/** Return a score as a bar that begins at 0, in the middle. For the keyboard, an invisible slider lies over it. */
 function scoreBar({ token, score, reach, put }) {
   const values = stepsUpTo(reach);
   const nearest = nearestOf(values, score);
@@ -120,7 +120,7 @@ function scoreBar({ token, score, reach, put }) {
   </div>`;
 }
 
-/** A weight as a bar, whose end is dragged. A line marks how often its token was drawn. */
+/** Return a weight as a bar that can be dragged. A line marks how often its token was drawn. */
 function weightBar({ weight, often, put }) {
   const drag = dragged(({ x }) => put(x));
   return html`<div class="qkv-weight qkv-drag" style="--qkv-p: ${weight}" @pointerdown=${drag} @pointermove=${drag}>
@@ -128,7 +128,7 @@ function weightBar({ weight, often, put }) {
   </div>`;
 }
 
-/** The score that gives a token this weight; 0 and 1 are out of reach. */
+/** Return the score that gives a token a weight, which is limited to 0.001 … 0.999. */
 function scoreFor(state, index, weight) {
   const score = scoreForWeight(state, index, Math.min(0.999, Math.max(0.001, weight)));
   return Number(score.toPrecision(3));
@@ -148,12 +148,12 @@ function limits(state) {
   </p>`;
 }
 
-/* ---- chance: a model that writes draws its next word from weights like these */
+/* ---- sampling: a language model draws its next word from weights like these */
 
-/** What was drawn with the weights as they are now; another weight starts the count again. */
+/** Return the tokens that were drawn with the present weights. After a change of the weights the count starts again. */
 const drawnNow = (state) => (state.drawnWith === measured(state).weights ? state.drawn : []);
 
-/** How often each token was drawn, or null before the first time. */
+/** Return the share of the draws of each token, or null before the first draw. */
 function countsOf(state) {
   const drawn = drawnNow(state);
   if (!drawn.length) return null;
@@ -185,7 +185,7 @@ function sampling(state, set) {
   </div>`;
 }
 
-/* ---- the temperature: a point on the entropy's curve, and its slider */
+/* ---- the temperature: a point on the curve of the entropy, and its slider */
 
 function temperaturePanel(state, set) {
   const { scores, d_k, temperature } = state;
@@ -216,7 +216,7 @@ function temperaturePanel(state, set) {
   })}`;
 }
 
-/** Where the temperature is √d_k. */
+/** Return a mark at the temperature √d_k. */
 const rootMark = (x) => [
   rule({ x1: x, x2: x, kind: "qkv-here" }),
   words({

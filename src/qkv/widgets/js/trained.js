@@ -1,6 +1,6 @@
-/* The trained tagger and its grammar, read when they are first asked for.
+/* The trained tagger and its grammar, which are read at their first use.
  *
- * On the site the weights are in a script of their own, which only pages that compute with them load (tools/bundle.mjs). */
+ * On the site the weights are in a separate script, which only pages that compute with them load (tools/bundle.mjs). */
 
 import data from "../../models/grammar.json";
 import weights from "../../models/weights/tagger.safetensors";

@@ -33,11 +33,11 @@ export default widget("TransformerFlow", {
   own: { repainted: 0 },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
-    const seen = look(state);
+    const seen = computed(state);
     return `${seen.stage.title}, ${shapeText(seen)}. ${answerText(seen)}`;
   },
   view: (state, set, id) => {
-    const seen = look(state);
+    const seen = computed(state);
     return html`
       <div class="qkv-controls qkv-flow-handles">
         ${toggle({ label: "residual", checked: state.residual, onChange: (residual) => set({ residual }) })}
@@ -71,14 +71,14 @@ export default widget("TransformerFlow", {
 const shown = (number) => num(number, { places: 2 });
 const glossed = (word) => (GLOSSES.has(word) ? `${word}, Chinese for ${GLOSSES.get(word)}` : word);
 
-/* ---- what the tagger makes of the state */
+/* ---- the tagger's output for a state */
 
 const tagged = remember((sentence, residual, norm, feed_forward) =>
   tagWithParts(theTagger(), sentence, { residual, norm, feed_forward }),
 );
 
-/** Everything that the drawing needs of one state. */
-function look(state) {
+/** Return the values that the drawing of a state needs. */
+function computed(state) {
   const said = tagged(state.sentence, state.residual, state.norm, state.feed_forward);
   const { words, places } = said;
   const n = words.length;
@@ -99,7 +99,7 @@ function look(state) {
   };
 }
 
-/** The places whose numbers the switches change. */
+/** Return the places whose numbers the switches change. */
 const changedPlaces = remember(
   (places, intact) =>
     new Set(Object.keys(intact).filter((place) => intact[place].some((x, i) => x !== places[place][i]))),
@@ -111,7 +111,7 @@ const shapeOf = ({ place }, said, n) => {
   return place.endsWith("weights") ? `${size / n}×${n}×${n}` : `${n}×${size}`;
 };
 
-/** How sure the tagger is of a word's class, and of the noun that it stands for. */
+/** Return the tagger's probabilities of a word's class, and of the noun that it stands for. */
 const sure = ({ places }, at) => ({
   kind: Math.max(...chances(places.class_logits, at, theTagger().classes.length)),
   noun: Math.max(...chances(places.noun_logits, at, theTagger().nouns.length)),
@@ -125,12 +125,12 @@ function answerText({ said, words, n, at, same }) {
 
 /* ---- the flow */
 
-/** Whether a switch has turned off what makes this stage. */
+/** Check whether the part that computes a stage is switched off. */
 const isOff = ({ name, place }, { norm, feed_forward }) =>
   (!norm && place.endsWith("normed")) || (!feed_forward && name.endsWith("hidden"));
 
-/** The stages as one choice, from top to bottom; on a phone the blocks are side by side. The line at their left is the
- * stream; without residuals it is cut. */
+/** Return the stages as one choice, from top to bottom; on a phone the blocks are side by side. The line at the left
+ * is the residual stream, which is cut without residuals. */
 const flow = (
   state,
   { said, n, changed },
@@ -151,13 +151,13 @@ const flow = (
 
 /* ---- the numbers of a stage */
 
-/** What the switches do to the stage that is shown, once they do something. */
+/** Return whether the switches change the stage that is shown, as text; "" while they change nothing. */
 function changeText({ stage, changed }) {
   if (changed.size === 0) return "";
   return changed.has(stage.place) ? html`, <i class="qkv-flow-changed"></i>changed` : ", as before";
 }
 
-/** A stage's table: a word a row. A press chooses the word. */
+/** Return a stage's table as a picture with a row for each word. A press or a drag chooses the word. */
 function picture(state, seen, set) {
   const { n, at, table, isWeights, heads, width, rows, words } = seen;
   const press = dragged(({ y }) => set({ word: partAt(y, n) }));
@@ -185,7 +185,7 @@ function picture(state, seen, set) {
     <p class="qkv-note qkv-flow-across">across: ${across(seen)}</p>`;
 }
 
-/** What the columns of a stage's table are: names, if they have any. */
+/** Return the names of the columns of a stage's table, if they have names. */
 const columnNames = ({ stage, words }) =>
   stage.place.endsWith("weights") ? words : { classes: theTagger().classes, nouns: theTagger().nouns }[stage.name];
 
@@ -195,7 +195,7 @@ function across(seen) {
   return `${seen.width} ${seen.stage.name === "classes" ? "classes" : "features"}`;
 }
 
-/** The highest number of the chosen row, of each head: the name of its column, and where that is, from 0 to 1. */
+/** Return for each head the column of the largest number in the chosen row: its name, and its position from 0 to 1. */
 function strongest(seen) {
   const names = columnNames(seen);
   if (!names) return [];
@@ -207,7 +207,7 @@ function strongest(seen) {
   });
 }
 
-/** Of the word's row: where its heads look, which answers are the likeliest, or mean and standard deviation. */
+/** Return numbers about the word's row: each head's largest weight, the likeliest answers, or mean and deviation. */
 function numbers(seen) {
   const row = [...seen.rows(seen.at)];
   const names = columnNames(seen);
@@ -239,7 +239,7 @@ function likeliest({ table, at, width }, names) {
   )}</div>`;
 }
 
-const COLUMNS = 8; // of a table in numbers whose columns have no names
+const COLUMNS = 8; // columns in the table of numbers if they have no names
 
 const stageTable = (seen) => {
   const names = columnNames(seen);

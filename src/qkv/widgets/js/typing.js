@@ -1,10 +1,11 @@
-/* A sentence while it is typed: the words so far, the words that may follow, and the known words spelled most like an unknown one. */
+/* A sentence while it is typed: its words, the words that may follow, and known words spelled like an unknown one. */
 
-const OFFERED = 18; // the nouns, and one word more
+const OFFERED = 18; // words that are offered: the nouns, and one more
 const LATIN = /^[\0-\x7f]*$/;
 
-/** { words } of a text whose words are all known; else { unknown, nearest }: the words that are not, and the known ones spelled
- * most like the first; or { unfinished } while its last word is being typed. */
+/** Read a text. Return { words } if all are known, or { unfinished } if only the last one is not and may still
+ * become a known word. Else return { unknown, nearest }: the unknown words, and the known ones spelled most like
+ * the first of them. */
 export function readText(grammar, text) {
   const { words } = grammar.split(text);
   if (words) return { words };
@@ -15,7 +16,7 @@ export function readText(grammar, text) {
   return unknown.length ? { unknown: [...new Set(unknown)], nearest: nearest(grammar, unknown[0]) } : { unfinished };
 }
 
-/** The unknown words of a piece of text without spaces: Chinese words stand in one. */
+/** Return the unknown words of a piece of text without spaces, which can contain several Chinese words. */
 function unknownIn(grammar, piece) {
   const { unknown } = grammar.split(piece);
   if (!unknown) return [];
@@ -23,14 +24,14 @@ function unknownIn(grammar, piece) {
   return [unknown, ...unknownIn(grammar, piece.slice(end))];
 }
 
-/** A text with another word in the place of an unknown one; no part of a longer word is replaced. */
+/** Return a text in which another word replaces an unknown one, but not a part of a longer word. */
 export function mended(text, unknown, word) {
   const literal = unknown.replace(/[^\p{L}\p{N}]/gu, "\\$&");
   const whole = LATIN.test(unknown) ? `(?<![a-z])${literal}(?![a-z])` : literal;
   return text.replace(new RegExp(whole, "iu"), () => word);
 }
 
-/** The words that may stand next, or end what the last letters begin: { start, words }, with the text before them. */
+/** Return { start, words }: the words that may come next, or complete the last letters, and the text before them. */
 export function completions(grammar, text) {
   for (let end = text.length; end >= 0; end--) {
     const { words } = grammar.split(text.slice(0, end));
@@ -43,13 +44,13 @@ export function completions(grammar, text) {
   return { start: text, words: [] };
 }
 
-/** A text with one more word: Latin words are set apart, Chinese ones follow each other. */
+/** Return a text with one more word. There are spaces between Latin words, and none between Chinese ones. */
 export function withWord(start, word) {
   if (!LATIN.test(word)) return `${start.trimEnd()}${word}`;
   return `${start.trimEnd()} ${word} `.trimStart();
 }
 
-/** The three known words of the same script that look most like this one. */
+/** Return the three known words of the same script that are spelled most like an unknown one. */
 export function nearest(grammar, unknown) {
   const wanted = unknown.toLowerCase();
   const unlike = (word) => editDistance(wanted, word.toLowerCase()) / Math.max(wanted.length, word.length);
@@ -57,7 +58,7 @@ export function nearest(grammar, unknown) {
   return [...new Set(sameScript)].sort((a, b) => unlike(a) - unlike(b)).slice(0, 3);
 }
 
-/** How many letters have to be put in, taken out or changed (Levenshtein, 1966). */
+/** Return the edit distance: how many letters have to be inserted, removed or replaced (Levenshtein, 1966). */
 export function editDistance(a, b) {
   let above = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
