@@ -6,7 +6,7 @@
  * the pointer's position as shares of the area's width and height, from 0 at the left and the top to 1; and whether the
  * button or finger has just gone down */
 
-/** Return a listener for an area's `pointerdown` and `pointermove`: it calls `work` for a press and each move of a drag.
+/** Return a listener for an area's `pointerdown` and `pointermove`: it calls `work` for a press and each drag move.
  *
  * The area captures the pointer until it is released, so a drag may leave the area; its position is then the nearest
  * one inside. With `touch-action: pan-y` a finger can scroll the page, so its press counts only once the finger moves
