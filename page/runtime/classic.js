@@ -1,3 +1,4 @@
-// Only a classic worker can be made on a page that was opened from a file. Pyodide refuses to start in one, since it
-// would load its parts as modules; here they are bundled with it. It takes the worker for classic by this function.
+// A page that was opened from a file can start only classic workers. Pyodide refuses to start in those, because it
+// would load its parts as modules. Here its parts are in the bundle, so the function by which it recognises a classic
+// worker is removed.
 self.importScripts = undefined;

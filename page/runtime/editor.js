@@ -1,5 +1,5 @@
-// The editor of a text that the reader has come to: CodeMirror 6 with Python's colours, indentation, undo and brackets.
-// Loaded when it is first needed. Tab indents; Escape, then Tab, leaves it.
+// The editor: CodeMirror 6 with Python's colours, indentation, undo and brackets. It is loaded when a text first gets
+// the focus. Tab indents; Escape, then Tab, leaves the editor.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
@@ -8,15 +8,16 @@ import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-// Quiet, as code is elsewhere in the course: weight for what the language says, a softer ink for what is said about it.
+// As everywhere in the course, keywords are bold, and comments and strings have a softer colour.
 const quiet = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword], fontWeight: "650" },
   { tag: [tags.comment, tags.string], color: "var(--qkv-muted)" },
   { tag: tags.comment, fontStyle: "italic" },
 ]);
 
-/** Put an editor in the place of a textarea, with its text, its label and the reader's place in it. */
-export function enhance(area, written) {
+/** Replace a textarea by an editor with its text, its label, its selection and the focus. `onChange` is called after
+ * each change of the text. */
+export function enhance(area, onChange) {
   const label = area.getAttribute("aria-label");
   const extensions = [
     history(),
@@ -27,12 +28,12 @@ export function enhance(area, written) {
     python(),
     syntaxHighlighting(quiet),
     keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
-    // The tabindex is for axe, which does not take editable content for something that has the focus.
+    // The tabindex is for axe, which does not count editable content as focusable.
     EditorView.contentAttributes.of({ "aria-label": `${label}. Escape, then Tab, leaves it.`, tabindex: "0" }),
     EditorView.updateListener.of((update) => {
       if (!update.docChanged) return;
       area.value = update.state.doc.toString();
-      written();
+      onChange();
     }),
   ];
   const here = { anchor: area.selectionStart, head: area.selectionEnd };

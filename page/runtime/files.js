@@ -1,13 +1,14 @@
-// The files that Python on the page is made of. A browser fetches none for a page that was opened from a file: in a
-// downloaded copy of the site, they are read from scripts, which `pack.py` writes beside them.
+// The files of Python on the page. A browser fetches no files for a page that was itself opened from a file. So in a
+// downloaded copy of the site they are read from scripts, which `pack.py` writes beside them.
 
 const COPY = location.protocol === "file:";
-const waiting = new Map();
+const waiting = new Map(); // the resolve functions of promised files, by name
 
-/** What such a script calls, with the file as text: compressed, in base64. */
+/** Receive a file from such a script, as compressed text in base64. */
 globalThis.qkvFile = (name, text) => waiting.get(name)(text);
 
-function loaded(address) {
+/** Load a script. */
+function loadScript(address) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     const problem = () => reject(new Error(`${address.href.split("/").pop()} could not be loaded`));
@@ -18,7 +19,7 @@ function loaded(address) {
   });
 }
 
-/** The bytes of a file below a folder. */
+/** Return the bytes of a file in a folder. */
 export async function bytesOf(folder, name) {
   if (!COPY) {
     const response = await fetch(new URL(name, folder));
@@ -28,20 +29,20 @@ export async function bytesOf(folder, name) {
   const text = new Promise((resolve) => {
     waiting.set(name, resolve);
   });
-  await loaded(new URL(`copy/${name}.js`, folder));
+  await loadScript(new URL(`copy/${name}.js`, folder));
   const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 export const textOf = async (folder, name) => new TextDecoder().decode(await bytesOf(folder, name));
 
-/** The editor, which is a script that can be loaded from a file too. */
+/** Return the editor's module, which is a script in any case. */
 export async function editorOf(folder) {
-  if (!globalThis.qkvEditor) await loaded(new URL("editor.js", folder));
+  if (!globalThis.qkvEditor) await loadScript(new URL("editor.js", folder));
   return globalThis.qkvEditor;
 }
 
-/** A worker; in a copy it is made of a text, and told the bytes of the files that it would fetch. */
+/** Return a worker. In a copy it is created from its text, and gets the bytes of the files that it would else fetch. */
 export async function workerOf(folder, names) {
   const options = { name: "Python" };
   if (!COPY) return new Worker(new URL("worker.js", folder), options);

@@ -1,4 +1,4 @@
-// The answers that the reader wrote and how they were checked last, in this browser alone: one entry of localStorage.
+// The reader's answers and their last verdicts, kept in this browser alone: one entry of localStorage.
 // {"3.1": {source, status, points, checked: {source, status, points}}, "try 3.1": {source}}
 
 const KEY = "qkv-answers";
@@ -13,7 +13,7 @@ export function load() {
   }
 }
 
-/** Keep the answers; whether the browser let us. */
+/** Keep the answers, and return whether the browser stored them. */
 export function save(answers) {
   try {
     if (Object.keys(answers).length) localStorage.setItem(KEY, JSON.stringify({ ...FORMAT, answers }));
@@ -24,7 +24,7 @@ export function save(answers) {
   }
 }
 
-/** Change what is kept of one text; whether the browser let us. */
+/** Change the entry of one text, and return whether the browser stored it. A value of undefined removes its key. */
 export function note(key, change) {
   const { [key]: before, ...others } = load();
   const now = { ...before, ...change };

@@ -1,4 +1,4 @@
-// Large loops over the buffers of Python's arrays: typed arrays on the interpreter's memory, nothing copied.
+// The large loops of the page's torch. They work on typed arrays over the interpreter's memory, without copies.
 
 const OF_TWO = {
   add: (a, b) => a + b,
@@ -25,23 +25,23 @@ const OF_ONE = {
 const OTHERS = ["matmul", "sum", "amax", "amin", "softmax", "uniform", "normal"];
 const ARRAYS = { f: Float32Array, d: Float64Array, I: Uint32Array };
 
-/** The places of a tensor's numbers from its first; null where they stand one after the other. */
-function placesOf(shape, strides) {
+/** Return the offsets of a tensor's numbers from its first one, or null if the tensor is contiguous. */
+function offsetsOf(shape, strides) {
   let step = 1;
-  let plain = true;
+  let isContiguous = true;
   for (let d = shape.length - 1; d >= 0; d--) {
-    plain &&= shape[d] === 1 || strides[d] === step;
+    isContiguous &&= shape[d] === 1 || strides[d] === step;
     step *= shape[d];
   }
-  if (plain) return null;
-  let places = new Int32Array(1);
+  if (isContiguous) return null;
+  let offsets = new Int32Array(1);
   for (let d = 0; d < shape.length; d++) {
-    const next = new Int32Array(places.length * shape[d]);
+    const next = new Int32Array(offsets.length * shape[d]);
     let k = 0;
-    for (const place of places) for (let j = 0; j < shape[d]; j++) next[k++] = place + j * strides[d];
-    places = next;
+    for (const offset of offsets) for (let j = 0; j < shape[d]; j++) next[k++] = offset + j * strides[d];
+    offsets = next;
   }
-  return places;
+  return offsets;
 }
 
 function multiply(A, B, out, count, m, k, n) {
@@ -75,7 +75,8 @@ const FOLDS = {
   amin: (a, b) => (Number.isNaN(a) || a < b ? a : b),
 };
 
-/** The loops, on numbers that lie at these addresses of the interpreter's memory: of a kind, "f" or "d". */
+/** Return the loops. `numbers(kind, address, n)` returns n numbers of the interpreter's memory; the kind is "f"
+ * (float32) or "d" (float64). */
 const loopsOn = (numbers) => ({
   map1(kind, name, a, out, n) {
     const f = OF_ONE[name];
@@ -85,7 +86,7 @@ const loopsOn = (numbers) => ({
   map2(kind, name, a, b, out, n, axes) {
     const f = OF_TWO[name];
     const [shape, ...strides] = axes ? JSON.parse(axes) : [];
-    const [p, q] = strides.map((steps) => placesOf(shape, steps));
+    const [p, q] = strides.map((steps) => offsetsOf(shape, steps));
     const [A, B, O] = [numbers(kind, a), numbers(kind, b), numbers(kind, out, n)];
     for (let i = 0; i < n; i++) O[i] = f(A[p ? p[i] : i], B[q ? q[i] : i]);
   },
@@ -95,9 +96,10 @@ const loopsOn = (numbers) => ({
     for (let i = 0; i < n; i++) O[i] = flip ? f(number, A[i]) : f(A[i], number);
   },
   copy(kind, a, out, n, axes) {
-    const places = placesOf(...JSON.parse(axes));
+    const [shape, strides] = JSON.parse(axes);
+    const offsets = offsetsOf(shape, strides);
     const [A, O] = [numbers(kind, a), numbers(kind, out, n)];
-    for (let i = 0; i < n; i++) O[i] = A[places ? places[i] : i];
+    for (let i = 0; i < n; i++) O[i] = A[offsets ? offsets[i] : i];
   },
   matmul(kind, a, b, out, count, m, k, n) {
     const [A, B] = [numbers(kind, a, count * m * k), numbers(kind, b, count * k * n)];
@@ -113,7 +115,7 @@ const loopsOn = (numbers) => ({
     }
   },
   softmax: (kind, a, out, m, n) => softmax(numbers(kind, a, m * n), numbers(kind, out, m * n), m, n),
-  // Numbers from 0 to 1 of random words: 24 bits of one, or 53 bits of two.
+  // Uniform numbers from 0 to 1, from random words: 24 bits of one word, or 53 bits of two.
   uniform(kind, words, out, n) {
     const O = numbers(kind, out, n);
     const W = numbers("I", words, kind === "f" ? n : 2 * n);
@@ -132,9 +134,9 @@ const loopsOn = (numbers) => ({
   },
 });
 
-/** Give the page's torch its loops: addresses are handed over, for a proxy of an array takes longer than most loops. */
+/** Give the page's torch its loops. They take addresses, because a proxy of an array takes longer than most loops. */
 export function giveKernels(python) {
-  const memory = python._module; // its buffer is another one whenever it has grown
+  const memory = python._module; // it gets a new buffer whenever it grows
   const kernels = python.pyimport("torch.kernels");
   kernels.JS = loopsOn((kind, at, n) => new ARRAYS[kind](memory.HEAP8.buffer, at, n));
   kernels.NAMES = python.toPy(new Set([...Object.keys(OF_ONE), ...Object.keys(OF_TWO), ...OTHERS]));

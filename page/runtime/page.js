@@ -1,5 +1,5 @@
-// Python on the page, in a worker: exercises are answered and checked, cells of chapters are run and edited.
-// `page/drawn.py` has drawn all of it; here it comes to life. What is written is kept in this browser alone.
+// Python on the page, in a worker: the reader answers and checks exercises, and runs and edits cells of chapters.
+// `page/drawn.py` writes the HTML, and this script makes it work. Answers are kept in this browser alone.
 
 import { editorOf, textOf } from "./files.js";
 import { load, note, save } from "./kept.js";
@@ -7,7 +7,7 @@ import { Python } from "./python.js";
 
 const all = (selector, from = /** @type {ParentNode} */ (document)) =>
   /** @type {HTMLElement[]} */ ([...from.querySelectorAll(selector)]);
-/** The one element that there has to be. */
+/** Return the first element that a selector finds; throw an Error if there is none. */
 const one = (selector, from = /** @type {ParentNode} */ (document)) => {
   const [found] = all(selector, from);
   if (!found) throw new Error(`nothing on this page is ${selector}`);
@@ -16,18 +16,18 @@ const one = (selector, from = /** @type {ParentNode} */ (document)) => {
 const HERE = all("[data-page]")[0]?.dataset.page ?? "";
 const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
 const LOOKING = "Still comparing it with known mistakes …";
-const SECONDS = { check: 20, run: 60 }; // a cell of a chapter may count for long
+const SECONDS = { check: 20, run: 60 }; // time limits; a cell of a chapter may compute for long
 
-let places = []; // where is said what Python does: beside the buttons that wait for it
+let places = []; // the elements that show what Python does, beside the buttons that wait for it
 const python = new Python(FILES, (words) => {
   for (const place of places) place.textContent = words;
 });
 
-// ── texts that can be written ──────────────────────────────────────────────────────────────────────
+// ── editors ────────────────────────────────────────────────────────────────────────────────────────
 const editors = new Map(); // by key: "3.1" is an answer, "try 3.1" the cell to try it in
 
-/** A text and the way to change it: a plain one until the reader comes to it, then CodeMirror's. */
-function open(area) {
+/** Register the editor of a textarea. It is plain until the textarea gets the focus, then it is CodeMirror. */
+function addEditor(area) {
   const { key } = area.dataset;
   const editor = {
     area,
@@ -42,82 +42,84 @@ function open(area) {
       }
     },
   };
-  const written = () => changed(key, editor.text);
+  const onChange = () => keepText(key, editor.text);
   area.addEventListener("input", () => {
     area.rows = Math.max(2, area.value.split("\n").length);
-    written();
+    onChange();
   });
-  area.addEventListener("focus", () => begin(editor, written), { once: true });
+  area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });
   editors.set(key, editor);
 }
 
-/** Colours, indentation and brackets; where they cannot be had, the plain text stays. Who writes will run: load Python. */
-async function begin(editor, written) {
+/** Replace a textarea by CodeMirror; if that cannot be loaded, the textarea stays. Also start Python, which a reader
+ * who writes will need. */
+async function enhanceEditor(editor, onChange) {
   if (!obstacle() && !navigator.connection?.saveData) python.start();
   try {
-    const [{ enhance }] = await Promise.all([editorOf(FILES), pressed(editor.area)]);
-    editor.view = enhance(editor.area, written);
+    const [{ enhance }] = await Promise.all([editorOf(FILES), pressEnd(editor.area)]);
+    editor.view = enhance(editor.area, onChange);
   } catch {
-    // a lost network: the text can be written all the same
+    // the network is lost: the textarea still works
   }
 }
 
-/** When the press that led into a text is over: by then the cursor stands where it was put.
+/** Wait for the end of the press that gave a textarea the focus: only then is its cursor at the place of the press.
  * @returns {Promise<void>} */
-function pressed(area) {
-  return new Promise((over) => {
-    window.addEventListener("mouseup", () => over(), { once: true });
-    setTimeout(() => area.matches(":active") || over(), 300); // by a key, there was no press
+function pressEnd(area) {
+  return new Promise((resolve) => {
+    window.addEventListener("mouseup", () => resolve(), { once: true });
+    setTimeout(() => area.matches(":active") || resolve(), 300); // a key gave the focus, without a press
   });
 }
 
-/** Keep a text that differs from what stood there. What was found of the text that was checked last counts for it alone. */
-function changed(key, text) {
+/** Keep a text that has changed. The last verdict counts only for the text that was checked. */
+function keepText(key, text) {
   const { defaultValue } = editors.get(key).area;
   const kept = load()[key];
   if (text === (kept?.source ?? defaultValue)) return;
   const source = text === defaultValue ? undefined : text;
   const { status, points } = kept?.checked?.source === text ? kept.checked : {};
   if (!note(key, { source, status, points }))
-    offer("This browser does not keep your answers: download your notebook before you leave the page.");
-  outdate(key, status === undefined);
-  count();
+    showNotice("This browser does not keep your answers: download your notebook before you leave the page.");
+  markOld(key, status === undefined);
+  showPoints();
 }
 
-/** Say of what is shown that it belongs to an earlier text, or that it belongs to this one again. */
-function outdate(key, isOld) {
+/** Mark the verdict and the output of a text as those of an earlier text, or remove the marks. */
+function markOld(key, isOld) {
   const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
   const tried = card ? editors.get(`try ${key}`) : editors.get(key);
   const printed = tried?.area.closest(".qkv-live").querySelector(".qkv-printed");
   for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld && shown.textContent !== "");
 }
 
-const offer = (words) => {
+const showNotice = (words) => {
   const place = document.querySelector(".qkv-offer");
   if (place) place.textContent = words;
 };
 
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
-/** The page's notebook, as it was packed. */
-let fetched;
-function packed() {
+let fetched; // the promise of the page's notebook
+
+/** Return the promise of the page's notebook, which is fetched once. */
+function loadNotebook() {
   fetched ??= textOf(FILES, `notebooks/${HERE}.ipynb`).then(JSON.parse);
   return fetched;
 }
 
-/** The code of a chapter's cells up to this one: as it is edited here, else as it is in the notebook. */
-async function upTo(name) {
-  const { cells } = await packed();
+/** Return the code of a chapter's cells up to one of them: as edited on the page, or as in the notebook. */
+async function cellsUpTo(name) {
+  const { cells } = await loadNotebook();
   const code = cells.filter((cell) => cell.cell_type === "code");
   const place = code.findIndex(({ id }) => id === name);
   return code.slice(0, place + 1).map(({ id, source }) => editors.get(keyOf(id))?.text ?? source.join(""));
 }
 
-/** Under which key an edited cell of this chapter is kept. */
+/** Return the key of an edited cell of this chapter. */
 const keyOf = (name) => `${HERE} ${name}`;
 
-/** The cells that a cell of an exercise needs: the imports, and every answer up to its question. */
-function before(cell) {
+/** Return the code of the cells that a cell of an exercise needs: the imports, and every answer up to its question. */
+function cellsBefore(cell) {
   const cells = all(".qkv-cell-imports, .qkv-cell-answer");
   const earlier = cells.filter((other) => other.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING);
   return earlier.map((other) => {
@@ -126,38 +128,40 @@ function before(cell) {
   });
 }
 
-let turn = Promise.resolve(); // over when all that was asked before is answered
+let queue = Promise.resolve(); // resolves when all earlier requests are answered
 
-/** Ask Python from a cell, after what runs already; the cell's buttons change places, and beside them is said what happens. */
-async function ask(cell, question, tell) {
+/** Send a request of a cell to Python, after all earlier requests. Meanwhile the cell's Stop button is enabled
+ * instead of its other button, and a text beside them shows what Python does. `onFirst` gets a first answer, if
+ * there is one. */
+async function ask(cell, request, onFirst) {
   const [run, stop] = /** @type {HTMLButtonElement[]} */ (
     all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell)
   );
-  const before = turn;
-  let over;
-  turn = new Promise((done) => {
-    over = done;
+  const earlier = queue;
+  let finish;
+  queue = new Promise((resolve) => {
+    finish = resolve;
   });
   cell.querySelector(".qkv-said").textContent = "Waiting for what is already running …";
   run.disabled = true;
-  await before;
+  await earlier;
   places = [cell.querySelector(".qkv-said")];
   stop.disabled = false;
   try {
-    return await python.ask(question, question.question ? SECONDS.check : SECONDS.run, tell);
+    return await python.ask(request, request.question ? SECONDS.check : SECONDS.run, onFirst);
   } finally {
     run.disabled = false;
     stop.disabled = true;
-    over();
+    finish();
   }
 }
 
 async function run(cell) {
   const { key } = cell.querySelector(".qkv-editor").dataset;
-  show(cell, await ask(cell, { cells: [...before(cell), editors.get(key).text] }));
+  showOutput(cell, await ask(cell, { cells: [...cellsBefore(cell), editors.get(key).text] }));
 }
 
-/** Scroll to what came of a button's press, unless the reader has left the button meanwhile. */
+/** Scroll to the result of a press on a button, unless the button has left the window. */
 function reveal(button, selector) {
   const shown = button.closest(".qkv-live").querySelector(selector);
   const { top, height } = shown.getBoundingClientRect();
@@ -167,7 +171,7 @@ function reveal(button, selector) {
     shown.scrollIntoView({ block: height < innerHeight ? "end" : "start", behavior: still ? "instant" : "smooth" });
 }
 
-function show(cell, { printed = "", problem }) {
+function showOutput(cell, { printed = "", problem }) {
   const shown = cell.querySelector(".qkv-printed");
   shown.hidden = false;
   shown.removeAttribute("data-old");
@@ -175,7 +179,7 @@ function show(cell, { printed = "", problem }) {
   shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
 }
 
-/** A cell to try an answer in is silent while that answer is still to be written. */
+/** Return a note for a cell without output: the answer that it tries has not been written yet. */
 function whyNothing(cell) {
   const answered = editors.get(cell.querySelector(".qkv-editor")?.dataset.key.replace("try ", ""));
   const stub =
@@ -184,25 +188,25 @@ function whyNothing(cell) {
 }
 
 // ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
-const built = (cell) => cell.parentElement.querySelector(":scope > .cell_output");
-const reset = (cell) => cell.querySelector("[data-do=reset]");
-const own = (button) => button.closest(".qkv-own");
+const builtOutput = (cell) => cell.parentElement.querySelector(":scope > .cell_output");
+const resetButton = (cell) => cell.querySelector("[data-do=reset]");
+const cellOf = (button) => button.closest(".qkv-own");
 
-/** Run a cell after those that it needs; what it prints stands in the place of what was built. */
+/** Run a cell of a chapter after the cells before it. Its output replaces the one from the site's build. */
 async function runCell(cell) {
   const stop = cell.querySelector("[data-do=stop]");
   stop.hidden = false;
-  const cells = await upTo(cell.dataset.cell);
-  show(cell, await ask(cell, { cells }));
+  const cells = await cellsUpTo(cell.dataset.cell);
+  showOutput(cell, await ask(cell, { cells }));
   stop.hidden = true;
-  built(cell).hidden = true;
-  reset(cell).hidden = false;
+  builtOutput(cell).hidden = true;
+  resetButton(cell).hidden = false;
 }
 
-/** Put an editor in the place of a cell's code, with what was written at an earlier visit. */
+/** Replace a cell's code by an editor, with the text of an earlier visit. */
 async function edit(cell) {
   const key = keyOf(cell.dataset.cell);
-  const { cells } = await packed();
+  const { cells } = await loadNotebook();
   const source = cells.find(({ id }) => id === cell.dataset.cell).source.join("");
   const area = Object.assign(document.createElement("textarea"), { className: "qkv-editor", defaultValue: source });
   area.dataset.key = key;
@@ -212,42 +216,44 @@ async function edit(cell) {
   cell.prepend(area);
   cell.parentElement.querySelector(".cell_input").hidden = true;
   cell.querySelector("[data-do=edit]").hidden = true;
-  reset(cell).hidden = false;
-  open(area);
+  resetButton(cell).hidden = false;
+  addEditor(area);
   area.focus();
 }
 
-/** The cell as it was built. An edited text comes back by undo in its editor, until the page is left. */
-function restore(cell) {
+/** Reset a cell to its code and output of the site's build. Undo in the editor brings an edited text back. */
+function reset(cell) {
   const editor = editors.get(keyOf(cell.dataset.cell));
   if (editor) editor.text = editor.area.defaultValue;
   cell.querySelector(".qkv-printed").hidden = true;
-  built(cell).hidden = false;
-  if (!editor) reset(cell).hidden = true;
+  builtOutput(cell).hidden = false;
+  if (!editor) resetButton(cell).hidden = true;
 }
 
-/** Check an answer, show its card, keep what came of it, and give the report. `shown` is called after the first card. */
-async function check(question, shown = () => {}) {
+/** Check an answer, show and keep the verdict, and return the report. `onShown` is called after the first verdict. */
+async function check(question, onShown = () => {}) {
   const place = one(`.qkv-check[data-question="${question}"]`);
   const { area, text } = editors.get(question);
-  const asked = { cells: before(place), question, name: area.dataset.name };
+  const request = { cells: cellsBefore(place), question, name: area.dataset.name };
   let first;
-  const last = await ask(place, asked, (found) => {
+  const last = await ask(place, request, (found) => {
     first = found;
-    judged(place, text, first);
+    showVerdict(place, text, first);
     one("[role=status]", place).textContent = LOOKING;
-    shown();
+    onShown();
   });
-  const isNew = !first || (last.html && last.html !== first.html); // no card: it was stopped. The same: not read out again
+  // Without html the check was stopped. The same verdict is not shown again, so that a screen reader does not repeat
+  // it.
+  const isNew = !first || (last.html && last.html !== first.html);
   const report = isNew ? last : first;
-  if (isNew) judged(place, text, report);
-  if (!first) shown();
+  if (isNew) showVerdict(place, text, report);
+  if (!first) onShown();
   const { status, points, misconception, message } = report;
   return { status, points, misconception, message };
 }
 
-/** Show a verdict on this text, and keep it. */
-function judged(place, text, { html, ...report }) {
+/** Show the verdict on a text, and keep it. */
+function showVerdict(place, text, { html, ...report }) {
   const { question } = place.dataset;
   const card = place.querySelector(".qkv-verdict");
   card.dataset.status = report.status;
@@ -257,25 +263,25 @@ function judged(place, text, { html, ...report }) {
   if (html) note(question, { checked: { source: text, ...found } });
   const isOld = editors.get(question).text !== text;
   if (html && !isOld) note(question, found);
-  outdate(question, isOld);
-  count();
-  said(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
+  markOld(question, isOld);
+  showPoints();
+  showLast(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
 }
 
-/** An answer's text; with a source, set it. */
+/** Return the text of an answer; with a `source`, set it first. */
 function answer(question, source) {
   const editor = editors.get(question);
   if (source !== undefined) editor.text = source;
   return editor.text;
 }
 
-/** Beside a question's button: what is known of its answer. */
-const said = (place, words) => {
+/** Show beside a question's button when its answer was last checked, or that it was right then. */
+const showLast = (place, words) => {
   place.querySelector(".qkv-last").textContent = words;
 };
 
 // ── points, and the whole notebook ─────────────────────────────────────────────────────────────────
-function count() {
+function showPoints() {
   const kept = load();
   const rows = all(".qkv-check").map(({ dataset: { points, question = "" } }) => ({
     most: Number(points),
@@ -292,7 +298,7 @@ function count() {
 
 async function download() {
   const name = `${HERE.split("/")[1]}.ipynb`;
-  const notebook = await packed();
+  const notebook = await loadNotebook();
   for (const [key, { area, text }] of editors) {
     const stub = area.defaultValue.trimEnd();
     const isStub = ({ cell_type, source }) => cell_type === "code" && source.join("").trimEnd() === stub;
@@ -306,7 +312,7 @@ async function download() {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Every text of the page as it was at first; one press brings all of it back. */
+/** Reset every text of the page. An Undo button brings all of them back. */
 function clear(button) {
   const kept = load();
   const texts = [...editors].map(([key, { text }]) => [key, text]);
@@ -319,7 +325,7 @@ function clear(button) {
     editor.text = editor.area.defaultValue;
     note(key, { checked: undefined });
   }
-  count();
+  showPoints();
   const undo = button.cloneNode();
   delete undo.dataset.do;
   undo.textContent = "Undo";
@@ -328,7 +334,7 @@ function clear(button) {
     save(kept);
     for (const { place, content, isOld } of shown)
       if (place.firstChild === content) place.toggleAttribute("data-old", isOld); // nothing was run in between
-    count();
+    showPoints();
     undo.remove();
     button.focus();
   });
@@ -340,34 +346,35 @@ function clear(button) {
 // ── the page ───────────────────────────────────────────────────────────────────────────────────────
 const actions = {
   run: (button) => run(button.closest(".qkv-live")).then(() => reveal(button, ".qkv-printed")),
-  runCell: (button) => runCell(own(button)).then(() => reveal(button, ".qkv-printed")),
-  edit: (button) => edit(own(button)),
-  reset: (button) => restore(own(button)),
+  runCell: (button) => runCell(cellOf(button)).then(() => reveal(button, ".qkv-printed")),
+  edit: (button) => edit(cellOf(button)),
+  reset: (button) => reset(cellOf(button)),
   check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
   stop: () => python.end("Stopped."),
   download,
   clear,
 };
 
+/** Return why Python cannot run on the page, or "" if it can. */
 function obstacle() {
   return window.WebAssembly && window.Worker ? "" : "This browser cannot run Python on the page";
 }
 
-for (const area of all(".qkv-editor")) open(area);
+for (const area of all(".qkv-editor")) addEditor(area);
 for (const button of all("article [data-do]"))
   button.addEventListener("click", () => actions[button.dataset.do](button));
 if (obstacle()) {
-  offer(`${obstacle()}. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`);
+  showNotice(`${obstacle()}. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`);
   for (const button of /** @type {HTMLButtonElement[]} */ (all("[data-do=run], [data-do=runCell], [data-do=check]"))) {
     button.disabled = true;
     button.title = obstacle();
   }
 }
-/** Where a service worker keeps what is fetched and the connection is good, Python is there before it is asked for. */
+/** Fetch Python's files ahead, if a service worker keeps them and the connection is good. */
 function prepare() {
   const { connection, onLine, serviceWorker } = navigator;
   if (obstacle() || !onLine || connection?.saveData || connection?.effectiveType !== "4g") return;
-  const fetchAhead = () => python.fetchAhead().catch(() => {}); // or later, when it is asked for
+  const fetchAhead = () => python.fetchAhead().catch(() => {}); // they are fetched again when Python starts
   const whenIdle = () => requestIdleCallback(fetchAhead, { timeout: 20_000 }); // a busy page is never idle
   if (serviceWorker?.controller) whenIdle();
   else serviceWorker?.addEventListener("controllerchange", whenIdle, { once: true });
@@ -375,6 +382,6 @@ function prepare() {
 
 if (document.querySelector(".qkv-check")) prepare();
 window.qkv = { ...window.qkv, answer, check };
-count();
+showPoints();
 for (const place of all(".qkv-check"))
-  if (load()[place.dataset.question ?? ""]?.status === "passed") said(place, "Right when last checked.");
+  if (load()[place.dataset.question ?? ""]?.status === "passed") showLast(place, "Right when last checked.");

@@ -1,8 +1,9 @@
-// Python in a worker of this page: started when it is first asked, ended when a cell does not end, and started again.
+// Python in a worker of this page. It starts at the first request. When a cell does not end, the worker is terminated,
+// and started again at the next request.
 
 import { bytesOf, workerOf } from "./files.js";
 
-const LARGE = 250e6; // bytes of memory, after which a fresh worker takes over
+const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
 const FILES = ["sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
 const MODELS = "models.zip"; // the trained models, which few cells use
 const RUNNING = "Running …";
@@ -11,13 +12,13 @@ const failure = (why) => `Python could not start here (${why}). Open this notebo
 export class Python {
   #folder;
   #say;
-  #worker; // a promise of it
-  #readySince = Number.POSITIVE_INFINITY;
-  #waiting = new Map();
-  #asked = 0;
+  #worker; // the promise of the worker
+  #readySince = Number.POSITIVE_INFINITY; // ms
+  #waiting = new Map(); // the callbacks of requests without an answer, by id
+  #lastId = 0;
   #hasModels = false;
 
-  /** `folder` has worker.js and what it loads; `say` is told in words how the start goes. */
+  /** `folder` has worker.js and the files that it loads. `say` is called with texts about the start and the running. */
   constructor(folder, say) {
     this.#folder = folder;
     this.#say = say;
@@ -29,27 +30,27 @@ export class Python {
     this.#worker = worker;
     worker.then(
       (made) => {
-        made.onmessage = ({ data }) => this.#hear(data);
+        made.onmessage = ({ data }) => this.#receive(data);
         made.onerror = (problem) => this.end(failure(problem.message));
       },
       (problem) => this.end(failure(problem.message)),
     );
   }
 
-  /** Fetch what the start will need, one after the other, and do not start: whoever keeps answers keeps these. */
+  /** Fetch the files of the start, one after the other, without starting. A service worker then keeps them. */
   async fetchAhead() {
     for (const name of ["worker.js", "editor.js", ...FILES]) await bytesOf(this.#folder, name);
   }
 
-  #hear({ progress, ready, failed, id, first, ...answer }) {
+  #receive({ progress, ready, failed, id, first, ...answer }) {
     if (progress) this.#say(`Loading Python: ${Math.floor((100 * progress.done) / progress.total)} %`);
     else if (failed) this.end(failure(failed.split("\n")[0]));
     else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
-    } else if (first) this.#waiting.get(id)?.tell(first);
+    } else if (first) this.#waiting.get(id)?.onFirst(first);
     else {
-      this.#waiting.get(id)?.end(answer);
+      this.#waiting.get(id)?.resolve(answer);
       this.#waiting.delete(id);
       if (answer.memory > LARGE && !this.#waiting.size) this.#renew();
     }
@@ -65,21 +66,22 @@ export class Python {
     this.#hasModels = false;
   }
 
-  /** Memory is given back only with the worker that took it. */
+  /** Replace the worker, because only a worker's end frees its memory. */
   #renew() {
     this.#terminate();
     this.start();
   }
 
-  /** End the worker, and tell whoever waits why. */
+  /** End the worker, and answer all requests that wait with the reason. */
   end(why) {
     this.#terminate();
     const left = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { end } of left) end({ status: "error", points: 0, misconception: null, message: why, problem: why });
+    const answer = { status: "error", points: 0, misconception: null, message: why, problem: why };
+    for (const { resolve } of left) resolve(answer);
   }
 
-  /** Ask the worker, with the trained models before the first cell that names them. */
+  /** Send a message to the worker, after the trained models if a cell is the first that names them. */
   async #send(message) {
     const worker = this.#worker;
     if (!this.#hasModels && message.cells.some((source) => /\bmodels\b/.test(source))) {
@@ -91,12 +93,12 @@ export class Python {
   }
 
   /**
-   * What Python answers, in at most so many seconds. The time counts from when it is ready: a slow network is no
-   * endless loop. `tell` is given a first answer, where there is one.
+   * Return the promise of Python's answer to a request, which may take `limit` seconds. The time begins when Python is
+   * ready, so that a slow network is not taken for an endless loop. `onFirst` gets a first answer, if there is one.
    */
-  ask(question, limit, tell) {
+  ask(request, limit, onFirst) {
     this.start();
-    const id = ++this.#asked;
+    const id = ++this.#lastId;
     const since = Date.now();
     this.#say(this.#readySince < since ? RUNNING : "Starting Python …");
     const clock = setInterval(() => {
@@ -106,8 +108,8 @@ export class Python {
         );
     }, 500);
     return new Promise((resolve) => {
-      this.#waiting.set(id, { tell, end: resolve });
-      this.#send({ id, ...question }).catch((problem) => this.end(failure(problem.message)));
+      this.#waiting.set(id, { onFirst, resolve });
+      this.#send({ id, ...request }).catch((problem) => this.end(failure(problem.message)));
     }).finally(() => {
       clearInterval(clock);
       this.#say("");

@@ -1,7 +1,9 @@
-// Python in a worker: Pyodide, the page's torch, and the course's own checking code. It is asked by messages:
-// {id, cells, question, name} or {id, cells}; it answers {id, …, memory}, after {progress} and {ready}, and after
-// {id, first} where the wrong idea takes long to name. {archive} holds more modules, {files} all that it would fetch,
-// where it cannot.
+// Python in a worker: Pyodide, the page's torch, and the course's own checking code.
+//
+// Messages to the worker: {id, cells, question, name} checks an answer, {id, cells} runs cells, {archive} brings more
+// modules, and {files} brings all files where the worker cannot fetch them. Messages from the worker: {progress}, then
+// {ready} or {failed}, and for each request {id, …, memory}. Before that comes {id, first}, a first verdict, if naming
+// the misconception takes long.
 
 import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
@@ -16,8 +18,8 @@ const TYPES = { wasm: "application/wasm", zip: "application/zip", json: "applica
 const MADE_OF_TEXT = self.location.protocol === "blob:";
 const HERE = new URL("./", MADE_OF_TEXT ? "http://copy/" : self.location.href);
 
-/** Bytes that have arrived, counted as they come. */
-function counted(fetched, sizes) {
+/** Return a fetch function that also reports the progress of the heavy files. */
+function withProgress(fetchFile, sizes) {
   const total = HEAVY.reduce((sum, name) => sum + sizes[name], 0);
   let done = 0;
   const counter = () =>
@@ -29,14 +31,14 @@ function counted(fetched, sizes) {
       },
     });
   return async (address, options) => {
-    const response = await fetched(address, options);
+    const response = await fetchFile(address, options);
     if (!HEAVY.some((name) => String(address.url ?? address).endsWith(name))) return response;
     const { headers, status } = response;
     return new Response(response.body.pipeThrough(counter()), { headers, status });
   };
 }
 
-/** Answers a request from these files, as a server would. */
+/** Return a fetch function that answers from files, as a server would. */
 const servedFrom = (files) => async (address) => {
   const name = String(address.url ?? address).replace(/.*\//, "");
   const headers = { "Content-Type": TYPES[name.replace(/.*\./, "")] };
@@ -44,8 +46,8 @@ const servedFrom = (files) => async (address) => {
 };
 
 /**
- * The memory of Python when all is imported, kept beside what the service worker keeps: a later start reads it and
- * imports nothing. `made` names the files that it came of. Where nothing is kept, neither is this.
+ * Return the store of Python's memory after all imports. A later start reads it and imports nothing. It is kept in the
+ * service worker's cache, if there is one. `made` identifies the files from which the memory came.
  */
 function memoryOf(made) {
   const address = new URL(`memory-${made}`, HERE);
@@ -64,14 +66,14 @@ function memoryOf(made) {
   };
 }
 
-const given = new Promise((resolve) => {
+const receivedFiles = new Promise((resolve) => {
   self.addEventListener("message", ({ data }) => data.files && resolve(data.files));
 });
 
 async function boot() {
-  const fetched = MADE_OF_TEXT ? servedFrom(await given) : globalThis.fetch;
-  const sizes = await (await fetched(new URL("sizes.json", HERE))).json();
-  globalThis.fetch = counted(fetched, sizes);
+  const fetchFile = MADE_OF_TEXT ? servedFrom(await receivedFiles) : globalThis.fetch;
+  const sizes = await (await fetchFile(new URL("sizes.json", HERE))).json();
+  globalThis.fetch = withProgress(fetchFile, sizes);
   const course = fetch(new URL("course.zip", HERE)).then((response) => response.arrayBuffer());
   const memory = memoryOf(sizes.made);
   const options = { indexURL: HERE.href, lockFileContents: { ...LOCK, info: sizes.lock }, createPyodideModule };
@@ -80,10 +82,10 @@ async function boot() {
   const python = /** @type {Python} */ (restored ?? (await loadPyodide({ ...options, _makeSnapshot: true })));
   unpack(python, await course);
   if (restored) {
-    python.runPython("import random; random.seed()"); // else every reader's every visit draws the same
+    python.runPython("import random; random.seed()"); // without this, every visit would draw the same numbers
   } else {
     python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
-    memory.keep(python.makeMemorySnapshot()).catch(() => {}); // no room: the next start takes as long as this one
+    memory.keep(python.makeMemorySnapshot()).catch(() => {}); // without room for it, the next start imports again
   }
   giveKernels(python);
   return { python, notebook: python.pyimport("notebook") };
@@ -91,7 +93,7 @@ async function boot() {
 
 function unpack(python, archive) {
   python.unpackArchive(archive, "zip", { extractDir: "/lib/course" });
-  python.runPython("import sys; sys.path_importer_cache.clear()"); // what was listed of the folder before
+  python.runPython("import sys; sys.path_importer_cache.clear()"); // it has an older list of the folder
 }
 
 const booted = boot();
@@ -102,10 +104,10 @@ booted.then(
 
 self.addEventListener("message", async ({ data }) => {
   if (data.files) return;
-  const { id, archive, ...asked } = data;
+  const { id, archive, ...request } = data;
   const { python, notebook } = await booted;
   if (archive) return unpack(python, archive);
-  const tell = (first) => self.postMessage({ id, first: JSON.parse(first) });
-  const answer = JSON.parse(notebook.answer(JSON.stringify(asked), tell));
+  const reportFirst = (first) => self.postMessage({ id, first: JSON.parse(first) });
+  const answer = JSON.parse(notebook.answer(JSON.stringify(request), reportFirst));
   self.postMessage({ id, ...answer, memory: python._module.HEAP8.length });
 });
