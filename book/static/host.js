@@ -1,21 +1,22 @@
-/* Runs the book's widgets on a static page: no kernel, no network, no other script.
+/* Runs the book's widgets on a static page, without a kernel, the network or other scripts.
  *
- * The page holds, as the notebook saved them, one JSON script with the states of all widgets, and one JSON script where
- * each is to be seen. A state names its widget by the trait `_name`; the code of all widgets is bundled with this host.
- * The page shows each widget's saved state already. A widget takes over what is drawn, and moves nothing. */
+ * As saved by the notebook, the page has a JSON script with the states of all widgets, and a JSON script at the
+ * place of each view. A state names its widget by the trait `_name`. The code of all widgets is bundled with this
+ * host. The page already has a drawing of each saved state. A widget takes over its drawing, so that nothing on the
+ * page moves. */
 
 import { hydrate } from "@lit-labs/ssr-client";
-import { asked, followed, linkTo, Shared, same } from "./link.js";
+import { addressWriter, areEqual, linkTo, Shared, settingsIn } from "./link.js";
 
 /** @import { State, widget } from "../../src/qkv/widgets/js/base.js" */
 /** @typedef {ReturnType<typeof widget>} Widget */
 /** @typedef {{ script: Element, el: HTMLElement }} Place */
 
 const MIME = "application/vnd.jupyter.widget-";
-const SAID = 5000; // ms for which a widget says that its link was copied
-const NEAR = "600px 0px"; // a widget starts when the reader is about a screen away from it
+const SAID = 5000; // ms for which the message that a link was copied is shown
+const NEAR = "600px 0px"; // a widget starts when it is about a screen away from the window
 
-/** Runs `widgets` (as `widget()` of the widgets' base makes them) wherever the page has a place for one.
+/** Run widgets (made by `widget()` of base.js) at their places on the page.
  * @param {Widget[]} widgets */
 export function host(widgets) {
   const start = () => run(new Map(widgets.map((widget) => [widget.name, widget])));
@@ -31,7 +32,7 @@ function run(widgets) {
   }));
   if (places.length === 0) return;
   const models = new Models(places);
-  const follow = followed();
+  const follow = addressWriter();
   const open = (/** @type {Place} */ { script, el }) => {
     try {
       const { model, traits, shared, refused } = models.get(JSON.parse(script.textContent ?? "").model_id);
@@ -50,13 +51,13 @@ function run(widgets) {
   whenNear(
     places,
     open,
-    (place) => models.isAsked(place.script) || (target ? target.contains(place.el) : inSight(place.el)),
+    (place) => models.isInAddress(place.script) || (target ? target.contains(place.el) : inSight(place.el)),
   );
-  missLinked(models);
+  reportMissing(models);
   document.documentElement.classList.remove("qkv-asked");
 }
 
-/** lit's hydration, and the text nodes that it expects: a parser makes none where a text is empty.
+/** Hydrate a drawing. lit expects a text node for each text, but a parser makes none for an empty text, so add those.
  * @param {unknown} template
  * @param {HTMLElement} body */
 function takeOver(template, body) {
@@ -68,7 +69,7 @@ function takeOver(template, body) {
   hydrate(template, body);
 }
 
-/** The button in a widget's corner that copies a link to it as it is, and the place where is said what a link got wrong.
+/** Set up the button that copies a link to a widget in its present state, and show the errors of the page's own link.
  * @param {HTMLElement} el
  * @param {Shared} shared
  * @param {string[]} refused */
@@ -81,7 +82,7 @@ function offerLink(el, shared, refused) {
     place.classList.remove("qkv-refused");
     place.textContent = words;
   };
-  if (refused.length) refuse(place, `${refused.join(" ")} The widget shows what it can.`);
+  if (refused.length) showError(place, `${refused.join(" ")} The widget shows what it can.`);
   slot.querySelector(".qkv-share button")?.addEventListener("click", async () => {
     const link = linkTo(shared, slot.id);
     try {
@@ -94,23 +95,23 @@ function offerLink(el, shared, refused) {
   });
 }
 
-/** Says for good what a link got wrong.
+/** Show an error in a link, which stays.
  * @param {Element} place
  * @param {string} words */
-function refuse(place, words) {
+function showError(place, words) {
   place.classList.add("qkv-refused");
   place.textContent = words;
 }
 
-/** Says beside the first widget that a link asks for one which the page does not have.
+/** Show an error beside the first widget if the address names a widget that the page does not have.
  * @param {Models} models */
-function missLinked(models) {
+function reportMissing(models) {
   const place = document.querySelector(".qkv-share [role=status]");
-  const missed = asked(location.search).find(({ key }) => !models.keys().includes(key));
-  if (place && missed) refuse(place, `The link asks for ${missed.key}, which is not on this page.`);
+  const missing = settingsIn(location.search).find(({ key }) => !models.keys().includes(key));
+  if (place && missing) showError(place, `The link asks for ${missing.key}, which is not on this page.`);
 }
 
-/** The element after the script, in which the site drew the widget; a new one where it drew nothing.
+/** Return the element after a script that has the widget's drawing, or a new element if the page has no drawing.
  * @param {Element} script
  * @returns {HTMLElement} */
 function placeOf(script) {
@@ -141,9 +142,9 @@ function inSight(el) {
   return top < innerHeight && bottom > 0;
 }
 
-/** Opens each place once: when it comes near the window, and all of them when the page is printed.
+/** Open each place once: when it comes near the window, or when the page is printed.
  *
- * An observer first answers some frames later, so those that are wanted first are opened at once.
+ * An observer calls back only some frames later, so the places that `isFirst` selects are opened at once.
  * @param {Place[]} places
  * @param {(place: Place) => void} open
  * @param {(place: Place) => boolean} isFirst */
@@ -173,7 +174,7 @@ function whenNear(places, open, isFirst) {
 /** @param {Element} script */
 const idIn = (script) => /"model_id":\s*"(\w+)"/.exec(script.textContent ?? "")?.[1];
 
-/** The page's models, read when the first is asked for; views of one model share it. */
+/** The models of the page's widgets, read at their first use. All views of a model share it. */
 class Models {
   /** @type {ReturnType<typeof saved> | undefined} */
   #saved;
@@ -204,16 +205,16 @@ class Models {
     return made;
   }
 
-  /** The names by which links call the page's widgets. */
+  /** Return the keys of the page's widgets in links. */
   keys() {
     return [...this.#numbers.keys()].map((id) => this.#key(id));
   }
 
-  /** Whether the address asks for something of the widget of this script.
+  /** Check whether the address has a setting for the widget of a script.
    * @param {Element} script */
-  isAsked(script) {
-    const wanted = asked(location.search);
-    return wanted.length > 0 && wanted.some(({ key }) => key === this.#key(idIn(script)));
+  isInAddress(script) {
+    const settings = settingsIn(location.search);
+    return settings.length > 0 && settings.some(({ key }) => key === this.#key(idIn(script)));
   }
 
   /** @param {string | undefined} id */
@@ -227,7 +228,7 @@ class Models {
   }
 }
 
-/** The states of all widgets, and the limits of what a link may ask of each kind.
+/** Return the saved states of all widgets, and the limits of the traits that links can set.
  * @returns {{ state: Record<string, { state: State }>, limits: Record<string, any> }} */
 function saved() {
   const scripts = [...document.querySelectorAll(`script[type="${MIME}state+json"]`)];
@@ -238,7 +239,7 @@ function saved() {
   };
 }
 
-/** anywidget's model, with nobody at the other end. */
+/** A model with the interface of anywidget's, without a kernel. */
 export class Model {
   #state;
   /** @type {{ event: string, listener: () => void }[]} */
@@ -257,10 +258,10 @@ export class Model {
   /** @param {string} key
    * @param {unknown} value */
   set(key, value) {
-    if (same(this.#state[key], value)) return;
+    if (areEqual(this.#state[key], value)) return;
     this.#state[key] = value;
-    this.#tell(`change:${key}`);
-    this.#tell("change");
+    this.#notify(`change:${key}`);
+    this.#notify("change");
   }
 
   /** @param {string} event
@@ -282,7 +283,7 @@ export class Model {
   send() {}
 
   /** @param {string} event */
-  #tell(event) {
+  #notify(event) {
     for (const entry of [...this.#listeners]) if (entry.event === event) entry.listener();
   }
 }

@@ -1,14 +1,14 @@
-/* Links to what a reader made of a page's widgets: `?ScalingLab-1.d_k=64` is a widget, its number on the page, one of its
- * traits and a value. The address follows what the reader does, so that a reload and a bookmark keep it. A link is a
- * stranger's: only values within the trait's limits are taken, and what was not taken is said. */
+/* Links to the state of a page's widgets: `?ScalingLab-1.d_k=64` names a widget, its number on the page, one of its
+ * traits and a value. The address follows the widgets, so that a reload and a bookmark keep their states. Links are
+ * not trusted: only values within the trait's limits are accepted, and the reader is told about all others. */
 
 /** @import { Model } from "../../src/qkv/widgets/js/base.js" */
-/** @typedef {[number | null, number | null]} Ends */
+/** @typedef {[number | null, number | null]} Ends the least and the largest value, or null */
 /** @typedef {{ one?: unknown[], whole?: Ends, real?: Ends, text?: boolean, each?: Limits, lengths?: number[] }} Limits of a trait */
 
 const NAME = /^(\w+)-(\d+)\.(\w+)$/;
-const PAUSE = 300; // ms without a change after which the address follows
-const MOST = 200; // entries of a list
+const PAUSE = 300; // ms without a change, after which the address is updated
+const MOST = 200; // entries of a list, at most
 
 /** @param {string} text */
 const parsed = (text) => {
@@ -20,12 +20,12 @@ const parsed = (text) => {
 };
 /** @param {unknown} a
  * @param {unknown} b */
-export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
+export const areEqual = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 /** @param {number} value
  * @param {Ends} ends */
 const within = (value, [low, high]) => value >= (low ?? -Infinity) && value <= (high ?? Infinity);
 
-/** Whether a value is one that the trait takes; `limits` are as qkv.widgets.base writes them.
+/** Check whether a value is within a trait's limits, as qkv.widgets.base writes them.
  * @param {any} value
  * @param {Limits | undefined} limits
  * @returns {boolean} */
@@ -40,24 +40,24 @@ function fits(value, limits) {
   return (lengths.length === 0 || lengths.includes(value.length)) && value.every((entry) => fits(entry, each));
 }
 
-/** A trait's value as a link gives it, or undefined where the trait does not take it.
+/** Return the value of a trait that a text in a link means, or undefined if it is not within the limits.
  * @param {string} text
  * @param {Limits | undefined} limits */
 export const read = (text, limits) => [parsed(text), text].find((value) => fits(value, limits));
 
-/** A value as a link gives it.
+/** Return a value as text for a link.
  * @param {unknown} value */
 export const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** What an address says of widgets: a list of { key, trait, text }, in which the key is a name and a number.
+/** Return the settings of widgets in an address: a list of { key, trait, text }. A key is a widget's name and number.
  * @param {string} search */
-export const asked = (search) =>
+export const settingsIn = (search) =>
   [...new URLSearchParams(search)].flatMap(([name, text]) => {
     const match = NAME.exec(name);
     return match ? [{ key: `${match[1]}-${match[2]}`, trait: match[3], text }] : [];
   });
 
-/** One model and its part of the address. */
+/** A widget's model with its settings in the address. */
 export class Shared {
   #model;
   #key;
@@ -74,12 +74,12 @@ export class Shared {
     for (const trait of Object.keys(limits)) this.#saved[trait] = model.get(trait);
   }
 
-  /** Set what the address asks for, and give a sentence for each thing that could not be.
+  /** Set the traits that the address sets, and return a sentence for each value that is not accepted.
    * @param {string} search */
   restore(search) {
     /** @type {string[]} */
     const refused = [];
-    for (const { key, trait, text } of asked(search)) {
+    for (const { key, trait, text } of settingsIn(search)) {
       if (key !== this.#key) continue;
       const value = read(text, this.#limits[trait]);
       if (value === undefined) refused.push(`The link asks for ${trait} = ${text.slice(0, 40)}, which it cannot have.`);
@@ -88,26 +88,26 @@ export class Shared {
     return refused;
   }
 
-  /** Go back to how the page was saved; whether that was somewhere else. */
+  /** Reset the model to the state that the page was saved with, and return whether that changes anything. */
   reset() {
-    const changed = Object.entries(this.#saved).filter(([trait, value]) => !same(this.#model.get(trait), value));
+    const changed = Object.entries(this.#saved).filter(([trait, value]) => !areEqual(this.#model.get(trait), value));
     for (const [trait, value] of changed) this.#model.set(trait, value);
     return changed.length > 0;
   }
 
-  /** Write what differs from the saved page into search parameters, in place of what they said of this widget.
+  /** Replace this widget's settings in search parameters by the traits that differ from the saved page.
    * @param {URLSearchParams} parameters */
   write(parameters) {
     for (const name of [...parameters.keys()]) if (name.startsWith(`${this.#key}.`)) parameters.delete(name);
     for (const [trait, value] of Object.entries(this.#saved)) {
       const now = this.#model.get(trait);
-      if (!same(now, value)) parameters.set(`${this.#key}.${trait}`, written(now));
+      if (!areEqual(now, value)) parameters.set(`${this.#key}.${trait}`, written(now));
     }
   }
 }
 
-/** Lets the address follow a page's widgets. */
-export function followed() {
+/** Return a function that makes the page's address follow a widget. */
+export function addressWriter() {
   /** @type {Set<Shared>} */
   const all = new Set();
   let timer = 0;
@@ -117,7 +117,7 @@ export function followed() {
     try {
       if (url.href !== location.href) history.replaceState(history.state, "", url);
     } catch {
-      // A page from a disk may not change its address in every browser; the button still copies the link.
+      // Some browsers let no page from a disk change its address; the button still copies the link.
     }
   };
   return (/** @type {Shared} */ shared, /** @type {Model} */ model) => {
@@ -129,12 +129,12 @@ export function followed() {
   };
 }
 
-/** The link to one widget as it is now.
+/** Return the link to one widget in its present state.
  * @param {Shared} shared
  * @param {string} id */
 export function linkTo(shared, id) {
   const url = new URL(location.href);
-  for (const { key, trait } of asked(url.search)) url.searchParams.delete(`${key}.${trait}`);
+  for (const { key, trait } of settingsIn(url.search)) url.searchParams.delete(`${key}.${trait}`);
   shared.write(url.searchParams);
   url.hash = id;
   return url.href;

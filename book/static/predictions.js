@@ -56,7 +56,8 @@
     if (next?.matches(".qkv-prediction-answer")) uncover(next);
   });
 
-  /** Uncover the answer that the address points into: a reader who follows a link or the search to it wants to see it. */
+  /** Uncover the answer that the address points into: a reader who follows a link or the search to it wants to see
+   * it. */
   function uncoverTarget() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const cover = target?.closest(".qkv-prediction-answer");

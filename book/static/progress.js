@@ -195,7 +195,8 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  /** Add the contents of an exported file. Of two days the earlier one is kept; entries of this browser are not replaced.
+  /** Add the contents of an exported file. Of two days the earlier one is kept; entries of this browser are not
+   * replaced.
    * @param {File} file */
   async function take(file) {
     try {

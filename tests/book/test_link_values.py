@@ -9,13 +9,13 @@ import pytest
 
 LINK = Path(__file__).resolve().parents[2] / "book" / "static" / "link.js"
 SCRIPT = f"""
-import {{ asked, read, written }} from "{LINK.as_uri()}";
+import {{ read, settingsIn, written }} from "{LINK.as_uri()}";
 const [cases, searches] = JSON.parse(process.argv[1]);
 const values = cases.map(([text, limits]) => read(text, limits));
 console.log(JSON.stringify({{
   values: values.map((value) => (value === undefined ? "refused" : [value])),
   back: values.map((value) => (value === undefined ? null : written(value))),
-  asked: searches.map(asked),
+  asked: searches.map(settingsIn),
 }}));
 """
 WHOLE, REAL = {"whole": [0, 10]}, {"real": [0.05, None]}
