@@ -39,6 +39,23 @@ def test_check_names_what_is_out_of_sync_and_the_command_that_mends_it(course, c
     assert main(["release", "--check"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stopped", "hint"),
+    [
+        (["grade", "."], "qkv.cli._grade", "run the same command again"),
+        (["release"], "qkv.cli._release", "Run it again"),
+        (["train", "tagger"], "qkv.cli._train", "Nothing was written"),
+    ],
+)
+def test_a_stop_from_the_keyboard_is_answered(course, monkeypatch, capsys, arguments, stopped, hint):
+    def stop(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stopped, stop)
+    assert main(arguments) == 130
+    assert hint in capsys.readouterr().err
+
+
 def test_outside_the_course_it_says_where_to_go(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["release"]) == 2

@@ -236,7 +236,7 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--out", type=Path, default=Path("weights"), metavar="DIR", help="folder for the weights; default: weights"
     )
-    parser.set_defaults(run=_train)
+    parser.set_defaults(run=_train, stop_hint="Nothing was written: the weights are written at the end.")
 
 
 def _train(args: argparse.Namespace) -> int:
