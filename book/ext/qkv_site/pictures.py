@@ -151,6 +151,11 @@ def other_things() -> str:
     return patches + sound + line(*atoms) + "".join(box(x - 4, y - 4, 8, 8) for x, y in atoms)
 
 
+def lines_of_text() -> str:
+    """Four lines of a page, for a chapter that has no picture of its own yet."""
+    return "".join(box(24, 12 + 9 * i, width, 4, INK, 0.5) for i, width in enumerate((48, 40, 48, 28)))
+
+
 CHAPTERS = {
     1: Chapter("X", words_as_rows),
     2: Chapter("Q, K, V", three_roles),
@@ -165,14 +170,14 @@ CHAPTERS = {
     11: Chapter("other X", other_things),
 }
 
+NEW = Chapter("", lines_of_text)
+
 
 def picture(number: int) -> str:
-    """Return a chapter's picture as SVG, or "" if it has none. Screen readers skip it: the title says the same."""
-    if number not in CHAPTERS:
-        return ""
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{CHAPTERS[number].draw()}</svg>'
+    """Return a chapter's picture as SVG. Screen readers skip it, because the title says the same."""
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{CHAPTERS.get(number, NEW).draw()}</svg>'
 
 
 def part(number: int) -> str:
-    """Return a chapter's part of the formula, or what it adds to the formula; "" if the chapter is not on the map."""
-    return CHAPTERS[number].part if number in CHAPTERS else ""
+    """Return a chapter's part of the formula, or what it adds to the formula; "" for a new chapter."""
+    return CHAPTERS.get(number, NEW).part
