@@ -67,7 +67,7 @@ def run_on_page(path: Path, ids: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def find_reasons(path: Path) -> dict[str, str]:
-    """Run the cells of a chapter that print, and return by id why some cannot run on its page."""
+    """Run the printing cells of a chapter. Return {cell id: reason} for those that cannot run on the chapter's page."""
     from tools.site import run_notebook
 
     _, notebook, _, error = run_notebook(str(path))

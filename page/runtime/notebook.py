@@ -53,7 +53,7 @@ def output_of_last_cell(cells: list[str]) -> dict[str, str]:
 
 
 def truncated(printed: str) -> str:
-    """Return the printed text, cut after MAX_PRINTED characters, with a note that fits on a phone's screen."""
+    """Return the printed text. If it is longer than MAX_PRINTED, cut it there and add a line that says so."""
     if len(printed) <= MAX_PRINTED:
         return printed
     kept = printed[:MAX_PRINTED].removesuffix("\n")

@@ -87,7 +87,7 @@ def axial_mask(height: int, width: int, axis: int) -> Tensor:
 
 
 def seen_through(mask: Tensor, layers: int) -> Tensor:
-    """Return which tokens can influence which after several layers, directly or through other tokens.
+    """Return, for each token, the tokens that can influence it after several layers, also through tokens between.
 
     Shapes:
         mask (n, n) bool

@@ -223,7 +223,7 @@ def first_matrix(table: Table) -> Tensor:
 
 
 def _rounded(value: float) -> str:
-    """Write a number with three digits; rounding errors below 1e-6 become 0."""
+    """Write a number with three significant digits. A number closer to 0 than 1e-6 is a rounding error: write 0."""
     return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
 
 

@@ -73,7 +73,7 @@ def _tidy(cell: NotebookNode) -> None:
 
 
 def written(notebook: NotebookNode) -> str:
-    """Return the content of the notebook's file."""
+    """Return the notebook as the text of its .ipynb file."""
     return nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n"
 
 

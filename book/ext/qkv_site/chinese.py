@@ -134,5 +134,5 @@ def write_shared_font(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Write the shared font before the pages are made."""
+    """Register `write_shared_font`, which Sphinx calls before it makes pages."""
     app.connect("config-inited", write_shared_font)

@@ -43,5 +43,5 @@ def fold(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run after a page has been read."""
+    """Register `fold`, which Sphinx calls for each page that it has read."""
     app.connect("doctree-read", fold)

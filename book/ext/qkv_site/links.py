@@ -104,7 +104,7 @@ def terms(app: Sphinx) -> dict[str, str]:
 
 
 def forms(words: str) -> Iterator[str]:
-    """Yield the terms that a link's text may mean: the text, the first of several terms in it, and their singulars."""
+    """Yield the terms that a link's text may mean: the whole text, its first term of several, and their singulars."""
     for text in (words.lower(), re.split(r",? and |, ", words.lower())[0]):
         yield text
         for plural, single in (("ies", "y"), ("es", ""), ("s", "")):
@@ -137,5 +137,5 @@ def add_anchor(link: nodes.reference, anchor: str | None, missing: str) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run when links are resolved: after all pages were read, and before a page is written."""
+    """Register `link_to_entries`, which Sphinx calls for each page once all pages are read, before it is written."""
     app.connect("doctree-resolved", link_to_entries, priority=900)

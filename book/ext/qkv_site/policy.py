@@ -52,5 +52,5 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run after all pages are written, before the service worker lists the files."""
+    """Register `finish`, which Sphinx calls once all pages are written, before the service worker lists the files."""
     app.connect("build-finished", finish, priority=960)

@@ -55,6 +55,6 @@ def answer_to(cell: nodes.container) -> list[nodes.Node]:
 
 
 def setup(app: Sphinx) -> None:
-    """Run after a page has been read."""
+    """Register `cover_answers`, which Sphinx calls for each page that it has read, and its script."""
     app.connect("doctree-read", cover_answers)
     app.add_js_file("predictions.js", loading_method="defer")

@@ -134,6 +134,6 @@ def mark(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Run after a page has been read. Titles are changed before Sphinx collects them."""
+    """Register the changes of a page that Sphinx has read. Titles are changed before Sphinx collects them."""
     app.connect("doctree-read", name_solutions, priority=100)
     app.connect("doctree-read", mark)

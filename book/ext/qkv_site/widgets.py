@@ -105,5 +105,5 @@ def drawn(traits: Traits, place: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """End the process that draws the widgets after the build."""
+    """Register the end of the process that draws the widgets: it ends with the build."""
     app.connect("build-finished", lambda app, exception: drawer.close())

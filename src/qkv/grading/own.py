@@ -243,9 +243,10 @@ _activities: list[str] = []  # the cell that runs, and the answer that it checks
 
 @contextlib.contextmanager
 def _watchdog(doing: str) -> Iterator[None]:
-    """Report a cell or answer to the parent, and end this process if the block runs too long and cannot be interrupted.
+    """Tell the parent which cell or answer starts, and end this process if the `with` block runs far too long.
 
-    A loop inside a built-in function, such as `sum(iter(int, 1))`, holds the GIL, so no Python thread could end it.
+    It ends the process from C (`faulthandler`). A loop inside a built-in function, such as `sum(iter(int, 1))`, holds
+    the GIL, so that neither an interrupt nor a thread of Python could end it.
     """
     _activities.append(doing)
     _reset_watchdog()

@@ -237,7 +237,7 @@ def read_bounded(submission: Submission) -> Work:
 
 
 def limit_reading(parent: int) -> None:
-    """Limit the memory of this process, which reads notebooks, and let it end with its parent."""
+    """Limit the memory of this process, which reads notebooks, and make it end when its parent ends."""
     end_with_parent(parent)
     with contextlib.suppress(OSError, ValueError):
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -266,7 +266,7 @@ class _Attempt:
         raise FaultError(f"no session could be started: {why}")
 
     def run_cells(self, session: _Session) -> bool:
-        """Run the cells, and return whether the session came to the end of the notebook."""
+        """Run the notebook's cells. Return False if the session ended or a limit was reached before the last cell."""
         for number, source in enumerate(self.sources, 1):
             if self.limit_reached():
                 return False

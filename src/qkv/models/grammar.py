@@ -186,7 +186,10 @@ def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
 
 
 def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
-    """Return the role of the noun that the adjective describes, "actor" or "other", or None if there is none."""
+    """Return which noun the adjective describes: "actor", who acts, or "other". None if the sentence has no adjective.
+
+    `at` has the place in `words` of each part of the sentence, such as the act and the reason.
+    """
     if "reason" not in at:
         return None
     act = GRAMMAR[language]["acts"][words[at["act"]]]

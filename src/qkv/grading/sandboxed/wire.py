@@ -198,8 +198,8 @@ class _Encoder:
 
     Attributes:
         blobs: the bytes of the tensors, in order
-        shared: the index of each shared object that was encoded, by its id
-        hidden: the number of each hidden implementation, by its id
+        shared: for the `id()` of each shared object, its index in the message
+        hidden: for the `id()` of each `Hidden`, the number that stands for it; its code never enters the sandbox
     """
 
     def __init__(self) -> None:

@@ -61,7 +61,7 @@ def encoding_variant(
 
 
 def table_from(make: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """Return an answer that computes its table from the right angles (n, d/2) by `make`."""
+    """Return an answer that computes the correct angles (n, d/2), and makes its table from them with `make`."""
     return lambda n, d_model: make(torch.outer(right_positions(n), right_frequencies(d_model, 10000.0))).float()
 
 

@@ -140,9 +140,9 @@ class Matching:
         return Match(min(shown), closeness)
 
     def is_same(self, i: int, other: Observation) -> bool:
-        """Check whether the answer and a twin have equal results in case i.
+        """Check whether the answer's results in case i equal `other`, which is what a twin gave there.
 
-        They may differ by float32 rounding if the answer differs from the reference by more than that.
+        A difference as small as float32 rounding is accepted if the answer is further than that from the reference.
         """
         case = self.cases[i]
         if agree(self.question, case, self.seen[i], other):
