@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import unwrap
 from typing import Any
 
 from .tensors import Tensor
@@ -23,11 +24,11 @@ OPERATORS = (
 def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with a check: a positional argument that must be a tensor, and is not, raises a TypeError."""
     named = {**NAMES, "b": SECOND.get(name, "other")}
-    parameters = [(given, kind) for given, kind in function.__annotations__.items() if given != "return"]
+    kinds, code = function.__annotations__, unwrap(function).__code__
     wanted: list[tuple[int, str, Any]] = [
-        (place, named.get(given, given), Tensor if kind == "Tensor" else (Tensor, int, float))
-        for place, (given, kind) in enumerate(parameters)
-        if kind == "Tensor" or (name in OPERATORS and place < 2)
+        (place, named.get(given, given), Tensor if kinds.get(given) == "Tensor" else (Tensor, int, float))
+        for place, given in enumerate(code.co_varnames[: code.co_argcount])
+        if kinds.get(given) == "Tensor" or (name in OPERATORS and place < 2)
     ]
     if not wanted:
         return function
