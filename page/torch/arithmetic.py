@@ -12,9 +12,8 @@ from math import inf
 from typing import Any
 
 from . import kernels
-from .creation import tensor, zeros_like
+from .creation import tensor
 from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo, float32, float64
-from .gradients import record_step
 from .kernels import address_of
 from .numbers import (
     BIG,
@@ -22,9 +21,11 @@ from .numbers import (
     cos_of,
     exp_of,
     floor_quotient,
+    infinite_where_too_large,
     is_number,
     keeping_infinities,
     larger,
+    lgamma_of,
     log_of,
     map_numbers,
     modulo,
@@ -37,52 +38,56 @@ from .numbers import (
     smaller,
     sqrt_of,
     square_of,
+    times_log,
+    trunc_quotient,
 )
 from .shapes import broadcast, common_shape
 from .tensors import (
     Tensor,
     as_tensor_of,
     broadcast_view,
+    in_place,
     method,
     numbers_as,
+    record_rules,
     result_type,
-    snapshot,
-    sum_to_shape,
     tensor_of,
+    without_gradient,
 )
 
 Number = Callable[..., float]
-# For each name: the function of a number, and the gradient of its input x, from the gradient g of its result y.
+# For each name: the function of a number, and the rule for the gradient of its input x, from the gradient g of its
+# result y. A rule names only the tensors that it needs, because changing one of these in place is an error.
 TO_FLOATING: dict[str, tuple[Any, Any]] = {
-    "exp": (exp_of, lambda g, x, y: g * y),
-    "log": (log_of, lambda g, x, y: g / x),
-    "log2": (lambda x: math.log2(x) if x > 0 else log_of(x), lambda g, x, y: g / (x * math.log(2))),
-    "log10": (lambda x: math.log10(x) if x > 0 else log_of(x), lambda g, x, y: g / (x * math.log(10))),
-    "log1p": (lambda x: math.log1p(x) if x > -1 else log_of(1 + x), lambda g, x, y: g / (1 + x)),
-    "expm1": (lambda x: math.expm1(x) if x < 700 else inf, lambda g, x, y: g * (y + 1)),
-    "exp2": (lambda x: power(2.0, x), lambda g, x, y: g * y * math.log(2)),
-    "sqrt": (sqrt_of, lambda g, x, y: g / (2 * y)),
-    "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, x, y: g * -0.5 * y * y * y),
-    "sin": (sin_of, lambda g, x, y: g * x.cos()),
-    "cos": (cos_of, lambda g, x, y: -g * x.sin()),
-    "tan": (nan_where_undefined(math.tan), lambda g, x, y: g * (1 + y * y)),
-    "atan": (math.atan, lambda g, x, y: g / (1 + x * x)),
-    "acos": (nan_where_undefined(math.acos), lambda g, x, y: -g / (1 - x * x).sqrt()),
-    "sinh": (nan_where_undefined(math.sinh), lambda g, x, y: g * x.cosh()),
-    "cosh": (nan_where_undefined(math.cosh), lambda g, x, y: g * x.sinh()),
-    "tanh": (math.tanh, lambda g, x, y: g * (1 - y * y)),
-    "sigmoid": (sigmoid_of, lambda g, x, y: g * y * (1 - y)),
-    "erf": (math.erf, lambda g, x, y: g * (2 / math.sqrt(math.pi)) * (-x * x).exp()),
-    "lgamma": (math.lgamma, None),
-    "reciprocal": (lambda x: quotient(1.0, x), lambda g, x, y: -g * y * y),
+    "exp": (exp_of, lambda g, y: g * y),
+    "log": (log_of, lambda g, x: g / x),
+    "log2": (lambda x: math.log2(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(2))),
+    "log10": (lambda x: math.log10(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(10))),
+    "log1p": (lambda x: math.log1p(x) if x > -1 else log_of(1 + x), lambda g, x: g / (1 + x)),
+    "expm1": (lambda x: math.expm1(x) if x < 700 else inf, lambda g, y: g * (y + 1)),
+    "exp2": (lambda x: power(2.0, x), lambda g, y: g * y * math.log(2)),
+    "sqrt": (sqrt_of, lambda g, y: g / (2 * y)),
+    "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, y: g * -0.5 * y * y * y),
+    "sin": (sin_of, lambda g, x: g * x.cos()),
+    "cos": (cos_of, lambda g, x: -g * x.sin()),
+    "tan": (nan_where_undefined(math.tan), lambda g, y: g * (1 + y * y)),
+    "atan": (math.atan, lambda g, x: g / (1 + x * x)),
+    "acos": (nan_where_undefined(math.acos), lambda g, x: -g / (1 - x * x).sqrt()),
+    "sinh": (infinite_where_too_large(math.sinh), lambda g, x: g * x.cosh()),
+    "cosh": (infinite_where_too_large(math.cosh), lambda g, x: g * x.sinh()),
+    "tanh": (math.tanh, lambda g, y: g * (1 - y * y)),
+    "sigmoid": (sigmoid_of, lambda g, y: g * y * (1 - y)),
+    "erf": (math.erf, lambda g, x: g * (2 / math.sqrt(math.pi)) * (-x * x).exp()),
+    "lgamma": (lgamma_of, without_gradient("lgamma")),
+    "reciprocal": (lambda x: quotient(1.0, x), lambda g, y: -g * y * y),
 }
 SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # applied to integers, these return integers
-    "abs": (abs, lambda g, x, y: g * x.sign()),
-    "sign": (lambda x: (x > 0) - (x < 0), lambda g, x, y: g * 0),
-    "relu": (lambda x: 0 if x < 0 else x, lambda g, x, y: g * (x > 0)),
-    "floor": (keeping_infinities(math.floor), lambda g, x, y: g * 0),
-    "ceil": (keeping_infinities(math.ceil), lambda g, x, y: g * 0),
-    "trunc": (keeping_infinities(math.trunc), lambda g, x, y: g * 0),
+    "abs": (abs, lambda g, x: g * x.sign()),
+    "sign": (lambda x: (x > 0) - (x < 0), lambda g: g * 0),
+    "relu": (lambda x: 0 if x < 0 else x, lambda g, y: g * (y > 0)),
+    "floor": (keeping_infinities(math.floor), lambda g: g * 0),
+    "ceil": (keeping_infinities(math.ceil), lambda g: g * 0),
+    "trunc": (keeping_infinities(math.trunc), lambda g: g * 0),
 }
 
 
@@ -97,7 +102,7 @@ def use_kernel(name: str, n: int, dt: dtype) -> bool:
     return n > BIG and (dt is float32 or dt is float64) and name in kernels.NAMES
 
 
-def unary_op(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
+def unary_op(name: str, x: Tensor, f: Number, rule: Any, dt: dtype) -> Tensor:
     """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients."""
     if dt is x.dtype and use_kernel(name, x.numel(), dt):
         out = empty_output(dt, x.shape)
@@ -105,9 +110,7 @@ def unary_op(name: str, x: Tensor, f: Number, vjp: Any, dt: dtype) -> Tensor:
         kernels.JS.map1(dt.code, name, address_of(numbers), address_of(out._data), len(numbers))
     else:
         out = tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
-    if vjp and x.requires_grad:
-        record_step(out, [x], lambda g: [vjp(g, x, out)])
-    return out
+    return record_rules(out, [x], [rule], x=x, y=out)
 
 
 def floating_dtype(x: Tensor) -> dtype:
@@ -115,40 +118,34 @@ def floating_dtype(x: Tensor) -> dtype:
     return x.dtype if x.dtype.kind == FLOATING else State.default_dtype
 
 
-def binary_op(name: str, a: Any, b: Any, f: Number, vjp: Any = None, kind: dtype | None = None) -> Any:
+def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dtype | None = None) -> Any:
     """Apply a function to pairs of numbers of two operands, with broadcasting; record it for gradients.
 
-    Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote.
+    Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote. `rules`
+    are the rules for the gradients of a and b, from the gradient g of the result y.
+
+    Raises:
+        TypeError: an operand is neither a tensor nor a number.
     """
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
     if not first and not second:
         a, first = tensor(a), True
-    if not (first or is_number(a)) or not (second or is_number(b)):
-        return NotImplemented
+    for operand in (a, b):
+        if not isinstance(operand, Tensor) and not is_number(operand):
+            raise TypeError(f"argument 'other' must be Tensor, not {type(operand).__name__}")
     x = a if first else b
     if x.dtype.kind == FLOATING and (not (first and second) or a.dtype is b.dtype):
         dt = x.dtype
     else:
         dt = result_type(a, b)
-        if name == "div" and dt.kind < FLOATING:
+        if name in ("div", "xlogy") and dt.kind < FLOATING:
             dt = State.default_dtype
     out = (
         binary_op_on_tensors(name, a, b, f, dt, kind or dt)
         if first and second
         else binary_op_with_number(name, a, b, f, dt, kind or dt)
     )
-    if vjp is None or out.dtype.kind < FLOATING or not ((first and a.requires_grad) or (second and b.requires_grad)):
-        return out
-    parents = [x for x in (a, b) if isinstance(x, Tensor)]
-
-    def back(g: Tensor) -> list[Any]:
-        parts = [d for x, d in zip((a, b), vjp(g, a, b, out), strict=True) if isinstance(x, Tensor)]
-        return [
-            None if d is None or not p.requires_grad else sum_to_shape(d, p.shape).to(p.dtype)
-            for p, d in zip(parents, parts, strict=True)
-        ]
-
-    return record_step(out, parents, back)
+    return out if rules is None else record_rules(out, (a, b), rules, a=a, b=b, y=out)
 
 
 def binary_op_on_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
@@ -183,17 +180,21 @@ def binary_op_with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind:
         raise RuntimeError(DIVISION_BY_ZERO) from None
 
 
-@method
-def add(a: Any, b: Any, alpha: Any = 1) -> Tensor:
-    if alpha != 1:
-        b = b * alpha
-    return binary_op("add", a, b, operator.add, lambda g, a, b, y: (g, g))
+def scaled(b: Any, alpha: Any, *operands: Any) -> Any:
+    """Return the operand of a sum, times `alpha`."""
+    if isinstance(alpha, float) and result_type(b, *operands).kind < FLOATING:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return b if alpha == 1 else b * alpha
 
 
 @method
-def sub(a: Any, b: Any, alpha: Any = 1) -> Tensor:
-    if alpha != 1:
-        b = b * alpha
+def add(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+    return binary_op("add", a, scaled(b, alpha, a), operator.add, (lambda g: g, lambda g: g))
+
+
+@method
+def sub(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+    b = scaled(b, alpha, a)
     if all(isinstance(x, Tensor) and x.dtype is bool_ for x in (a, b)):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -204,22 +205,39 @@ def sub(a: Any, b: Any, alpha: Any = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return binary_op("sub", a, b, operator.sub, lambda g, a, b, y: (g, -g))
+    return binary_op("sub", a, b, operator.sub, (lambda g: g, lambda g: -g))
 
 
 @method
 def mul(a: Any, b: Any) -> Tensor:
-    return binary_op("mul", a, b, operator.mul, lambda g, a, b, y: (g * b, g * a))
+    return binary_op("mul", a, b, operator.mul, (lambda g, b: g * b, lambda g, a: g * a))
 
 
 @method
-def div(a: Any, b: Any, rounding_mode: Any = None) -> Tensor:
-    if rounding_mode == "floor":
-        return floor_divide(a, b)
-    if rounding_mode == "trunc":
-        out = binary_op("div", a, b, quotient).trunc()
-        return out.to(result_type(a, b))
-    return binary_op("div", a, b, quotient, lambda g, a, b, y: (g / b, -g * y / b if isinstance(b, Tensor) else None))
+def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode is not None:
+        if rounding_mode not in ROUNDED:
+            raise RuntimeError(
+                f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            )
+        name, f = ROUNDED[rounding_mode]
+        return binary_op(name, a, b, f, (lambda g: g * 0, lambda g: g * 0))
+    return binary_op("div", a, b, quotient, (lambda g, b: g / b, lambda g, a, b: -g * (a / b) / b))
+
+
+ROUNDED = {"floor": ("fdiv", floor_quotient), "trunc": ("tdiv", trunc_quotient)}
+
+
+def gradient_of_base(g: Tensor, a: Tensor, b: Any) -> Tensor:
+    if isinstance(b, Tensor):
+        zero: Any = b == 0
+        return g * where(zero, 0.0, b * a ** (b - 1))
+    return g * (b * a ** (b - 1) if b else 0.0)
+
+
+def gradient_of_exponent(g: Tensor, a: Any, b: Any, y: Tensor) -> Tensor:
+    log = a.log() if isinstance(a, Tensor) else log_of(a)
+    return g * where((a == 0) & (b >= 0), 0.0, y * log)
 
 
 @method
@@ -227,38 +245,53 @@ def pow(a: Any, b: Any) -> Tensor:
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     squares = type(b) in (int, float) and b == 2
-    return binary_op(
-        "square" if squares else "pow",
-        a,
-        b,
-        square_of if squares else power,
-        lambda g, a, b, y: (
-            g * b * a ** (b - 1) if isinstance(a, Tensor) else None,
-            g * y * (a.log() if isinstance(a, Tensor) else log_of(a))
-            if isinstance(b, Tensor) and b.requires_grad
-            else None,
-        ),
-    )
+    name, f = ("square", square_of) if squares else ("pow", power)
+    return binary_op(name, a, b, f, (gradient_of_base, gradient_of_exponent))
 
 
 @method
 def floor_divide(a: Any, b: Any) -> Tensor:
-    return binary_op("fdiv", a, b, floor_quotient)
+    return binary_op("fdiv", a, b, floor_quotient, (without_gradient("floor_divide"), without_gradient("floor_divide")))
 
 
 @method
 def remainder(a: Any, b: Any) -> Tensor:
-    return binary_op("mod", a, b, modulo, lambda g, a, b, y: (g, None))
+    return binary_op("mod", a, b, modulo, (lambda g: g, lambda g, a, b: -g * div(a, b, rounding_mode="floor")))
+
+
+def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
+    """Return the gradient of an operand of `maximum` or `minimum`: half of `g` where both operands are equal."""
+    return where(smaller, 0.0, where(equal, g / 2, g))
 
 
 @method
 def maximum(a: Tensor, b: Tensor) -> Tensor:
-    return binary_op("max", a, b, larger, lambda g, a, b, y: (g * (a >= b), g * (a < b)))
+    check_tensors(a, b)
+    return binary_op(
+        "max",
+        a,
+        b,
+        larger,
+        (lambda g, a, b: gradient_of_extreme(g, a == b, a < b), lambda g, a, b: gradient_of_extreme(g, a == b, b < a)),
+    )
 
 
 @method
 def minimum(a: Tensor, b: Tensor) -> Tensor:
-    return binary_op("min", a, b, smaller, lambda g, a, b, y: (g * (a <= b), g * (a > b)))
+    check_tensors(a, b)
+    return binary_op(
+        "min",
+        a,
+        b,
+        smaller,
+        (lambda g, a, b: gradient_of_extreme(g, a == b, a > b), lambda g, a, b: gradient_of_extreme(g, a == b, b > a)),
+    )
+
+
+def check_tensors(*operands: Any) -> None:
+    for x in operands:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"argument 'other' must be Tensor, not {type(x).__name__}")
 
 
 def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
@@ -346,14 +379,8 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
         shape,
         dt,
     )
-    return record_step(
-        out,
-        [ta, tb],
-        lambda g: [
-            sum_to_shape(where(cond, g, 0.0), ta.shape).to(ta.dtype),
-            sum_to_shape(where(cond, 0.0, g), tb.shape).to(tb.dtype),
-        ],
-    )
+    rules = (lambda g, cond: where(cond, g, 0.0), lambda g, cond: where(cond, 0.0, g))
+    return record_rules(out, (ta, tb), rules, cond=cond)
 
 
 @method
@@ -376,12 +403,21 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @method
 def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    y = x
-    if min is not None:
-        y = maximum(y, min)
-    if max is not None:
-        y = minimum(y, max)
-    return y
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if len({isinstance(bound, Tensor) for bound in bounds}) > 1:
+        raise TypeError("clamp(): arguments 'min' and 'max' must both be tensors or both be numbers")
+    y = x.detach()
+    y = y if min is None else binary_op("max", y, min, larger)
+    y = y if max is None else binary_op("min", y, max, smaller)
+
+    def rule(g: Tensor, x: Tensor) -> Tensor:
+        g = g if min is None else g * (x >= min)
+        return g if max is None else g * (x <= max)
+
+    bad = without_gradient("min and max of clamp")
+    return record_rules(y, (x, *bounds), (rule, *(bad for _ in bounds)), x=x)
 
 
 clip = clamp
@@ -394,7 +430,7 @@ def nan_to_num(x: Tensor, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
     out = tensor_of(
         [nan if v != v else hi if v == inf else lo if v == -inf else v for v in x._numbers()], x.shape, x.dtype
     )
-    return record_step(out, [x], lambda g: [g * isfinite(x.detach())])
+    return record_rules(out, [x], [lambda g, x: g * isfinite(x)], x=x)
 
 
 @method
@@ -455,21 +491,29 @@ def lerp(a: Tensor, b: Tensor, w: Any) -> Tensor:
     return a + w * (b - a)
 
 
+def gradient_of_factor(g: Tensor, a: Tensor, b: Any) -> Tensor:
+    """Return the gradient of `a` in `xlogy(a, b)`."""
+    b = as_tensor_of(b, a.dtype)
+    return g * where((a == 0) & (b <= 0), 0.0, b.log())
+
+
 @method
 def xlogy(a: Any, b: Any) -> Tensor:
-    return where(a == 0, zeros_like(a), a * b.log())
+    return binary_op("xlogy", a, b, times_log, (gradient_of_factor, lambda g, a, b: g * a / b))
 
 
 @method
 def square(x: Tensor) -> Tensor:
-    return x * x
+    return x**2
 
 
 @method
-def round(x: Tensor, decimals: int = 0) -> Tensor:
+def round(x: Tensor, *, decimals: int = 0) -> Tensor:
+    if decimals and x.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if decimals:
         return (x * 10**decimals).round() / 10**decimals
-    return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g, x, y: g * 0, x.dtype)
+    return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)
 
 
 @method
@@ -479,27 +523,29 @@ def neg(x: Tensor) -> Tensor:
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
             "`~` or `logical_not()` operator instead."
         )
-    return unary_op("neg", x, operator.neg, lambda g, x, y: -g, x.dtype)
+    return unary_op("neg", x, operator.neg, lambda g: -g, x.dtype)
 
 
 # ── functions of one number, and their in-place versions ──────────────────────────────────────────
-def add_function(name: str, f: Number, vjp: Any, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
+def add_function(name: str, f: Number, rule: Any, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
     """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`)."""
 
     def apply(x: Tensor) -> Tensor:
+        if keeps_dtype and x.dtype is bool_ and name != "sign":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
         if keeps_dtype and x.dtype.kind < FLOATING and name in ("floor", "ceil", "trunc"):
             return x.clone()
-        return unary_op(name, x, f, vjp, x.dtype if keeps_dtype else floating_dtype(x))
+        return unary_op(name, x, f, rule, x.dtype if keeps_dtype else floating_dtype(x))
 
     setattr(Tensor, name, apply)
-    setattr(Tensor, f"{name}_", lambda x: x._write(apply(snapshot(x))))
+    setattr(Tensor, f"{name}_", in_place(apply))
     return apply
 
 
 FUNCTIONS = {
-    name: add_function(name, f, vjp, table is SAME_DTYPE)
+    name: add_function(name, f, rule, table is SAME_DTYPE)
     for table in (TO_FLOATING, SAME_DTYPE)
-    for name, (f, vjp) in table.items()
+    for name, (f, rule) in table.items()
 }
 Tensor.absolute, Tensor.arccos, Tensor.negative = Tensor.abs, Tensor.acos, neg  # type: ignore[attr-defined]
 Tensor.multiply, Tensor.divide, Tensor.subtract, Tensor.true_divide = mul, div, sub, div  # type: ignore[attr-defined]
@@ -517,7 +563,10 @@ def clamp_max(x: Tensor, max: Any) -> Tensor:
 
 
 # ── operators ─────────────────────────────────────────────────────────────────────────────────────
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "** or pow()", "floordiv": "//", "mod": "%", "and": "&", "or": "|"}  # fmt: skip
+SIGNS = {
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "** or pow()", "floordiv": "//", "mod": "%"},
+    **{"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
+}
 OPERATORS = {
     "add": add,
     "sub": sub,
@@ -538,7 +587,6 @@ OPERATORS = {
     "gt": gt,
     "ge": ge,
 }
-WITH_IN_PLACE_FORM = {"add", "sub", "mul", "truediv", "pow", "and", "or", "xor"}
 
 
 def operand(x: Any) -> Any:
@@ -547,7 +595,7 @@ def operand(x: Any) -> Any:
 
 
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
-    """Add an operator to `Tensor`, with the tensor on the left, on the right, and for some operators in place."""
+    """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
 
     def left(x: Tensor, other: Any) -> Any:
         other = operand(other)
@@ -564,25 +612,40 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
         return f(other, x) if isinstance(other, Tensor) or is_number(other) else NotImplemented
 
     setattr(Tensor, f"__{name}__", left)
-    if f not in (eq, ne, lt, le, gt, ge):
+    if name in SIGNS:
         setattr(Tensor, f"__r{name}__", right)
-    if name in WITH_IN_PLACE_FORM:
-        setattr(Tensor, f"__i{name}__", lambda x, other: x._write(left(snapshot(x), other)))
+        setattr(Tensor, f"__i{name}__", in_place(left))
 
 
 for _name, _f in OPERATORS.items():
     add_operator(_name, _f)
-IN_PLACE: tuple[Callable[..., Tensor], ...] = (
-    *(add, sub, mul, div, pow, clamp, remainder, floor_divide, logical_not, nan_to_num),
-)
-for _write in IN_PLACE:
-    setattr(Tensor, f"{_write.__name__}_", lambda x, *a, f=_write, **k: x._write(f(snapshot(x), *a, **k)))
+IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    **{
+        "add": add,
+        "sub": sub,
+        "mul": mul,
+        "div": div,
+        "pow": pow,
+        "remainder": remainder,
+        "floor_divide": floor_divide,
+    },
+    **{"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "clamp": clamp, "clip": clamp},
+    **{
+        "neg": neg,
+        "round": round,
+        "square": square,
+        "logical_not": logical_not,
+        "nan_to_num": nan_to_num,
+        "lerp": lerp,
+    },
+}
+for _name, _f in IN_PLACE.items():
+    setattr(Tensor, f"{_name}_", in_place(_f))
 UNARY: dict[str, Callable[..., Tensor]] = {
     "neg": neg,
     "pos": lambda x: x,
     "invert": bitwise_not,
     "abs": FUNCTIONS["abs"],
-    "round": lambda x, n=None: x.round(),
 }
 for _name, _unary in UNARY.items():
     setattr(Tensor, f"__{_name}__", _unary)

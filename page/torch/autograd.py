@@ -8,6 +8,7 @@ from typing import Any
 from .creation import ones_like, zeros, zeros_like
 from .gradients import node_of, run_backward
 from .joining import stack
+from .missing import refuse_set
 from .tensors import Tensor
 
 
@@ -21,15 +22,19 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    allow_unused: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of outputs with respect to inputs.
 
     Raises:
         RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, or an input
             was not used.
-        NotImplementedError: `create_graph` is set.
+        NotImplementedError: `create_graph` or `is_grads_batched` is set.
     """
+    refuse_set("grad", create_graph=create_graph, is_grads_batched=is_grads_batched)
     outs, ins = as_list(outputs), as_list(inputs)
     starts = as_list(grad_outputs) if grad_outputs is not None else [None] * len(outs)
     for out, start in zip(outs, starts, strict=True):
@@ -37,13 +42,11 @@ def grad(
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
         if start is None and out.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if create_graph:
-        raise NotImplementedError(
-            "gradients of gradients (`create_graph=True`) are not in the page's torch; open this notebook in Colab or JupyterLab"
-        )
     starts = [ones_like(out) if start is None else start for out, start in zip(outs, starts, strict=True)]
-    got = run_backward(outs, starts, keep_in_leaves=False)
+    got = run_backward(outs, starts, False, bool(retain_graph))
     found = tuple(got.get(id(node_of(x))) for x in ins)
+    if materialize_grads:
+        return tuple(zeros_like(x) if g is None else g for g, x in zip(found, ins, strict=True))
     if not allow_unused and any(g is None for g in found):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
@@ -63,6 +66,6 @@ class functional:
         for i in range(y.numel()):
             start = zeros(y.numel(), dtype=y.dtype)
             start[i] = 1
-            row = grad(y, x, start.reshape(y.shape), allow_unused=True)[0] if y.requires_grad else None
+            row = grad(y, x, start.reshape(y.shape), True, allow_unused=True)[0] if y.requires_grad else None
             rows.append(zeros_like(x) if row is None else row)
         return stack(rows).reshape((*y.shape, *x.shape)).detach()

@@ -7,15 +7,56 @@ from typing import Any
 
 from .dtypes import State
 
+USED_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class Saved:
+    """A tensor or number that a gradient depends on, with the number of writes to the tensor's storage so far."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.writes, self.freed = value, writes_to(value), False
+
+    def read(self) -> Any:
+        """Return the tensor or number.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward pass, or the tensor was changed by an in-place operation.
+        """
+        if self.freed:
+            raise RuntimeError(USED_TWICE)
+        if writes_to(self.value) != self.writes:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"a tensor of shape {list(self.value.shape)} is at version {writes_to(self.value)}; expected version "
+                f"{self.writes} instead."
+            )
+        return self.value
+
+    def free(self) -> None:
+        self.value, self.freed = None, True
+
+
+def writes_to(value: Any) -> int:
+    """Return the number of in-place writes to a tensor's storage, or 0 for a number."""
+    return value._writes[0] if hasattr(value, "_writes") else 0
+
 
 class Node:
     """One operation of the graph: the nodes of its inputs, and the function `back` from its gradient to theirs.
 
-    A node with a `leaf` stands for this tensor, in whose `grad` gradients accumulate.
+    `back` also receives the values in `saved`. A node with a `leaf` stands for this tensor, in whose `grad` gradients
+    accumulate. The gradient of a node with `retains` is also stored in the `grad` of this tensor.
     """
 
-    def __init__(self, parents: Any, back: Any, leaf: Any = None) -> None:
-        self.parents, self.back, self.leaf = parents, back, leaf
+    retains: Any = None
+
+    def __init__(self, parents: Any, back: Any, leaf: Any = None, saved: Any = ()) -> None:
+        self.parents, self.back, self.leaf, self.saved = parents, back, leaf, [Saved(value) for value in saved]
 
     def __repr__(self) -> Any:
         return "<Backward0>"
@@ -23,22 +64,22 @@ class Node:
 
 def node_of(t: Any) -> Any:
     """Return the node that receives a tensor's gradient: its operation's, or a leaf's own; None without gradient."""
-    if t._node is not None or not t.requires_grad:
+    if not t.requires_grad or t._node is not None:
         return t._node
     if t._leaf is None:
         t._leaf = Node((), None, t)
     return t._leaf
 
 
-def record_step(out: Any, parents: Any, back: Callable[[Any], list[Any]]) -> Any:
+def record_step(out: Any, parents: Any, back: Callable[..., list[Any]], saved: Any = ()) -> Any:
     """Record that `out` was computed from `parents`, if gradients are on, and return `out`.
 
-    `back` maps the gradient of `out` to a list with the gradient of each parent.
+    `back` maps the gradient of `out`, and the tensors in `saved`, to a list with the gradient of each parent.
     """
     if State.grad_enabled:
         for p in parents:
             if p.requires_grad:
-                out._node, out.requires_grad = Node([node_of(p) for p in parents], back), True
+                out._node, out._needs_grad = Node([node_of(p) for p in parents], back, saved=saved), True
                 break
     return out
 
@@ -61,10 +102,11 @@ def topological_order(nodes: list[Any]) -> list[Any]:
     return order
 
 
-def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool) -> dict[int, Any]:
+def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain_graph: bool = False) -> dict[int, Any]:
     """Backpropagate `grads` from `outs`, and return the gradient of each node by the node's `id`.
 
-    With `keep_in_leaves`, also accumulate the gradients in the leaves' `grad`.
+    With `keep_in_leaves`, also accumulate the gradients in the leaves' `grad`. Without `retain_graph`, free the tensors
+    that the nodes saved, so that a second pass raises an error.
     """
     nodes = [node_of(o) for o in outs]
     got: dict[int, Any] = {}
@@ -77,13 +119,26 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool) -> dic
             g = got.get(id(n))
             if g is None:
                 continue
+            if keep_in_leaves:
+                store_gradient(n, g)
             if n.leaf is not None:
-                if keep_in_leaves:
-                    n.leaf.grad = g.clone() if n.leaf.grad is None else n.leaf.grad + g
                 continue
-            for p, d in zip(n.parents, n.back(g), strict=False):
+            for p, d in zip(n.parents, n.back(g, *[s.read() for s in n.saved]), strict=False):
                 if d is not None and p is not None:
                     got[id(p)] = d if id(p) not in got else got[id(p)] + d
+            for s in n.saved if not retain_graph else ():
+                s.free()
     finally:
         State.grad_enabled = was
     return got
+
+
+def store_gradient(n: Node, g: Any) -> None:
+    """Add a node's gradient to the `grad` of its leaf, or store it in the `grad` of the tensor that retains it."""
+    if n.leaf is None:
+        if n.retains is not None:
+            n.retains.grad = g
+    elif n.leaf.grad is None:
+        n.leaf.grad = g.clone()
+    else:
+        n.leaf.grad.add_(g)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .creation import tensor
-from .dtypes import FLOATING, State, bool_, int64
+from .dtypes import FLOATING, State, bool_, int32, int64
 from .gradients import record_step
+from .missing import refuse_set
 from .numbers import is_number, to_array
 from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major
 from .tensors import (
     Tensor,
     broadcast_view,
     check_leaf,
+    check_overlap,
     method,
     numbers_as,
     places_in,
     record_write,
     scatter_gradient,
-    snapshot,
     tensor_of,
     type_name,
     view_of,
@@ -187,14 +188,15 @@ def __getitem__(x: Tensor, key: Any) -> Tensor:
     shape, places = found.places()
     storage = x._data
     out = tensor_of([storage[p] for p in places], shape, x.dtype)
-    if x.requires_grad:
-        flat = chosen_places(places_in(x.shape), key)[1]
-        record_step(out, [x], lambda g: [scatter_gradient(x.shape, flat, g)])
+    if x.requires_grad and State.grad_enabled:
+        flat, given = chosen_places(places_in(x.shape), key)[1], x.shape
+        picks = [pick for _, pick in found.picks]
+        record_step(out, [x], lambda g, *_: [scatter_gradient(given, flat, g)], picks)
     return out
 
 
 def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
-    """Return a value for `x[key] = value`, broadcast to the shape of `x[key]`.
+    """Return a value for `x[key] = value`, without leading axes of size 1 that the shape of `x[key]` does not have.
 
     `picked` says whether the key contains a tensor of indices; torch's error message depends on it.
 
@@ -206,9 +208,7 @@ def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
         sizes = sizes[1:]
     wrong = [j for j in range(1, len(sizes) + 1) if j > len(shape) or sizes[-j] not in (1, shape[-j])]
     if not wrong:
-        return broadcast_view(
-            view_of(value.reshape(sizes), sizes, row_major(sizes), 0) if sizes != list(value.shape) else value, shape
-        )
+        return value if sizes == list(value.shape) else value.reshape(sizes)
     if picked:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
@@ -226,35 +226,44 @@ def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
 @method
 def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     picked = bool(selection(x, key).picks)
-    shape, places = chosen_places(x, key)
     check_leaf(x)
+    shape, places = chosen_places(x, key)
     value = getattr(value, "_tensor", value)
     if not isinstance(value, Tensor):
         value = tensor(value, dtype=x.dtype if is_number(value) else None)
-    numbers = to_array(numbers_as(fit_value(value.detach(), shape, picked), x.dtype), x.dtype)
+    elif not picked:
+        check_overlap(selection(x, key).view(), value)
+    write_at(x, shape, places, lambda: chosen_places(places_in(x.shape), key)[1], fit_value(value, shape, picked))
+
+
+def write_at(x: Tensor, shape: Sequence[int], places: list[int], flat: Callable[[], list[int]], value: Tensor) -> None:
+    """Write a value, broadcast to this shape, to these positions of the storage; `flat` returns those in `x` itself."""
     storage = x._data
-    before = snapshot(x) if State.grad_enabled and (x.requires_grad or value.requires_grad) else None
-    for place, number in zip(places, numbers, strict=True):
+    for place, number in zip(places, to_array(numbers_as(broadcast_view(value, shape), x.dtype), x.dtype), strict=True):
         storage[place] = number
-    if before is not None:
-        record_write(x, before, chosen_places(places_in(x.shape), key)[1], value, shape)
+    x._writes[0] += 1
+    if State.grad_enabled and (x.requires_grad or value.requires_grad):
+        record_write(x, flat(), value, shape)
 
 
 @method
-def select(x: Tensor, d: Any, i: Any) -> Tensor:
-    if type(i) is not int or not x.shape:
-        return x[tuple([ALL] * axis_of(d, x.ndim) + [i])]
-    d = axis_of(d, len(x.shape))
+def select(x: Tensor, dim: Any, index: Any) -> Tensor:
+    if type(index) is not int or not x.shape:
+        return x[tuple([ALL] * axis_of(dim, x.ndim) + [index])]
+    d = axis_of(dim, len(x.shape))
     shape, strides = list(x.shape), list(x._strides)
     size, stride = shape.pop(d), strides.pop(d)
-    if not -size <= i < size:
-        raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
-    return view_of(x, shape, strides, x._offset + i % size * stride, lambda t: select(t, d, i))
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {d} with size {size}")
+    return view_of(x, shape, strides, x._offset + index % size * stride, lambda t: select(t, d, index))
 
 
 @method
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     d = axis_of(dim, x.ndim)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    start = int(start) + x.shape[d] if start < 0 else int(start)
     if start + length > x.shape[d]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({x.shape[d]}).")
     return x[tuple([ALL] * d + [slice(start, start + length)])]
@@ -266,18 +275,26 @@ def unbind(x: Tensor, dim: Any = 0) -> tuple[Tensor, ...]:
     return tuple(x.select(d, i) for i in range(x.shape[d]))
 
 
-def gather_flat(x: Tensor, shape: Sequence[int], places: Any) -> Tensor:
+def gather_flat(x: Tensor, shape: Sequence[int], places: Any, saved: Sequence[Tensor] = ()) -> Tensor:
     """Return the numbers of `x` at flat positions, counted as if `x` were contiguous."""
-    v = x._numbers()
+    v, given = x._numbers(), x.shape
     out = tensor_of([v[p] for p in places], shape, x.dtype)
-    return record_step(out, [x], lambda g: [scatter_gradient(x.shape, places, g)])
+    return record_step(out, [x], lambda g, *_: [scatter_gradient(given, places, g)], saved)
 
 
 @method
-def gather(x: Tensor, dim: Any, index: Tensor) -> Tensor:
+def gather(x: Tensor, dim: Any, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    refuse_set("gather", sparse_grad=sparse_grad)
     d = axis_of(dim, x.ndim)
-    if index.dtype is not int64:
+    if index.dtype not in (int32, int64):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    if index.ndim != x.ndim and x.ndim and index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if any(n > x.shape[i] for i, n in enumerate(index.shape) if i != d and x.ndim):
+        raise RuntimeError(
+            f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+            f"{list(x.shape)} apart from dimension {d}"
+        )
     st = list(row_major(x.shape))
     own, st[d] = st[d], 0
     offs = offsets_of(index.shape, st[: len(index.shape)])
@@ -285,11 +302,13 @@ def gather(x: Tensor, dim: Any, index: Tensor) -> Tensor:
     for i in at:
         if not 0 <= i < x.shape[d]:
             raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {x.shape[d]}")
-    return gather_flat(x, index.shape, [o + i * own for o, i in zip(offs, at, strict=False)])
+    return gather_flat(x, index.shape, [o + i * own for o, i in zip(offs, at, strict=False)], [index])
 
 
 @method
-def take_along_dim(x: Tensor, indices: Tensor, dim: Any) -> Tensor:
+def take_along_dim(x: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
+    if dim is None:
+        x, indices, dim = x.flatten(), indices.flatten(), 0
     d = axis_of(dim, x.ndim)
     shape = list(common_shape(*[[n if i != d else 1 for i, n in enumerate(t.shape)] for t in (x, indices)]))
     s1, s2 = shape[:], shape[:]
@@ -299,7 +318,13 @@ def take_along_dim(x: Tensor, indices: Tensor, dim: Any) -> Tensor:
 
 @method
 def index_select(x: Tensor, dim: Any, index: Tensor) -> Tensor:
-    return x[tuple([ALL] * axis_of(dim, x.ndim) + [index])]
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in (int32, int64):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if any(i < 0 for i in index._numbers()):
+        raise IndexError("index out of range in self")
+    return x[tuple([ALL] * axis_of(dim, x.ndim) + [index.reshape(-1)])]
 
 
 @method
@@ -308,7 +333,7 @@ def take(x: Tensor, index: Tensor) -> Tensor:
 
 
 @method
-def nonzero(x: Tensor, as_tuple: Any = False) -> Any:
+def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
     st = row_major(x.shape)
     rows: list[list[int]] = []
     for p, v in enumerate(x._numbers()):

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .arithmetic import masked_fill
-from .creation import arange, full
-from .dtypes import TYPE_NAMES, State
-from .gradients import node_of
+from .creation import arange, full, zeros_like
+from .dtypes import TYPE_NAMES, State, int64
+from .gradients import Node, Saved, node_of
+from .indexing import write_at
 from .joining import tril, triu
+from .missing import refuse_set
 from .numbers import to_array
-from .shapes import ALL, axis_of, common_shape, offsets_of
-from .tensors import Tensor, as_tensor_of, check_leaf, method, numbers_as, places_in, record_write, snapshot
+from .products import outer
+from .shapes import ALL, axis_of, common_shape, offsets_of, row_major
+from .tensors import (
+    Tensor,
+    as_tensor_of,
+    check_leaf,
+    check_overlap,
+    in_place,
+    method,
+    numbers_as,
+    record_in_base,
+)
 
 
 @method
@@ -30,18 +43,22 @@ def _write(x: Tensor, value: Any) -> Tensor:
     else:
         for o, v in zip(x._offsets(), numbers, strict=True):
             x._data[o] = v
+    x._writes[0] += 1
     if State.grad_enabled and (value.requires_grad or x.requires_grad):
         value = value.to(x.dtype)
-        if x._base is not None:
-            root, fn = x._base
-            record_write(root, snapshot(root), fn(places_in(root.shape))._offsets(), value, x.shape)
-        x._node, x.requires_grad = node_of(value), value.requires_grad
+        node = node_of(value) if value.requires_grad else Node([node_of(x)], lambda g: [zeros_like(g)])
+        node.saved = [Saved(x) if saved.value is value else saved for saved in node.saved]  # notices writes to `x`
+        record_in_base(x, value)
+        x._node, x._needs_grad = node, True
     return x
 
 
 @method
-def copy_(x: Tensor, other: Any) -> Tensor:
+def copy_(x: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     other = as_tensor_of(other, x.dtype)
+    if other is x:
+        return x
+    check_overlap(x, other)
     shape = common_shape(x.shape, other.shape)
     if shape != x.shape:
         raise RuntimeError(
@@ -51,8 +68,12 @@ def copy_(x: Tensor, other: Any) -> Tensor:
 
 
 @method
-def fill_(x: Tensor, v: Any) -> Tensor:
-    return x._write(full(x.shape, v, x.dtype))
+def fill_(x: Tensor, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        return x._write(full(x.shape, value, dtype=x.dtype))
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return x._write(value.to(x.dtype).expand(x.shape))
 
 
 @method
@@ -61,15 +82,14 @@ def zero_(x: Tensor) -> Tensor:
 
 
 @method
-def masked_fill_(x: Tensor, mask: Tensor, v: Any) -> Tensor:
-    return x._write(masked_fill(snapshot(x), mask, v))
-
-
-@method
-def fill_diagonal_(x: Tensor, v: Any) -> Tensor:
-    n = min(x.shape)
-    at = arange(n)
-    x[at, at] = v
+def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    refuse_set("fill_diagonal_", wrap=wrap)
+    if x.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    at = arange(min(x.shape))
+    x[(at,) * x.ndim] = fill_value
     return x
 
 
@@ -77,16 +97,39 @@ def fill_diagonal_(x: Tensor, v: Any) -> Tensor:
 def scatter_(x: Tensor, dim: Any, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
     src = value if src is None else src
     d = axis_of(dim, x.ndim)
-    st = list(x._strides)
-    own, st[d] = st[d], 0
-    offs = offsets_of(index.shape, st, x._offset)
-    vals = src[tuple(slice(0, n) for n in index.shape)]._numbers() if isinstance(src, Tensor) else [src] * index.numel()
-    check_leaf(x)
-    for o, i, v in zip(offs, index._numbers(), vals, strict=True):
+    check_scatter(x, d, index, src)
+    at = index._numbers()
+    for i in at:
         if not 0 <= i < x.shape[d]:
             raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {x.shape[d]}")
-        x._data[o + i * own] = v
+
+    def places(strides: tuple[int, ...], offset: int) -> list[int]:
+        others = [0 if i == d else step for i, step in enumerate(strides)]
+        return [o + i * strides[d] for o, i in zip(offsets_of(index.shape, others, offset), at, strict=True)]
+
+    check_leaf(x)
+    if isinstance(src, Tensor):
+        given = src[tuple(slice(0, n) for n in index.shape)]
+    else:
+        given = full(index.shape, src, dtype=x.dtype)
+    write_at(x, index.shape, places(x._strides, x._offset), lambda: places(row_major(x.shape), 0), given)
     return x
+
+
+def check_scatter(x: Tensor, d: int, index: Tensor, src: Any) -> None:
+    if index.dtype is not int64:
+        raise RuntimeError("scatter(): Expected dtype int64 for index")
+    shapes = [list(t.shape) for t in (index, src) if isinstance(t, Tensor)]
+    if any(len(shape) != x.ndim for shape in shapes):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if isinstance(src, Tensor) and src.dtype is not x.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    wide = any(n > x.shape[i] for i, n in enumerate(index.shape) if i != d)
+    if wide or (isinstance(src, Tensor) and any(n > m for n, m in zip(index.shape, src.shape, strict=True))):
+        raise RuntimeError(
+            f"Expected index {shapes[0]} to be no larger than self {list(x.shape)} apart from dimension {d} and to be no "
+            f"larger size than src {shapes[-1]}"
+        )
 
 
 @method
@@ -94,15 +137,40 @@ def scatter(x: Tensor, dim: Any, index: Tensor, src: Any = None, value: Any = No
     return x.clone().scatter_(dim, index, src, value)
 
 
+def key_along(x: Tensor, dim: int, index: Any) -> tuple[Any, ...]:
+    """Return the key that selects these indices of an axis.
+
+    Raises:
+        IndexError: the indices are not integers.
+    """
+    if isinstance(index, Tensor) and index.dtype is not int64:
+        raise IndexError("index_copy_(): Expected a long tensor for index")
+    return (*[ALL] * axis_of(dim, x.ndim), index)
+
+
+def check_source(x: Tensor, dim: int, index: Tensor, source: Tensor, error: type[Exception]) -> None:
+    """Raise an error unless `source` has the shape of the part of `x` that an index along an axis selects."""
+    d = axis_of(dim, x.ndim)
+    if source.dtype is not x.dtype:
+        raise RuntimeError("self and source expected to have the same dtype")
+    if list(source.shape) != [*x.shape[:d], index.numel(), *x.shape[d + 1 :]]:
+        raise error(f"source of shape {list(source.shape)} does not fit {index.numel()} indices of dimension {d}")
+
+
 @method
-def index_copy_(x: Tensor, dim: Any, index: Tensor, src: Any) -> Tensor:
-    x[tuple([ALL] * axis_of(dim, x.ndim) + [index])] = src
+def index_copy_(x: Tensor, dim: Any, index: Tensor, source: Tensor) -> Tensor:
+    check_source(x, dim, index, source, IndexError)
+    x[key_along(x, dim, index)] = source
     return x
 
 
 @method
 def index_fill_(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
-    x[tuple([ALL] * axis_of(dim, x.ndim) + [index])] = value
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    x[key_along(x, dim, index)] = value
     return x
 
 
@@ -112,31 +180,34 @@ def index_fill(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
 
 
 @method
-def index_add_(x: Tensor, dim: Any, index: Tensor, src: Any) -> Tensor:
+def index_add_(x: Tensor, dim: Any, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     d = axis_of(dim, x.ndim)
+    check_source(x, dim, index, source, RuntimeError)
     for j, i in enumerate(index.tolist()):
-        x[tuple([ALL] * d + [i])] = x.select(d, i) + src.select(d, j)
+        if not 0 <= i < x.shape[d]:
+            raise RuntimeError("index out of range in self")
+        x[key_along(x, d, i)] = x.select(d, i) + source.select(d, j) * alpha
     return x
 
 
 @method
-def masked_scatter(x: Tensor, mask: Tensor, src: Any) -> Tensor:
-    out = x.clone()
-    mask = mask.expand(x.shape)
-    out[mask] = src.flatten()[: int(mask.sum())]
-    return out
+def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    shape = common_shape(x.shape, mask.shape)
+    return x.expand(shape).clone().masked_scatter_(mask, source)
 
 
 @method
-def masked_scatter_(x: Tensor, mask: Tensor, src: Any) -> Tensor:
-    x[mask.expand(x.shape)] = src.flatten()[: int(mask.sum())]
+def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    if source.dtype is not x.dtype:
+        raise RuntimeError("masked_scatter_: expected self and source to have same dtypes")
+    x[mask.expand(x.shape)] = source.flatten()[: int(mask.expand(x.shape).sum())]
     return x
 
 
-@method
-def addr_(x: Tensor, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    return x._write(snapshot(x) * beta + a[:, None] * b * alpha)
+def addr(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return x * beta + outer(a, b) * alpha
 
 
-for _name, _f in (("tril", tril), ("triu", triu)):
-    setattr(Tensor, f"{_name}_", lambda x, *a, f=_f, **k: x._write(f(snapshot(x), *a, **k)))
+IN_PLACE: dict[str, Callable[..., Tensor]] = {"tril": tril, "triu": triu, "masked_fill": masked_fill, "addr": addr}
+for _name, _f in IN_PLACE.items():
+    setattr(Tensor, f"{_name}_", in_place(_f))

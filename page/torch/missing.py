@@ -1,9 +1,23 @@
-"""The error for a name that the page's torch does not have, although PyTorch may have it."""
+"""The errors for a name, an argument or a gradient that the page's torch does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
+
+ADVICE = "is not in the page's torch; open this notebook in Colab or JupyterLab"
+
+
+def refuse(part: str) -> NoReturn:
+    """Raise the error for a part of PyTorch that the page's torch does not have."""
+    raise NotImplementedError(f"{part} {ADVICE}")
+
+
+def refuse_set(function: str, **arguments: Any) -> None:
+    """Raise the error for an argument that the page's torch does not have, unless it is None, False or 0."""
+    for name, value in arguments.items():
+        if value is not None and not (isinstance(value, (int, float)) and not value):
+            refuse(f"`{name}` of `{function}`")
 
 
 def missing_getattr(module: str) -> Callable[[str], NoReturn]:

@@ -8,6 +8,7 @@ from typing import Any
 from .creation import ones_like
 from .dtypes import CPU, State, device, dtype
 from .gradients import run_backward
+from .missing import refuse_set
 from .tensors import Tensor, method
 
 
@@ -103,9 +104,12 @@ def is_tensor(x: object) -> bool:
 
 
 @method
-def backward(x: Tensor, gradient: Any = None, retain_graph: bool = False) -> None:
+def backward(
+    x: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    refuse_set("backward", create_graph=create_graph, inputs=inputs)
     if not x.requires_grad:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     if gradient is None and x.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    run_backward([x], [gradient if gradient is not None else ones_like(x)], keep_in_leaves=True)
+    run_backward([x], [gradient if gradient is not None else ones_like(x)], True, bool(retain_graph))

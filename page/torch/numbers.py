@@ -103,6 +103,26 @@ def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]
     return g
 
 
+def infinite_where_too_large(f: Callable[[float], float]) -> Callable[[float], float]:
+    """Return a function that equals `f`, and is infinite where the result of `f` is too large."""
+
+    def g(x: Any) -> Any:
+        try:
+            return f(x)
+        except OverflowError:
+            return f(math.copysign(1, x)) * inf
+
+    return g
+
+
+def lgamma_of(x: float) -> Any:
+    return inf if x <= 0 and x % 1 == 0 else math.lgamma(x)
+
+
+def times_log(a: Any, b: Any) -> Any:
+    return nan if b != b else 0.0 if a == 0 else a * log_of(b)
+
+
 sin_of, cos_of = nan_where_undefined(math.sin), nan_where_undefined(math.cos)
 # Python's built-in function for each of ours. It is faster, but raises an error where IEEE 754 defines a value.
 BUILT_IN: dict[Any, Callable[..., Any]] = {
@@ -136,14 +156,12 @@ def power(a: Any, b: Any) -> Any:
     try:
         r = a**b
         return r if not isinstance(r, complex) else nan
-    except ZeroDivisionError:
-        return inf
-    except OverflowError:
-        return inf
+    except ArithmeticError:
+        return -inf if math.copysign(1, a) < 0 and b % 2 == 1 else inf
 
 
 def sigmoid_of(x: float) -> Any:
-    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+    return 0.0 if x <= -700 else 1 / (1 + math.exp(-x))
 
 
 def round_of(x: float) -> Any:
@@ -155,20 +173,26 @@ def keeping_infinities(f: Callable[[float], float]) -> Callable[[float], float]:
     return lambda x: x if x != x or x in (inf, -inf) else float(f(x))
 
 
+def check_divisor(a: Any, b: Any) -> None:
+    if b == 0 and isinstance(a, int) and isinstance(b, int):
+        raise RuntimeError(DIVISION_BY_ZERO)
+
+
 def floor_quotient(a: Any, b: Any) -> Any:
-    if b == 0:
-        if isinstance(a, int):
-            raise RuntimeError(DIVISION_BY_ZERO)
-        return quotient(a, b)
-    return a // b
+    check_divisor(a, b)
+    return quotient(a, b) if b == 0 else a // b
+
+
+def trunc_quotient(a: Any, b: Any) -> Any:
+    check_divisor(a, b)
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if a * b >= 0 else -(-a // b)
+    return keeping_infinities(math.trunc)(quotient(a, b))
 
 
 def modulo(a: Any, b: Any) -> Any:
-    if b == 0:
-        if isinstance(a, int):
-            raise RuntimeError(DIVISION_BY_ZERO)
-        return nan
-    return a % b
+    check_divisor(a, b)
+    return nan if b == 0 else a % b
 
 
 def larger(a: Any, b: Any) -> Any:

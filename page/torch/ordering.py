@@ -4,75 +4,97 @@ from __future__ import annotations
 
 import builtins
 from bisect import bisect_left, bisect_right
-from math import inf
+from itertools import repeat
 from typing import Any
 
 from .creation import tensor
-from .dtypes import int64
+from .dtypes import FLOATING, TYPE_NAMES, float32, float64, int32, int64
+from .gradients import record_step
 from .indexing import gather
-from .joining import stack
-from .reductions import move_axis_last, named_results
+from .missing import refuse, refuse_set
+from .reductions import along_axis, named_results
 from .shapes import axis_of
-from .tensors import Tensor, method, tensor_of
+from .tensors import Tensor, method, tensor_of, without_gradient
 
 
 @method
-def sort(x: Tensor, dim: Any = -1, descending: bool = False, stable: bool = False) -> Any:
-    y, back = move_axis_last(x, dim)
-    n, v, at = (y.shape[-1] if y.ndim else 1), y._numbers(), []
-    for i in range(y.numel() // n if n else 0):
-        row = [u if u == u else inf for u in v[i * n : (i + 1) * n]]
-        at += sorted(range(n), key=row.__getitem__, reverse=descending)
-    index = tensor_of(at, y.shape, int64)
-    return named_results("sort", gather(y, y.ndim - 1, index).permute(back) if y.ndim else y, index.permute(back))
+def sort(x: Tensor, dim: Any = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    """Sort along an axis. The order of equal numbers is always that of the input, as torch's with `stable`."""
+
+    def order(row: Any) -> list[int]:
+        return sorted(range(len(row)), key=keys_of(row).__getitem__, reverse=descending)
+
+    at = along_axis(order, dim, x, dtype=int64)
+    return named_results("sort", gather(x, axis_of(dim, x.ndim), at) if x.ndim else x.clone(), at)
+
+
+def keys_of(row: Any) -> Any:
+    """Return the keys by which to sort numbers: nan comes last."""
+    return row if builtins.sum(row) == builtins.sum(row) else [(v != v, v) for v in row]
 
 
 @method
-def argsort(x: Tensor, dim: Any = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    return sort(x, dim, descending)[1]
+def argsort(x: Tensor, dim: Any = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    return sort(x, dim, descending, stable=stable)[1]
 
 
 @method
 def topk(x: Tensor, k: Any, dim: Any = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """Return the k largest numbers along an axis. They are always sorted."""
     d = axis_of(dim, x.ndim)
-    if k > x.shape[d]:
+    if not 0 <= k <= x.shape[d]:
         raise RuntimeError("selected index k out of range")
     values, at = sort(x, d, largest)
-    return named_results("topk", values.narrow(d, 0, k), at.narrow(d, 0, k))
+    return named_results("topk", values.narrow(d, 0, k).clone(), at.narrow(d, 0, k).clone())
 
 
 @method
 def unique(
-    x: Tensor, return_counts: Any = False, sorted: bool = True, dim: Any = None, return_inverse: Any = False
+    x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
-    if dim is not None:
-        rows: dict[tuple[float, ...], int] = {}
-        for i in range(x.shape[dim]):
-            rows.setdefault(tuple(x.select(dim, i)._numbers()), i)
-        return stack([x.select(dim, rows[k]) for k in builtins.sorted(rows)], dim)
-    vals = list(x._numbers())
-    keys = list(dict.fromkeys(builtins.sorted(vals)))
-    out = [tensor_of(keys, (len(keys),), x.dtype)]
+    """Return the different numbers, or the different parts along an axis. They are always sorted."""
+    parts = list(x._numbers()) if dim is None else [tuple(part._numbers()) for part in x.unbind(dim)]
+    first: dict[Any, int] = {}
+    for place, part in enumerate(parts):
+        first.setdefault(part, place)
+    order = {part: n for n, part in enumerate(builtins.sorted(first, key=lambda v: (v != v, v)))}
+    source = x.detach().flatten() if dim is None else x.detach()
+    values = source.index_select(dim or 0, tensor([first[part] for part in order], dtype=int64))
+    out = [record_step(values, [x], without_gradient("unique"))]
+    inverse = tensor([order[part] for part in parts], dtype=int64)
     if return_inverse:
-        out.append(tensor_of([keys.index(v) for v in vals], x.shape, int64))
+        out.append(inverse.reshape(x.shape) if dim is None else inverse)
     if return_counts:
-        out.append(tensor_of([vals.count(k) for k in keys], (len(keys),), int64))
+        out.append(bincount(inverse))
     return out[0] if len(out) == 1 else tuple(out)
 
 
 @method
-def bincount(x: Tensor, weights: Any = None, minlength: Any = 0) -> Tensor:
-    out = [0] * max(minlength, max([*list(x._numbers()), -1]) + 1)
-    for v in x._numbers():
-        out[v] += 1
-    return tensor_of(out, (len(out),), int64)
+def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    numbers = list(x._numbers())
+    if x.dtype.kind == FLOATING:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if x.ndim != 1 or min(numbers, default=0) < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights.shape != x.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    out = [0] * max(minlength, max(numbers, default=-1) + 1)
+    for number, weight in zip(numbers, repeat(1) if weights is None else weights._numbers()):  # noqa: B905
+        out[number] += weight
+    kind = int64 if weights is None else float32 if weights.dtype is float32 else float64
+    return tensor_of(out, (len(out),), kind)
 
 
-def searchsorted(a: Tensor, v: Any, right: bool = False) -> Tensor:
-    xs = a.tolist()
-    place = bisect_right if right else bisect_left
-    return (
-        tensor_of([place(xs, u) for u in v._numbers()], v.shape, int64)
-        if isinstance(v, Tensor)
-        else tensor(place(xs, v))
-    )
+def searchsorted(
+    a: Tensor, v: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None
+) -> Tensor:
+    refuse_set("searchsorted", sorter=sorter)
+    if a.ndim > 1:
+        refuse("`searchsorted` in several rows")
+    numbers, kind = a.tolist(), int32 if out_int32 else int64
+    place = bisect_right if right or side == "right" else bisect_left
+    if isinstance(v, Tensor):
+        return tensor_of([place(numbers, u) for u in v._numbers()], v.shape, kind)
+    return tensor(place(numbers, v), dtype=kind)

@@ -10,11 +10,10 @@ from typing import Any
 from . import kernels
 from .arithmetic import empty_output, use_kernel
 from .dtypes import C_NAMES, TYPE_NAMES, bool_
-from .gradients import record_step
 from .kernels import address_of
 from .numbers import BIG
 from .shapes import axis_of, common_shape, product
-from .tensors import Tensor, broadcast_view, method, sum_to_shape, tensor_of, view_of
+from .tensors import Tensor, broadcast_view, method, record_rules, tensor_of, view_of
 from .views import diagonal
 
 
@@ -91,9 +90,12 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
         return plain_product(a, b)
     A, B = (a.unsqueeze(0) if a.ndim == 1 else a), (b.unsqueeze(1) if b.ndim == 1 else b)
     out = product_of_matrices(A, B)
-    record_step(
-        out, [A, B], lambda g: gradients_of_product(g, A.detach(), B.detach(), A.requires_grad, B.requires_grad)
-    )
+    single, n = B.ndim == 2, B.shape[-1]
+
+    def rule_of_right(g: Tensor, a: Tensor) -> Tensor:
+        return product_of_matrices(a.flatten(0, -2).mT, g.reshape(-1, n)) if single else product_of_matrices(a.mT, g)
+
+    record_rules(out, (A, B), (lambda g, b: product_of_matrices(g, b.mT), rule_of_right), a=A, b=B)
     out = out.squeeze(-2) if a.ndim == 1 else out
     return out.squeeze(-1) if b.ndim == 1 else out
 
@@ -147,16 +149,6 @@ def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
     return tensor_of(numbers, (*lead, m, n), dt)
 
 
-def gradients_of_product(g: Tensor, A: Tensor, B: Tensor, for_a: bool, for_b: bool) -> list[Tensor | None]:
-    k, n = B.shape[-2:]
-    to_a = sum_to_shape(product_of_matrices(g, B.mT), A.shape) if for_a else None
-    if not for_b:
-        return [to_a, None]
-    if B.ndim == 2:
-        return [to_a, product_of_matrices(A.reshape(-1, k).mT, g.reshape(-1, n))]
-    return [to_a, sum_to_shape(product_of_matrices(A.mT, g), B.shape)]
-
-
 @method
 def bmm(a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != 3 or b.ndim != 3:
@@ -185,16 +177,23 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def mv(a: Tensor, b: Tensor) -> Tensor:
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
     return matmul(a, b)
 
 
 @method
 def inner(a: Tensor, b: Tensor) -> Tensor:
+    if not a.ndim or not b.ndim:
+        return a * b
     return matmul(a, b.mT) if b.ndim > 1 else matmul(a, b)
 
 
 @method
 def outer(a: Tensor, b: Tensor) -> Tensor:
+    for x in (a, b):
+        if x.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D arguments, but got a tensor with {x.ndim} dimensions")
     return a[:, None] * b[None, :]
 
 
@@ -290,6 +289,10 @@ def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[st
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     if isinstance(dims, int):
+        if not 0 <= dims <= min(a.ndim, b.ndim):
+            raise RuntimeError(
+                f"tensordot expects dims in the range of 0 to {min(a.ndim, b.ndim)}, but got dims={dims}"
+            )
         da, db = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         da, db = [
@@ -321,5 +324,5 @@ def __matmul__(x: Tensor, o: Any) -> Tensor:
 
 
 @method
-def addmm(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    return x + a @ b
+def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return x * beta + mm(a, b) * alpha

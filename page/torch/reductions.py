@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import builtins
+from itertools import accumulate
 from math import inf, nan
+from operator import mul
 from typing import Any
 
 from . import kernels
-from .arithmetic import empty_output, maximum, minimum, nan_to_num, use_kernel, where
+from .arithmetic import empty_output, masked_fill, maximum, minimum, unary_op, use_kernel, where
 from .creation import zeros_like
-from .dtypes import FLOATING, TYPE_NAMES, bool_, dtype, int64
+from .dtypes import FLOATING, TYPE_NAMES, bool_, dtype, int64, uint8
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather
 from .joining import cat
 from .kernels import address_of
-from .numbers import exp_of, map_numbers, quotient
+from .missing import refuse
+from .numbers import exp_of, map_numbers, power, quotient, sqrt_of
 from .shapes import axes_of, axis_of, product
-from .tensors import Tensor, method, tensor_of
+from .tensors import Tensor, method, record_rules, tensor_of, without_gradient
 from .views import diagonal, permuted_view
 
 
@@ -36,11 +39,14 @@ def keepdim_shape(x: Tensor, dims: list[int]) -> list[int]:
     return [1 if i in dims else n for i, n in enumerate(x.shape)]
 
 
-def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, vjp: Any = None) -> Tensor:
+def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, rule: Any = None) -> Tensor:
     """Reduce the axes `dim` with a function `f` of a row, or with the kernel `name`, to a result of the dtype `dt`.
 
-    `vjp` computes the gradient of `x` from the gradient of the result and from the result.
+    `rule` is the rule for the gradient of `x`, from the gradient `g` of the result `y`. Both have axes of size 1 for
+    the reduced ones.
     """
+    if not isinstance(keepdim, bool):
+        raise TypeError(f"argument 'keepdim' must be bool, not {type(keepdim).__name__}")
     dims = axes_of(dim, x.ndim)
     y, n, shape = rows_of(x, dims)
     m = product(shape)
@@ -53,20 +59,32 @@ def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype
     else:
         v = y._numbers()
         out = tensor_of([f(v[i * n : (i + 1) * n]) for i in range(m)], given, dt)
-    if vjp and x.requires_grad:
-        record_step(out, [x], lambda g: [vjp(g.reshape(kept), out.detach().reshape(kept)).to(x.dtype)])
+    if rule and x.requires_grad:
+        names = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
+
+        def back(g: Tensor, *saved: Tensor) -> list[Tensor]:
+            known = [t.reshape(kept) if name == "y" else t for name, t in zip(names, saved, strict=True)]
+            return [rule(g.reshape(kept), *known)]
+
+        record_step(out, [x], back, [{"x": x, "y": out}[name] for name in names])
     return out
 
 
 @method
-def sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
+def sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    x, dt = as_summed(x, dtype)
+    shape = x.shape
+    return reduce_rows("sum", x, dim, keepdim, builtins.sum, dt, lambda g: g.expand(shape))
+
+
+def as_summed(x: Tensor, dtype: Kind | None) -> tuple[Tensor, Kind]:
+    """Return a tensor converted to the dtype of its sum or product, and this dtype: int64 for integers by default."""
     x = x.to(dtype) if dtype is not None else x
-    dt = x.dtype if x.dtype.kind == FLOATING else int64
-    return reduce_rows("sum", x, dim, keepdim, builtins.sum, dt, lambda g, y: g.expand(x.shape))
+    return x, dtype or (x.dtype if x.dtype.kind == FLOATING else int64)
 
 
 @method
-def mean(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
+def mean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     x = x.to(dtype) if dtype is not None else x
     if x.dtype.kind < FLOATING:
         raise RuntimeError(
@@ -77,8 +95,10 @@ def mean(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None =
 
 @method
 def var(
-    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
 ) -> Tensor:
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     c = correction if correction is not None else 1 if unbiased else 0
@@ -96,19 +116,45 @@ def var(
 
 @method
 def std(
-    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
 ) -> Tensor:
-    return var(x, dim, unbiased, keepdim, correction).sqrt()
+    return root(var(x, dim, unbiased, keepdim, correction=correction), 2)
 
 
-def var_mean(x: Tensor, dim: Any = None, **kw: Any) -> Any:
-    return var(x, dim, **kw), mean(x, dim)
+def root(x: Tensor, p: float) -> Tensor:
+    """Return the p-th root, whose gradient at 0 is 0, as that of torch's standard deviation and norm."""
+    name, f = ("sqrt", sqrt_of) if p == 2 else ("root", lambda v: power(v, 1 / p))
+    return unary_op(name, x, f, lambda g, y: g * where(y == 0, 0.0, y ** (1 - p) / p), x.dtype)
+
+
+def var_mean(
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
+) -> Any:
+    return var(x, dim, unbiased, keepdim, correction=correction), mean(
+        x, None if isinstance(dim, bool) else dim, keepdim
+    )
 
 
 @method
-def prod(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Kind | None = None) -> Tensor:
-    dt = x.dtype if x.dtype.kind == FLOATING else int64
-    return reduce_rows("prod", x, dim, keepdim, product, dt, lambda g, y: g * y / x)
+def prod(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    x, dt = as_summed(x, dtype)
+    d = None if dim is None else axis_of(dim, x.ndim)
+
+    def rule(g: Tensor, x: Tensor) -> Tensor:
+        return g * (
+            along_axis(products_of_others, -1, x.flatten()).reshape(x.shape)
+            if d is None
+            else along_axis(products_of_others, d, x)
+        )
+
+    return reduce_rows("prod", x, d, keepdim, product, dt, rule)
+
+
+def products_of_others(v: Any) -> list[float]:
+    """Return for each number of a row the product of all others."""
+    before = accumulate(v[:-1], mul, initial=1.0)
+    after = list(accumulate(v[:0:-1], mul, initial=1.0))
+    return [a * b for a, b in zip(before, reversed(after), strict=True)]
 
 
 def max_of_row(v: Any) -> Any:
@@ -152,11 +198,11 @@ def check_not_empty(x: Tensor, dim: Any, name: str) -> None:
 def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
     check_not_empty(x, dim, name)
 
-    def vjp(g: Tensor, y: Tensor) -> Tensor:
-        at = x.detach() == y
+    def rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        at: Any = x == y
         return g * at / at.sum(axes_of(dim, x.ndim), keepdim=True)
 
-    return reduce_rows("amax" if f is max_of_row else "amin", x, dim, keepdim, f, x.dtype, vjp)
+    return reduce_rows("amax" if f is max_of_row else "amin", x, dim, keepdim, f, x.dtype, rule)
 
 
 @method
@@ -195,7 +241,10 @@ def named_results(kind: str, *values: Tensor) -> NamedResults:
 
 
 def index_of_extreme(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
-    check_not_empty(x, dim, "argmax" if f is max_of_row else "argmin")
+    name = "argmax" if f is max_of_row else "argmin"
+    check_not_empty(x, None if dim is None else axis_of(dim, x.ndim), name)
+    if x.dtype is bool_:
+        raise RuntimeError(f"\"{name}_cpu\" not implemented for 'Bool'")
 
     def at(v: Any) -> int:
         best = f(v)
@@ -220,8 +269,8 @@ def extreme_with_index(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pai
         return pair(x, dim)
     if dim is None:
         return extreme(x, None, False, f, kind)
-    at = arg(x, dim, True)
-    values = gather(x, axis_of(dim, x.ndim), at) if x.ndim else x
+    at = arg(x.to(uint8) if x.dtype is bool_ else x, dim, True)
+    values = gather(x, axis_of(dim, x.ndim), at) if x.ndim else x.clone()
     if not keepdim and x.ndim:
         at, values = at.squeeze(dim), values.squeeze(dim)
     return named_results(kind, values, at)
@@ -237,25 +286,33 @@ def min(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return extreme_with_index(x, dim, keepdim, min_of_row, argmin, minimum, "min")
 
 
+def place_of_median(v: Any) -> int:
+    """Return the index of the median of a row, or of its first nan."""
+    order = sorted(range(len(v)), key=lambda i: (v[i] == v[i], v[i], i))
+    return order[0] if v[order[0]] != v[order[0]] else order[(len(v) - 1) // 2]
+
+
 @method
 def median(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     if dim is None:
-        return reduce_rows("median", x, None, False, lambda v: sorted(v)[(len(v) - 1) // 2], x.dtype)
-    at = reduce_rows(
-        "median", x, dim, True, lambda v: sorted(range(len(v)), key=v.__getitem__)[(len(v) - 1) // 2], int64
-    )
+        return reduce_rows(
+            "", x, None, False, lambda v: v[place_of_median(v)] if len(v) else nan, x.dtype, without_gradient("median")
+        )
+    at = reduce_rows("", x, dim, True, place_of_median, int64)
     values = gather(x, dim, at)
     return named_results("median", *((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))
 
 
 @method
 def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return reduce_rows("all", x, dim, keepdim, lambda v: 1 if builtins.all(v) else 0, bool_)
+    dt = uint8 if x.dtype is uint8 else bool_
+    return reduce_rows("all", x, dim, keepdim, lambda v: 1 if builtins.all(v) else 0, dt)
 
 
 @method
 def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return reduce_rows("any", x, dim, keepdim, lambda v: 1 if builtins.any(v) else 0, bool_)
+    dt = uint8 if x.dtype is uint8 else bool_
+    return reduce_rows("any", x, dim, keepdim, lambda v: 1 if builtins.any(v) else 0, dt)
 
 
 @method
@@ -264,8 +321,8 @@ def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
 
 
 @method
-def nansum(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return nan_to_num(x).sum(dim, keepdim)
+def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    return masked_fill(x, x.isnan(), 0).sum(dim, keepdim, dtype=dtype)
 
 
 @method
@@ -285,12 +342,21 @@ def logaddexp(a: Tensor, b: Tensor) -> Tensor:
 
 
 @method
-def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
-    if p in (2, "fro"):
-        return (x * x).sum(dim, keepdim).sqrt()
-    if p == inf:
-        return x.abs().amax(dim, keepdim)
-    return (x.abs() ** p).sum(dim, keepdim) ** (1 / p)
+def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    x = x if dtype is None else x.to(dtype)
+    if p == "nuc":
+        refuse("the nuclear norm")
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[x.dtype]}"
+        )
+    if p in (2, "fro", None):
+        return root((x * x).sum(dim, keepdim), 2)
+    if p == 0:
+        return x.ne(0).to(x.dtype).sum(dim, keepdim)
+    if p in (inf, -inf):
+        return x.abs().amax(dim, keepdim) if p > 0 else x.abs().amin(dim, keepdim)
+    return root((x.abs() ** p).sum(dim, keepdim), p)
 
 
 @method
@@ -298,7 +364,11 @@ def dist(a: Tensor, b: Tensor, p: Any = 2) -> Tensor:
     return norm(a - b, p)
 
 
-def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """Return the distances between rows. `compute_mode` only chooses torch's way to compute them."""
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
@@ -310,6 +380,16 @@ def move_axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
     order = [i for i in range(x.ndim) if i != d] + ([d] if x.ndim else [])
     back = [order.index(i) for i in range(x.ndim)]
     return x.permute(order), back
+
+
+def along_axis(f: Any, dim: Any, *xs: Tensor, dtype: Kind | None = None) -> Tensor:
+    """Return the results of a function that maps a row along this axis, of each tensor, to a row of its result."""
+    moved = [move_axis_last(x.detach(), dim) for x in xs]
+    (y, back), rows = moved[0], [x._numbers() for x, _ in moved]
+    n, numbers = (y.shape[-1] if y.ndim else 1), []
+    for start in range(0, y.numel(), n or 1):
+        numbers += f(*[row[start : start + n] for row in rows])
+    return tensor_of(numbers, y.shape, dtype or y.dtype).permute(back).contiguous()
 
 
 def softmax_of_row(v: Any) -> list[float]:
@@ -329,61 +409,66 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
         )
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
-    y, back = move_axis_last(x, dim)
+    y, back = move_axis_last(x.detach(), dim)
     n = y.shape[-1] if y.ndim else 1
     m = y.numel() // n if n else 0
     if use_kernel("softmax", 2 * m * n, x.dtype):  # softmax takes Python about twice the usual time per number
         out = empty_output(x.dtype, y.shape)
         numbers = y._buffer()
         kernels.JS.softmax(x.dtype.code, address_of(numbers), address_of(out._data), m, n)
+        out = out.permute(back).contiguous()
     else:
-        v, vals = y._numbers(), []
-        for i in range(m):
-            vals += softmax_of_row(v[i * n : (i + 1) * n])
-        out = tensor_of(vals, y.shape, x.dtype)
-    record_step(out, [y], lambda g: [out.detach() * (g - (g * out.detach()).sum(-1, True))])
-    return out if y is x else out.permute(back)
+        out = along_axis(softmax_of_row, dim, x)
+    return record_rules(out, [x], [lambda g, y: y * (g - (g * y).sum(dim, True))], y=out)
 
 
 @method
-def log_softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
+def log_softmax(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
     x = x if dtype is None else x.to(dtype)
-    return x - logsumexp(x, dim, True)
+    if x.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+    out = x.detach() - logsumexp(x.detach(), dim, True)
+    return record_rules(out, [x], [lambda g, y: g - y.exp() * g.sum(dim, True)], y=out)
 
 
 @method
-def cumsum(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
-    y, back = move_axis_last(x, dim)
-    n, v, vals = (y.shape[-1] if y.ndim else 1), y._numbers(), []
-    for i in range(y.numel() // n if n else 0):
-        s = 0
-        for u in v[i * n : (i + 1) * n]:
-            s += u
-            vals.append(s)
-    out = tensor_of(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64)
-    record_step(out, [y], lambda g: [g.flip(-1).cumsum(-1).flip(-1)])
-    return out.permute(back)
+def cumsum(x: Tensor, dim: Any, *, dtype: Kind | None = None) -> Tensor:
+    x, dt = as_summed(x, dtype)
+    out = along_axis(accumulate, dim, x.to(dt))
+    return record_step(out, [x], lambda g: [g.flip(dim).cumsum(dim).flip(dim) if g.ndim else g])
 
 
 @method
-def cumprod(x: Tensor, dim: Any) -> Tensor:
-    y, back = move_axis_last(x, dim)
-    n, v, vals = y.shape[-1], y._numbers(), []
-    for i in range(y.numel() // n if n else 0):
-        s = 1
-        for u in v[i * n : (i + 1) * n]:
-            s *= u
-            vals.append(s)
-    return tensor_of(vals, y.shape, x.dtype if x.dtype.kind == FLOATING else int64).permute(back)
+def cumprod(x: Tensor, dim: Any, *, dtype: Kind | None = None) -> Tensor:
+    x, dt = as_summed(x, dtype)
+    out = along_axis(lambda v: accumulate(v, mul), dim, x.to(dt))
+    return record_rules(out, [x], [lambda g, x: along_axis(gradient_of_products, dim, g, x)], x=x)
+
+
+def gradient_of_products(g: Any, v: Any) -> list[float]:
+    """Return the gradient of a row from the gradient of its cumulative products."""
+    gradient, before = [], 1.0
+    for k, number in enumerate(v):
+        later = accumulate(v[k + 1 :], mul, initial=before)
+        gradient.append(builtins.sum(map(mul, g[k:], later)))
+        before *= number
+    return gradient
 
 
 @method
-def diff(x: Tensor, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(x: Tensor, n: int = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
     d = axis_of(dim, x.ndim)
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
     x = cat([t for t in (prepend, x, append) if t is not None], d)
-    return x.narrow(d, 1, x.shape[d] - 1) - x.narrow(d, 0, x.shape[d] - 1)
+    for _ in range(builtins.min(n, x.shape[d])):
+        after, before = x.narrow(d, 1, x.shape[d] - 1), x.narrow(d, 0, x.shape[d] - 1)
+        x = after ^ before if x.dtype is bool_ else after - before
+    return x
 
 
 @method
 def trace(x: Tensor) -> Tensor:
+    if x.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
     return diagonal(x).sum()

@@ -26,8 +26,9 @@ from .dtypes import (
     promoted_dtype,
     strided,
 )
-from .gradients import Node, node_of, record_step
+from .gradients import Node, node_of
 from .kernels import address_of
+from .missing import refuse
 from .numbers import BIG, convert_numbers, to_array
 from .shapes import Size, axis_of, offsets_of, product, row_major, strides_of
 
@@ -70,21 +71,25 @@ class Tensor:
     Attributes:
         _data: the storage, an `array.array`, which all views of a tensor share
         _offset, _strides: the position of the first number in the storage, and the step along each axis
+        _writes: a list with the number of in-place writes to the storage, which all views share
         _node: the `Node` of the operation that computed this tensor, or None
         _leaf: the `Node` that accumulates the gradient of a leaf, or None
         _base: for a view, its base tensor and a function that computes the view from the base
+        _base_node: for a view, the node of its base when the view's own node was made
     """
 
     _data: Any
     _offset: int
     _strides: tuple[int, ...]
+    _writes: list[int]
     shape: Size
     dtype: dtype
     _node: Any = None
     _leaf: Any = None
     _base: Any = None
+    _base_node: Any = None
+    _needs_grad: bool = False
     grad: Any = None
-    requires_grad: bool = False
     if TYPE_CHECKING:  # `method` adds these
         __add__: Any
         __radd__: Any
@@ -189,11 +194,11 @@ class Tensor:
 
     nelement = numel
 
-    def size(self, d: Any = None) -> Any:
-        return self.shape if d is None else self.shape[axis_of(d, self.ndim)]
+    def size(self, dim: Any = None) -> Any:
+        return self.shape if dim is None else self.shape[axis_of(dim, self.ndim)]
 
-    def stride(self, d: Any = None) -> Any:
-        return self._strides if d is None else self._strides[axis_of(d, self.ndim)]
+    def stride(self, dim: Any = None) -> Any:
+        return self._strides if dim is None else self._strides[axis_of(dim, self.ndim)]
 
     def element_size(self) -> Any:
         return self.dtype.itemsize
@@ -262,28 +267,46 @@ class Tensor:
     def __deepcopy__(self, memo: Any) -> Any:
         t = self.detach().clone()
         t.__class__ = self.__class__
-        t.requires_grad = self.requires_grad
+        t._needs_grad = self.requires_grad
         return t
 
     @property
+    def requires_grad(self) -> bool:
+        if self._base is not None and self._base[0]._node is not self._base_node:
+            follow_base(self)
+        return self._needs_grad
+
+    @requires_grad.setter
+    def requires_grad(self, on: bool) -> None:
+        if on and self.dtype.kind < FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if not on and self._node is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        self._needs_grad = on
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        self.requires_grad = requires_grad
+        return self
+
+    @property
     def is_leaf(self) -> Any:
-        return self._node is None
+        return not self.requires_grad or self._node is None
 
     @property
     def grad_fn(self) -> Any:
-        return self._node
+        return self._node if self.requires_grad else None
 
-    def requires_grad_(self, on: Any = True) -> Any:
-        if on and self.dtype.kind < FLOATING:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = on
-        return self
-
-    def retain_grad(self) -> Any:
-        self._retain = True
+    def retain_grad(self) -> None:
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None:
+            self._node.retains = self
 
     def detach_(self) -> Any:
-        self._node, self.requires_grad = None, False
+        self._node, self._needs_grad = None, False
         return self
 
     def is_floating_point(self) -> Any:
@@ -330,7 +353,7 @@ class Storage:
 def tensor_from_parts(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
     """Return a tensor with this dtype, storage, offset, shape and strides, and without gradient history."""
     t: Tensor = object.__new__(Tensor)
-    t._data, t._offset, t._strides, t.dtype = data, offset, strides, kind
+    t._data, t._offset, t._strides, t.dtype, t._writes = data, offset, strides, kind, [0]
     t.shape = shape if type(shape) is Size else Size(shape)
     if State.dispatch_modes:
         for mode in State.dispatch_modes:
@@ -366,15 +389,30 @@ def view_of(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = 
     With `how`, a function that computes this view from `t`, the view also shares gradients and writes with `t`.
     """
     v = tensor_from_parts(t.dtype, t._data, offset, shape, tuple(strides))
+    v._writes = t._writes
     return v if how is None else link_to_base(v, t, how)
 
 
 def link_to_base(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
     """Record that `v` equals `how(t)`, so that the view `v` shares gradients and writes with `t`; return `v`."""
     v._base = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
-    if t.requires_grad and State.grad_enabled and t.dtype.kind == FLOATING:
-        record_step(v, [t], lambda g: [scatter_gradient(t.shape, how(places_in(t.shape))._offsets(), g)])
+    v._base_node = v._base[0]._node
+    if t.requires_grad and State.grad_enabled:
+        v._node, v._needs_grad = step_of_view(t, how), True
     return v
+
+
+def step_of_view(t: Tensor, how: Callable[[Any], Tensor]) -> Node:
+    """Return the node of the view `how(t)`."""
+    shape = t.shape
+    return Node([node_of(t)], lambda g: [scatter_gradient(shape, how(places_in(shape))._offsets(), g)])
+
+
+def follow_base(v: Tensor) -> None:
+    """Give a view the gradient history of its base, which an in-place operation has changed."""
+    base, how = v._base
+    v._base_node = base._node
+    v._node, v._needs_grad = (step_of_view(base, how), True) if base.requires_grad else (None, False)
 
 
 def places_in(shape: Sequence[int]) -> Tensor:
@@ -402,6 +440,39 @@ def sum_to_shape(g: Tensor, shape: Sequence[int]) -> Tensor:
     if dims:
         g = g.sum(dims, keepdim=True)
     return g.reshape(shape)
+
+
+def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **values: Any) -> Tensor:
+    """Record that `out` was computed from operands, with a rule for the gradient of each; return `out`.
+
+    The parameters of a rule are the gradient `g` of `out`, and names of `values`. A value is saved if the rule of an
+    operand that requires a gradient names it.
+    """
+    needed = [(x, rule) for x, rule in zip(operands, rules, strict=True) if isinstance(x, Tensor) and x.requires_grad]
+    if not State.grad_enabled or not needed:
+        return out
+    parts = [(rule, rule.__code__.co_varnames[1 : rule.__code__.co_argcount], x.shape, x.dtype) for x, rule in needed]
+    saved = dict.fromkeys(name for part in parts for name in part[1])
+
+    def back(g: Tensor, *given: Any) -> list[Tensor]:
+        known = dict(zip(saved, given, strict=True))
+        return [
+            sum_to_shape(rule(g, *[known[name] for name in names]), shape).to(kind)
+            for rule, names, shape, kind in parts
+        ]
+
+    out._node = Node([node_of(x) for x, _ in needed], back, saved=[values[name] for name in saved])
+    out._needs_grad = True
+    return out
+
+
+def without_gradient(name: str) -> Callable[..., Any]:
+    """Return the function `back` of an operation whose gradient is not implemented: it raises an error."""
+
+    def back(*args: Any) -> Any:
+        refuse(f"the gradient of `{name}`")
+
+    return back
 
 
 def result_type(*xs: Any) -> dtype:
@@ -449,28 +520,83 @@ def type_name(t: Any) -> str:
 
 
 def check_leaf(t: Any) -> None:
-    if t.requires_grad and t._node is None and State.grad_enabled:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    """Raise torch's error if `t` or its base is a leaf that requires grad, and an in-place operation may not change it."""
+    root = t if t._base is None else t._base[0]
+    if State.grad_enabled and t.requires_grad and root.requires_grad and root._node is None:
+        kind = "leaf Variable" if root is t else "view of a leaf Variable"
+        raise RuntimeError(f"a {kind} that requires grad is being used in an in-place operation.")
+
+
+def is_dense(t: Tensor) -> bool:
+    """Check whether the tensor's numbers fill a part of its storage without gaps, in any order of its axes."""
+    step = 1
+    for stride, n in sorted((s, n) for s, n in zip(t._strides, t.shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
+def overlap_partly(a: Tensor, b: Tensor) -> bool:
+    """Check whether two tensors share some memory, but not all of it in the same order."""
+    if a._data is not b._data or not (a.numel() and b.numel() and is_dense(a) and is_dense(b)):
+        return False
+    if a._offset == b._offset and a.numel() == b.numel():
+        return a._strides != b._strides
+    return a._offset < b._offset + b.numel() and b._offset < a._offset + a.numel()
+
+
+def check_overlap(x: Tensor, *operands: Any) -> None:
+    """Raise torch's error if an in-place operation on `x` would read numbers that it also writes elsewhere."""
+    advice = "Please clone() the tensor before performing the operation."
+    if any(n > 1 and s == 0 for n, s in zip(x.shape, x._strides, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            + advice
+        )
+    if any(isinstance(t, Tensor) and overlap_partly(x, t) for t in operands):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+            "location. " + advice
+        )
 
 
 def snapshot(t: Any) -> Tensor:
     """Return a copy of the tensor with its current numbers and gradient history, for use after an in-place write."""
     o = tensor_of(t._buffer()[:], t.shape, t.dtype)
-    o._node, o.requires_grad = node_of(t), t.requires_grad
+    o._node, o._needs_grad = node_of(t), t.requires_grad
     return o
 
 
-def record_write(t: Tensor, before: Tensor, places: list[int], value: Tensor, shape: Sequence[int]) -> None:
+def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the in-place version of a function, which writes its result into its first argument."""
+
+    def write(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        check_overlap(x, *args, *kwargs.values())
+        return x._write(function(snapshot(x), *args, **kwargs))
+
+    return write
+
+
+def record_write(t: Tensor, places: list[int], value: Tensor, shape: Sequence[int]) -> None:
     """Record for gradients that `value` was written to these flat positions of `t`, and also to the base of a view."""
+
+    own, given, kind = t.shape, value.shape, value.dtype
 
     def back(g: Tensor) -> list[Any]:
         flat = list(g._numbers())
         written = tensor_of([flat[p] for p in places], shape, g.dtype)
         gone = set(places)
-        kept = tensor_of([0.0 if i in gone else v for i, v in enumerate(flat)], t.shape, g.dtype)
-        return [kept, sum_to_shape(written, value.shape).to(value.dtype) if value.dtype.kind == FLOATING else None]
+        kept = tensor_of([0.0 if i in gone else v for i, v in enumerate(flat)], own, g.dtype)
+        return [kept, sum_to_shape(written, given).to(kind) if kind.kind == FLOATING else None]
 
-    t._node, t.requires_grad = Node([node_of(before), node_of(value)], back), True
-    if t._base is not None and t._base[0] is not t:
-        root, fn = t._base
-        record_write(root, snapshot(root), fn(places_in(root.shape))._offsets(), t, t.shape)
+    t._node, t._needs_grad = Node([node_of(t), node_of(value)], back), True
+    record_in_base(t, t)
+
+
+def record_in_base(t: Tensor, value: Tensor) -> None:
+    """Record that `value`, with the shape of `t`, was written to the part of its base that the view `t` shows."""
+    if t._base is not None:
+        base, how = t._base
+        record_write(base, how(places_in(base.shape))._offsets(), value, t.shape)
+        t._base_node = base._node

@@ -227,7 +227,9 @@ def detach(x: Tensor) -> Tensor:
 
 @attribute
 def data(x: Tensor) -> Tensor:
-    return x.detach()
+    t = x.detach()
+    t._writes = [0]  # a write through `x.data` is not noticed by gradients
+    return t
 
 
 def set_data(x: Tensor, other: Tensor) -> None:

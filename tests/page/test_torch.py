@@ -102,7 +102,30 @@ torch.ones(2, dtype=torch.float64) + torch.ones(2)
 torch.ones(2, dtype=torch.int64) + torch.ones((), dtype=torch.float64)
 torch.ones(2) + torch.ones((), dtype=torch.float64)
 torch.lerp(x, -x, 0.25)
-torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 2.0]))
+torch.xlogy(torch.tensor([0.0, 1.0, 0.0]), torch.tensor([0.0, 2.0, math.nan]))
+torch.xlogy(x, 2), torch.xlogy(2, x), torch.xlogy(torch.arange(3), torch.arange(3))
+torch.add(x, x, alpha=2), torch.sub(x, 1, alpha=2)
+torch.add(torch.arange(3), 1, alpha=0.5)
+torch.div(x, 0.3, rounding_mode="trunc"), torch.div(torch.arange(-4, 4), 3, rounding_mode="trunc")
+torch.div(torch.arange(3), 0, rounding_mode="trunc")
+torch.div(x, 2, rounding_mode="up")
+torch.div(x, 2, "floor")
+torch.arange(3) // 0.0, torch.arange(3) % 0.0
+torch.tensor([-0.0, 0.0]) ** -1, torch.tensor([-1e300], dtype=torch.float64) ** 3
+torch.tensor([2.0, 800.0, -800.0, math.nan]).sigmoid()
+torch.tensor([900.0, -900.0]).sinh(), torch.tensor([-900.0]).cosh()
+torch.tensor([-1.5, -1.0, 0.0]).lgamma()
+x.clamp()
+x.clamp(torch.zeros(4), 1.0)
+x.maximum(0)
+x.eq(None)
+x.add("a")
+round(x)
+torch.round(x, 2)
+torch.arange(3).round(decimals=-1)
+torch.tensor([True]).square(), torch.tensor([True]).sign()
+torch.tensor([True]).abs()
+torch.tensor([True]).floor()
 """
 
 VIEWS = """
@@ -175,8 +198,18 @@ x.narrow(1, 1, 2)
 x.narrow(1, 2, 5)
 x.gather(2, torch.tensor([[[0, 1]], [[2, 3]]]))
 x.gather(2, torch.tensor([[[9]]]))
+x.gather(2, torch.tensor([0]))
+x.gather(2, torch.zeros(3, 1, 1, dtype=torch.int64))
+x.gather(2, torch.zeros(2, 3, 1, dtype=torch.int32))
 x.take_along_dim(x.argsort(-1), -1)
-x.index_select(1, torch.tensor([2, 0]))
+x.take_along_dim(torch.tensor([0, 5]))
+x.index_select(1, torch.tensor([2, 0])), x.index_select(1, torch.tensor(1))
+x[0].index_select(0, torch.tensor([-1]))
+x.index_select(1, torch.tensor([[0]]))
+x.index_select(0, torch.tensor([True, False]))
+x.narrow(1, -2, 2)
+x.narrow(1, 0, -1)
+x.nonzero(True)
 (x > 0).nonzero()
 x.masked_select(x > 0)
 torch.where(x > 0)
@@ -210,6 +243,59 @@ torch.arange(3).mul_(0.5)
 x[0].tril_(); x
 """
 
+IN_PLACE = """
+y = x; y //= 2; x
+y = x; y %= 2; x
+y = x; y **= 2; x
+y = x; y += 1; y -= 2; y *= 3; y /= 4; x
+y = x[0]; y //= 2; x
+y = x[0]; y %= 2; x
+y = x.mT; y //= 2; x
+y = x.view(24)[::2]; y -= 1; x
+x = torch.arange(4); y = x; y <<= 1; x
+x = torch.arange(4); y = x; y >>= 1; x
+x = torch.arange(4); y = x; y &= 1; x
+x = torch.arange(4); y = x; y |= 1; x
+x = torch.arange(4); y = x; y ^= 1; x
+x = torch.arange(4); y = x; y //= 2; x
+x = torch.arange(4); y = x; y //= 0.5; x
+x = torch.arange(4); y = x; y /= 2; x
+x = torch.arange(4); y = x; y ^= "a"; x
+x.neg_().round_().square_(); x
+x.clip_(0, 1).lerp_(x * 2, 0.5); x
+x.subtract_(1).multiply_(2).divide_(3).true_divide_(2); x
+x.clamp_(); x
+x[0].addr_(torch.ones(3), torch.arange(4.0), beta=0.5, alpha=2); x
+x.fill_(torch.ones(2)); x
+x.fill_diagonal_(5); x
+y = torch.zeros(2, 2, 2); y.fill_diagonal_(5); y
+y = x.expand(2, 2, 3, 4); y.add_(1); x
+y = x.expand(2, 2, 3, 4); y += 1; x
+y = x.expand(2, 2, 3, 4); y.exp_(); x
+y = x[:, :1].expand(2, 3, 4); y.copy_(x); x
+y = x[:, :1].expand(2, 3, 4); y.fill_(1.0); x
+y = x.view(24); y[1:] += y[:-1]; x
+y = x.view(24); y[1:] = y[:-1]; x
+y = x.view(24); y[1:].mul_(y[:-1]); x
+y = x.view(24); y[12:] += y[:12]; x
+y = x[0, :, :3].clone(); y.copy_(y.T); y
+y = x[0, :, :3].clone(); y.add_(y.T); y
+x.copy_(x); x
+y = torch.tensor(3.0); y.max(0).values.add_(1); y
+y = torch.tensor(3.0); y.sort().values.add_(1); y
+x.index_add_(0, torch.tensor([1, 1]), torch.ones(2, 3, 4), alpha=2); x
+x.index_add_(0, torch.tensor([1]), torch.ones(2, 3, 4)); x
+x.index_add_(0, torch.tensor([-1]), torch.ones(1, 3, 4)); x
+x.index_copy_(0, torch.tensor([1]), torch.ones(4)); x
+x.index_copy_(0, torch.tensor([1]), torch.ones(1, 3, 4).double()); x
+x.index_fill_(0, torch.tensor([1]), torch.ones(4)); x
+x.index_fill_(0, torch.tensor([True, False]), 1.0); x
+x.masked_scatter_(x > 0, torch.arange(24.0).double()); x
+x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), torch.ones(2, 3, 1).double()); x
+x.scatter_(2, torch.tensor([0]), 5.0); x
+x[0, 0] = torch.arange(12.0).view(3, 1, 4)[2:3]; x
+"""
+
 REDUCTIONS = """
 x.sum()
 x.sum(-1)
@@ -225,6 +311,22 @@ x.var(axis=0)
 torch.stack([x, x], axis=1)
 torch.cat([x, x], axis=1)
 x.sum(7)
+x.sum(0, 1)
+x.sum(0, True, torch.float64)
+torch.arange(3).sum(dtype=torch.int32), torch.arange(3).sum(dtype=torch.bool)
+x.prod(dtype=torch.float64), torch.arange(1, 4).prod(0, dtype=torch.float32), (x * 5).prod(dtype=torch.int64)
+x.prod((0, 1))
+x.cumsum(0, dtype=torch.float64), (x * 3).cumsum(0, dtype=torch.int64), torch.arange(3).cumsum(0, dtype=torch.float32)
+torch.arange(1, 4).cumprod(0, dtype=torch.float32), torch.tensor(2.0).cumprod(0), torch.ones(2, 0).cumsum(1)
+x.softmax(1).stride(), x.cumsum(1).stride(), x.sort(0).values.stride(), x.sort(0).indices.stride()
+x.argmax((0, 1))
+(x > 0).argmax()
+(x > 0).max(0)
+x.to(torch.uint8).all(), x.to(torch.uint8).any(0)
+torch.arange(3).var()
+torch.var_mean(x, 0, keepdim=True), torch.var_mean(x, 0, False), torch.var_mean(x, False)
+torch.tensor([1.0, math.nan, math.inf]).nansum(), torch.tensor([1.0, math.nan]).nansum(dtype=torch.float64)
+torch.tensor([3.0, math.nan, 1.0]).median(), torch.tensor([3.0, math.nan, 1.0]).median(0), torch.ones(0).median()
 torch.arange(4).sum()
 torch.tensor([True, True]).sum()
 x.mean(1)
@@ -251,6 +353,10 @@ torch.logaddexp(torch.tensor([-math.inf, 0.0, math.inf, 100.0]), torch.tensor([-
 x.norm()
 x.norm(dim=-1)
 x.norm(1, -1)
+x.norm(0), x.norm(math.inf, 0), x.norm(-math.inf, 0), x.norm(3, 0, True), x.norm(p=None), x.norm(dtype=torch.float64)
+torch.arange(3).norm()
+torch.cdist(x, x + 1, 1), torch.cdist(x, x + 1, p=math.inf), torch.cdist(x, x, 0)
+torch.cdist(x[0, 0], x[0, 0])
 torch.cdist(x, x)
 x.softmax(-1)
 x.softmax(0)
@@ -258,17 +364,34 @@ x.softmax(3)
 torch.full((2,), -math.inf).softmax(0)
 torch.arange(3).softmax(0)
 x.log_softmax(-1)
+x.log_softmax()
+torch.arange(3).log_softmax(0)
 x.cumsum(1)
 x.cumprod(-1)
 x.diff(dim=1)
+x.diff(2), x.diff(n=0), x.diff(9), x.diff(2, 1, prepend=x[:, :1], append=x)
+x.diff(n=-1)
+(x > 0).diff()
 x[0, :, :3].trace()
+x.trace()
 x.count_nonzero()
 x.sort(-1, descending=True)
 x.topk(2)
 x.topk(9)
+x.sort(0, True, True)
+torch.tensor([2.0, math.nan, math.inf, 1.0]).sort(), torch.tensor([math.inf, math.nan, 1.0]).sort(descending=True)
 torch.tensor([3, 1, 3, 2]).unique(return_counts=True)
+torch.tensor([3, 1, 3, 2]).unique(True, True, True), torch.unique(torch.tensor([3, 1, 3]), True, True)
+torch.tensor([[1, 2], [1, 2], [0, 1]]).unique(dim=0, return_inverse=True, return_counts=True)
+torch.tensor([math.nan, 1.0, math.nan]).unique(return_counts=True)
 torch.tensor([3, 1, 3]).bincount()
+torch.tensor([3, 1, 3]).bincount(torch.tensor([0.5, 1.0, 2.0]), 6), torch.tensor([1]).bincount(torch.tensor([2]))
+torch.tensor([3, 1, 3]).bincount(torch.ones(2))
+torch.tensor([3, -1]).bincount()
+torch.tensor([[3, 1]]).bincount()
 torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 0.0]))
+torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 0.0]), side="right", out_int32=True)
+torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 0.0]), True)
 """
 
 PRODUCTS = """
@@ -287,6 +410,11 @@ x.mm(x)
 x.bmm(x.mT)
 x[0, 0].dot(x[0, 1])
 torch.outer(x[0, 0], x[0, 1])
+torch.outer(x[0], x[0, 0])
+torch.mv(x, x[0, 0])
+torch.inner(x[0, 0], torch.tensor(2.0))
+torch.addmm(x[0], x[0, :, :2], x[0, :2], beta=0.5, alpha=2)
+torch.tensordot(x, x, -1)
 torch.einsum("bij,bkj->bik", x, x)
 torch.einsum("...ij,...kj->...ik", x, x)
 torch.einsum("bij->ji", x)
@@ -434,6 +562,76 @@ torch.arange(3).requires_grad_()
 x.requires_grad_(); x.detach().requires_grad, (x * 2).requires_grad, (x * 2).is_leaf
 x.requires_grad_(); x.numpy()
 torch.autograd.functional.jacobian(lambda v: v ** 2, torch.tensor([1.0, 2.0]))
+"""
+
+GRADIENTS_AND_WRITES = """
+x.requires_grad_(); y = x.exp(); y.add_(1); y.sum().backward(); x.grad
+x.requires_grad_(); y = x.sigmoid(); y[0] = 0.0; y.sum().backward(); x.grad
+x.requires_grad_(); y = x.softmax(-1); y *= 2; y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; z = y * y; y.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; z = y * torch.ones(4); y.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; w = torch.ones(4); z = y * w; w.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; z = y @ y.mT; y /= 2; z.sum().backward(); x.grad
+x.requires_grad_(); y = x @ x.mT; y /= 2; y.sum().backward(); x.grad
+x.requires_grad_(); y = x / (x * x + 1); y += 1; y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y[0].sin(); y[1] = 0.0; z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y.sin(); y.detach().zero_(); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y.sin(); y.data.zero_(); z.sum().backward(); x.grad
+x.requires_grad_(); c = x > 0; z = torch.where(c, x, 0.0); c.fill_(True); z.sum().backward(); x.grad
+x.requires_grad_(); i = torch.tensor([0]); z = (x * 1)[i]; i.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; y.tanh_().mul_(2); y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; y.exp_(); y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; y.zero_(); y.requires_grad, y.sum().backward(), x.grad
+x.requires_grad_(); y = (x * 1).copy_(torch.ones(4)); y.requires_grad
+x.requires_grad_(); y = torch.zeros(3).fill_(x.sum()); y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y.view(24); y *= 2; z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y[0]; w = y[0]; z.mul_(2); w.sum().backward(); x.grad
+x.requires_grad_(); y = torch.zeros(2, 3, 4); z = y[0]; y[0] = x[1]; (z * z).sum().backward(); x.grad
+x.requires_grad_(); y = torch.zeros(2, 3, 4); z = y[0]; z += x[1]; (y * y).sum().backward(); x.grad
+x.requires_grad_(); y = torch.zeros(2, 3, 4); w = y.view(24); y[0].copy_(x[1]); (w * w).sum().backward(); x.grad
+x.requires_grad_(); y = x.view(24); y.mul_(2)
+x.requires_grad_(); y = x[0]; y += 1
+x.requires_grad_(); x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), 5.0)
+x.requires_grad_(); i = torch.zeros(2, 3, 1, dtype=torch.int64); x.scatter(2, i, 5.0).pow(2).sum().backward(); x.grad
+x.requires_grad_(); i = torch.zeros(2, 3, 4).long(); torch.zeros(2, 3, 4).scatter(2, i, x).requires_grad
+x.requires_grad_(); s = x.exp().sum(); s.backward(); s.backward()
+x.requires_grad_(); s = (x * 2).sum(); s.backward(); s.backward()
+x.requires_grad_(); s = x.sum(); s.backward(); s.backward(); x.grad
+x.requires_grad_(); s = x.exp().sum(); s.backward(retain_graph=True); s.backward(); x.grad
+x.requires_grad_(); s = x.exp().sum(); torch.autograd.grad(s, x); torch.autograd.grad(s, x)
+x.requires_grad_(); s = x.exp().sum(); torch.autograd.grad(s, x, retain_graph=True); torch.autograd.grad(s, x)
+x.requires_grad_(); x.sum().backward(); g = x.grad; x.sum().backward(); g
+x.requires_grad_(); y = x * 2; y.retain_grad(); (y * y).sum().backward(); y.grad
+x.retain_grad()
+x.requires_grad_(); y = x * 2; y.requires_grad_(False)
+x.requires_grad_(); y = torch.ones(2, requires_grad=True); torch.autograd.grad(x.sum(), [x, y], materialize_grads=True)
+"""
+
+GRADIENTS_AT_CORNERS = """
+x = torch.tensor([2.0, 0.0, 3.0, 0.0], requires_grad=True); x.prod().backward(); x.grad
+x = torch.tensor([2.0, 0.0, 3.0], requires_grad=True); x.prod(0).backward(); x.grad
+x = torch.tensor([2.0, 0.0, 3.0], requires_grad=True); x.cumprod(0).sum().backward(); x.grad
+x.requires_grad_(); x.prod(1).sum().backward(); x.grad
+x.requires_grad_(); x.cumprod(1).pow(2).sum().backward(); x.grad
+x.requires_grad_(); x.cumsum(1, dtype=torch.float64).pow(2).sum().backward(); x.grad
+x = torch.tensor([0.0, 1.0], requires_grad=True); torch.maximum(x, torch.tensor([0.0, 0.5])).sum().backward(); x.grad
+x = torch.tensor([0.0, 1.0], requires_grad=True); torch.minimum(x, torch.tensor([0.0, 1.5])).sum().backward(); x.grad
+x = torch.tensor([0.0, 0.5, 1.0, 2.0], requires_grad=True); x.clamp(0, 1).sum().backward(); x.grad
+x = torch.tensor([0.0, 1.0], requires_grad=True); (x**0).sum().backward(); x.grad
+x = torch.tensor([0.0, 2.0], requires_grad=True); (torch.zeros(2) ** x).sum().backward(); x.grad
+x = torch.tensor([0.0, 2.0], requires_grad=True); (3**x + x**x).sum().backward(); x.grad
+x.requires_grad_(); (x * 0).norm().backward(); x.grad
+x.requires_grad_(); (x * 0).norm(3).backward(); x.grad
+x.requires_grad_(); (x * 0).std(1).sum().backward(); x.grad
+x.requires_grad_(); torch.cdist(x, x.detach()).sum().backward(); x.grad
+x.requires_grad_(); (5 - x).remainder(x).sum().backward(); x.grad
+x.requires_grad_(); torch.div(x, 0.3, rounding_mode="floor").sum().backward(); x.grad
+x.requires_grad_(); (x // 2).requires_grad
+x.requires_grad_(); torch.nansum(x).backward(); x.grad
+x.requires_grad_(); torch.xlogy(x, x).sum().backward(); x.grad
+x.requires_grad_(); x.softmax(1).view(24).pow(2).sum().backward(); x.grad
+x.requires_grad_(); x.log_softmax(1).view(24).pow(2).sum().backward(); x.grad
+x.requires_grad_(); x.sort(0).values.view(24)[:9].sum().backward(); x.grad
 """
 
 # What torch says of an argument that is no tensor; of a function with several signatures it lists them instead.

@@ -14,14 +14,9 @@ class Parameter(Tensor):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         t: Parameter = object.__new__(cls)
         data = zeros(0) if data is None else data
-        t._data, t._offset, t.shape, t._strides, t.dtype = (
-            data._data,
-            data._offset,
-            data.shape,
-            data._strides,
-            data.dtype,
-        )
-        t._node, t.requires_grad, t.grad, t._base, t._leaf = None, requires_grad, None, None, None
+        t._data, t._offset, t._writes = data._data, data._offset, data._writes
+        t.shape, t._strides, t.dtype = data.shape, data._strides, data.dtype
+        t.requires_grad = requires_grad
         return t
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
