@@ -1,8 +1,8 @@
 """Compile the imported modules of the standard library and the course, in Pyodide: /NAME.zip to /compiled-NAME.zip.
 
 Docstrings and positions within a function are left out, because they would double the size of the archives. So a
-traceback through these modules shows the first line of each function. The course's functions also lose their
-annotations, except `Tensor`, which `torch/arguments.py` reads.
+traceback through these modules shows the first line of each function. Functions also lose their annotations, except
+`Tensor`, which `torch/arguments.py` reads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from types import CodeType
 
 NEVER_CHECKED = (1).to_bytes(4, "little")  # flags of a hash-based .pyc file that is not compared with its source
-COURSE = "/lib/course/"  # where the files of course.zip are mounted
 LINE_ONLY = 0x80 | 13 << 3  # an entry of CPython's location table: a line without columns, for up to 8 code units
 
 
@@ -39,8 +38,7 @@ def drop_annotations(tree: ast.Module) -> None:
 def pyc_content(file: str, source: bytes) -> bytes:
     """Return the content of a module's .pyc file (PEP 552), which Python loads without checking the source."""
     tree = ast.parse(source)
-    if file.startswith(COURSE):
-        drop_annotations(tree)
+    drop_annotations(tree)
     code = compile(tree, file, "exec", dont_inherit=True, optimize=2)
     return MAGIC_NUMBER + NEVER_CHECKED + source_hash(source) + marshal.dumps(without_positions(code))
 
@@ -57,4 +55,4 @@ def compile_archive(name: str, place: str) -> None:
 
 
 compile_archive("python_stdlib.zip", "/lib/python314.zip/")
-compile_archive("course.zip", COURSE)
+compile_archive("course.zip", "/lib/course/")

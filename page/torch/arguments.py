@@ -33,8 +33,12 @@ def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[
     if not wanted:
         return function
 
+    one_tuple = name in ("flip", "permute", "reshape", "tile")  # as a method, each also accepts several integers
+
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        if one_tuple and len(args) > 1 and isinstance(args[1], int):
+            raise TypeError(f"{name}(): argument 'dims' (position 2) must be tuple of ints, not int")
         for place, argument, kinds in wanted:
             if place < len(args) and not isinstance(args[place], kinds):
                 given = type(args[place]).__name__

@@ -6,7 +6,7 @@ import builtins
 import math
 import operator
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import repeat
 from math import inf
 from typing import Any
@@ -47,6 +47,7 @@ from .tensors import (
     as_tensor_of,
     broadcast_view,
     in_place,
+    laid_out,
     method,
     numbers_as,
     record_rules,
@@ -104,13 +105,17 @@ def use_kernel(name: str, n: int, dt: dtype) -> bool:
 
 def unary_op(name: str, x: Tensor, f: Number, rule: Any, dt: dtype) -> Tensor:
     """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients."""
-    if dt is x.dtype and use_kernel(name, x.numel(), dt):
-        out = empty_output(dt, x.shape)
-        numbers = x._buffer()
-        kernels.JS.map1(dt.code, name, address_of(numbers), address_of(out._data), len(numbers))
-    else:
-        out = tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
-    return record_rules(out, [x], [rule], x=x, y=out)
+    out = map_one(x, name, f, dt) if x.is_contiguous() else laid_out(map_one, [x], name, f, dt)
+    return record_rules(out, [x], [rule], x=x, y=out) if x.requires_grad else out
+
+
+def map_one(x: Tensor, name: str, f: Number, dt: dtype) -> Tensor:
+    """Apply a function to each number of a tensor."""
+    if dt is not x.dtype or not use_kernel(name, x.numel(), dt):
+        return tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
+    out, numbers = empty_output(dt, x.shape), x._buffer()
+    kernels.JS.map1(dt.code, name, address_of(numbers), address_of(out._data), len(numbers))
+    return out
 
 
 def floating_dtype(x: Tensor) -> dtype:
@@ -130,9 +135,8 @@ def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dty
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
     if not first and not second:
         a, first = tensor(a), True
-    for operand in (a, b):
-        if not isinstance(operand, Tensor) and not is_number(operand):
-            raise TypeError(f"argument 'other' must be Tensor, not {type(operand).__name__}")
+    if not (first or is_number(a)) or not (second or is_number(b)):
+        raise TypeError(f"argument 'other' must be Tensor, not {type(b if first else a).__name__}")
     x = a if first else b
     if x.dtype.kind == FLOATING and (not (first and second) or a.dtype is b.dtype):
         dt = x.dtype
@@ -140,32 +144,33 @@ def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dty
         dt = result_type(a, b)
         if name in ("div", "xlogy") and dt.kind < FLOATING:
             dt = State.default_dtype
-    out = (
-        binary_op_on_tensors(name, a, b, f, dt, kind or dt)
-        if first and second
-        else binary_op_with_number(name, a, b, f, dt, kind or dt)
-    )
-    return out if rules is None else record_rules(out, (a, b), rules, a=a, b=b, y=out)
-
-
-def binary_op_on_tensors(name: str, a: Tensor, b: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
-    """Apply a function to pairs of numbers of two tensors. Compute in the dtype `dt`, and return the dtype `kind`."""
-    shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
-    if dt is kind and use_kernel(name, math.prod(shape), dt):
-        x, y = broadcast_view(a.detach().to(dt), shape), broadcast_view(b.detach().to(dt), shape)
-        out = empty_output(dt, shape)
-        in_order = x.is_contiguous() and y.is_contiguous()
-        axes = "" if in_order else str([list(shape), list(x._strides), list(y._strides)])
-        kernels.JS.map2(dt.code, name, x._address(), y._address(), address_of(out._data), len(out._data), axes)
+    if first and second:
+        shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
+        left, right = (t if t.shape == shape else broadcast_view(t, shape) for t in (a, b))
+        args: Any = (name, f, dt, kind or dt)
+        simple = a.is_contiguous() and b.is_contiguous()
+        out = map_two(left, right, *args) if simple else laid_out(map_two, [left, right], *args)
+    else:
+        args = (b if first else a, not first, name, f, dt, kind or dt)
+        out = map_with_number(x, *args) if x.is_contiguous() else laid_out(map_with_number, [x], *args)
+    if rules is None or not ((first and a.requires_grad) or (second and b.requires_grad)):
         return out
-    x, y = (t if t.shape == shape else broadcast_view(t, shape) for t in (a, b))
-    return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), shape, kind)
+    return record_rules(out, (a, b), rules, a=a, b=b, y=out)
 
 
-def binary_op_with_number(name: str, a: Any, b: Any, f: Number, dt: dtype, kind: dtype) -> Tensor:
-    """Apply a function to each number of a tensor and one number, which is the operand `a` or `b`."""
-    t, flip = (a, False) if isinstance(a, Tensor) else (b, True)
-    s = a if flip else b
+def map_two(x: Tensor, y: Tensor, name: str, f: Number, dt: dtype, kind: dtype) -> Tensor:
+    """Apply a function to pairs of numbers of two tensors of one shape. Compute in the dtype `dt`; return `kind`."""
+    if dt is not kind or not use_kernel(name, x.numel(), dt):
+        return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), x.shape, kind)
+    out, x, y = empty_output(dt, x.shape), x.detach().to(dt), y.detach().to(dt)
+    in_order = x.is_contiguous() and y.is_contiguous()
+    axes = "" if in_order else str([list(x.shape), list(x._strides), list(y._strides)])
+    kernels.JS.map2(dt.code, name, x._address(), y._address(), address_of(out._data), len(out._data), axes)
+    return out
+
+
+def map_with_number(t: Tensor, s: Any, flip: bool, name: str, f: Number, dt: dtype, kind: dtype) -> Tensor:
+    """Apply a function to each number of a tensor and a number `s`, which is the first operand if `flip` is set."""
     if dt.kind == FLOATING:
         s = array(dt.code, [s])[0]
     if dt is kind and use_kernel(name, t.numel(), dt):
@@ -364,23 +369,21 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
     dt = result_type(a, b)
     ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
     shape = common_shape(cond.shape, ta.shape, tb.shape)
-    c = broadcast_view(cond, shape)._numbers()
     if cond.dtype is not bool_:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {TYPE_NAMES[cond.dtype]}"
         )
-    out = tensor_of(
-        [
-            x if k else y
-            for k, x, y in zip(
-                c, numbers_as(broadcast_view(ta, shape), dt), numbers_as(broadcast_view(tb, shape), dt), strict=False
-            )
-        ],
-        shape,
-        dt,
-    )
+    c, x, y = (broadcast_view(t, shape) for t in (cond, ta, tb))
+    simple = all(t.is_contiguous() for t in (cond, ta, tb))
+    out = choose(c, x, y, dt) if simple else laid_out(choose, [c, x, y], dt)
     rules = (lambda g, cond: where(cond, g, 0.0), lambda g, cond: where(cond, 0.0, g))
     return record_rules(out, (ta, tb), rules, cond=cond)
+
+
+def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
+    """Choose each number from `a` where the condition holds, and from `b` elsewhere, for tensors of one shape."""
+    pairs = zip(cond._numbers(), numbers_as(a, dt), numbers_as(b, dt), strict=True)
+    return tensor_of([x if k else y for k, x, y in pairs], cond.shape, dt)
 
 
 @method
@@ -398,7 +401,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     value = as_tensor_of(value, x.dtype)
-    return where(mask, value.to(x.dtype), x)
+    return where(mask, value.to(x.dtype), x).contiguous()
 
 
 @method
@@ -453,31 +456,35 @@ def isfinite(x: Tensor) -> Tensor:
     return tensor_of([v == v and v not in (inf, -inf) for v in x._numbers()], x.shape, bool_)
 
 
-def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Iterator[bool]:
-    """Yield for each pair of numbers of two tensors of the same shape whether the numbers are close."""
-    size = builtins.abs
-    return (
+def check_nearness(a: Tensor, b: Tensor, rtol: float, atol: float) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+
+
+def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> list[bool]:
+    """Return for each pair of numbers of two tensors, after broadcasting, whether the numbers are close."""
+    size, shape = builtins.abs, common_shape(a.shape, b.shape)
+    return [
         v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
-        for v, w in zip(a._numbers(), b._numbers(), strict=True)
-    )
+        for v, w in zip(broadcast_view(a, shape)._numbers(), broadcast_view(b, shape)._numbers(), strict=True)
+    ]
 
 
 @method
 def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
-    shape = common_shape(a.shape, b.shape)
-    return tensor_of(
-        list(nearness(broadcast_view(a, shape), broadcast_view(b, shape), rtol, atol, equal_nan)), shape, bool_
-    )
+    check_nearness(a, b, rtol, atol)
+    return tensor_of(nearness(a, b, rtol, atol, equal_nan), common_shape(a.shape, b.shape), bool_)
 
 
 @method
 def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
-    if a.dtype is not b.dtype:
-        raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
+    check_nearness(a, b, rtol, atol)
     if a.shape == b.shape and a._numbers() == b._numbers():  # a shortcut for the frequent case of equal numbers
         return True
-    shape = common_shape(a.shape, b.shape)
-    return builtins.all(nearness(broadcast_view(a, shape), broadcast_view(b, shape), rtol, atol, equal_nan))
+    return builtins.all(nearness(a, b, rtol, atol, equal_nan))
 
 
 @method

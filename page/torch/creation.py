@@ -3,152 +3,242 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
-from .dtypes import State, bool_, float32, float64, int64
+from .dtypes import INTEGER, State, bool_, check_device, float32, int64, promoted_dtype, uint8
 from .dtypes import dtype as Kind
 from .numbers import convert_numbers, is_number, to_array
 from .shapes import product, sizes_of
-from .tensors import Tensor, method, tensor_of
+from .tensors import Tensor, laid_out, method, tensor_of
+
+
+def as_list(data: Any) -> Any:
+    """Return an array of the page's numpy, which holds a tensor, as nested lists, and other data unchanged."""
+    return data._tensor.tolist() if hasattr(data, "_tensor") else data
+
+
+def nested_shape(data: Any) -> list[int]:
+    """Return the lengths of nested lists, by the first element of each."""
+    shape, data = [], as_list(data)
+    while isinstance(data, (list, tuple, range)):
+        shape.append(len(data))
+        if not data:
+            break
+        data = as_list(data[0])
+    return shape
 
 
 def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
-    """Append the numbers of nested lists to `out`, and the lengths of the lists to `shape`.
+    """Append the numbers of nested lists of this shape to `out`. A number may be a 0-d tensor.
 
     Raises:
-        ValueError: lists of the same depth differ in length.
-        TypeError: a number follows a list at the same depth, or an element is a string.
+        ValueError: the lists have another shape, or an element is a string or a tensor with axes.
+        TypeError: a number is in the place of a list, or a list in the place of a number.
         RuntimeError: an element is neither a number nor a string.
     """
-    data = getattr(data, "_tensor", data)
-    if isinstance(data, Tensor):
-        data = data.tolist()
-    if isinstance(data, (list, tuple, range)):
-        if depth == len(shape):
-            shape.append(len(data))
-        elif shape[depth] != len(data):
-            raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-        for x in data:
-            flatten_nested(x, shape, depth + 1, out)
-    elif is_number(data):
+    data = data if is_number(data) else as_list(data)
+    if not isinstance(data, (list, tuple, range)):
+        if isinstance(data, str):
+            raise ValueError("too many dimensions 'str'")
         if depth < len(shape):
             raise TypeError("not a sequence")
+        if isinstance(data, Tensor):
+            data._only()  # raises an error unless it is a single number
+        elif not is_number(data):
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
         out.append(data)
+    elif depth == len(shape):
+        raise TypeError(f"must be real number, not {type(data).__name__}")
+    elif len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     else:
-        if isinstance(data, str):
-            raise TypeError("new(): invalid data type 'str'")
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        for x in data:
+            flatten_nested(x, shape, depth + 1, out)
 
 
-def tensor(data: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
-    if isinstance(data, Tensor):
-        return data.detach().clone().to(dtype or data.dtype).requires_grad_(requires_grad)
-    shape: list[int] = []
-    out: list[Any] = []
-    flatten_nested(data, shape, 0, out)
-    source = float32 if any(isinstance(v, float) for v in out) else int64
-    if dtype is None:
-        every_bool = bool(out) and all(isinstance(v, bool) for v in out)
-        dtype = State.default_dtype if source is float32 or not out else bool_ if every_bool else int64
-    t = tensor_of(convert_numbers(out, source, dtype), shape, dtype)
+def inferred_dtype(numbers: list[Any]) -> Kind:
+    """Return the dtype that torch infers from numbers and 0-d tensors."""
+    kinds = set(map(type, numbers))
+    if any(issubclass(kind, Tensor) for kind in kinds):
+        return reduce(promoted_dtype, [v.dtype if isinstance(v, Tensor) else inferred_dtype([v]) for v in numbers])
+    return State.default_dtype if float in kinds or not kinds else int64 if int in kinds else bool_
+
+
+def placed(t: Tensor, device: Any, requires_grad: bool) -> Tensor:
+    """Return a new tensor, on the only device that exists here, and with a gradient if one is wanted."""
+    check_device(device)
     return t.requires_grad_() if requires_grad else t
 
 
-def as_tensor(data: Any, dtype: Kind | None = None, device: Any = None) -> Tensor:
+def tensor(data: Any, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
+    if isinstance(data, Tensor):
+        return placed(data.detach().clone().to(dtype or data.dtype), device, requires_grad)
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    shape = nested_shape(data)
+    numbers: list[Any] = []
+    if 0 not in shape:
+        flatten_nested(data, shape, 0, numbers)
+    dtype = dtype or inferred_dtype(numbers)
+    numbers = [v.item() if isinstance(v, Tensor) else v for v in numbers]
+    floats = any(isinstance(v, float) for v in numbers)
+    if not floats and dtype.kind == INTEGER and numbers:
+        check_range(min(numbers), max(numbers), dtype)
+    return placed(
+        tensor_of(convert_numbers(numbers, float32 if floats else int64, dtype), shape, dtype), device, requires_grad
+    )
+
+
+def check_range(low: int, high: int, kind: Kind) -> None:
+    """Raise torch's error if integers are too large for their dtype. In uint8, negative ones wrap around."""
+    size = 2 ** (8 * kind.itemsize)
+    if kind is int64 and not -size <= 2 * low <= 2 * high < size:
+        raise ValueError("Overflow when unpacking long long")
+    if not (-size < low <= high < size if kind is uint8 else -size <= 2 * low <= 2 * high < size):
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+
+
+def as_tensor(data: Any, *, dtype: Kind | None = None, device: Any = None) -> Tensor:
+    check_device(device)
     data = getattr(data, "_tensor", data)
-    return data.to(dtype or data.dtype) if isinstance(data, Tensor) else tensor(data, dtype)
+    return data.to(dtype or data.dtype) if isinstance(data, Tensor) else tensor(data, dtype=dtype)
 
 
-scalar_tensor = as_tensor
+def scalar_tensor(s: float, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    return full((), s, dtype=dtype or State.default_dtype, device=device, requires_grad=requires_grad)
 
 
-def full(size: Any, value: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    if isinstance(value, Tensor):
-        value = value.item()
-    dtype = dtype or (bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else State.default_dtype)
-    shape = sizes_of([size]) if isinstance(size, (tuple, list)) else sizes_of((size,))
+def full(
+    size: Any, fill_value: Any, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    if isinstance(fill_value, Tensor) and fill_value.requires_grad:
+        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not Tensor")
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    dtype = dtype or inferred_dtype([value])
+    shape = sizes_of([size])
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
-    t = tensor_of(
-        to_array(convert_numbers([value], float32 if isinstance(value, float) else int64, dtype), dtype)
-        * product(shape),
-        shape,
-        dtype,
-    )
-    return t.requires_grad_() if requires_grad else t
+    one = to_array(convert_numbers([value], float32 if isinstance(value, float) else int64, dtype), dtype)
+    return placed(tensor_of(one * product(shape), shape, dtype), device, requires_grad)
 
 
-def zeros(*size: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return full(sizes_of(size), 0, dtype or State.default_dtype, requires_grad=requires_grad)
+def zeros(*sizes: Any, size: Any = None, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return full(sizes_of(sizes, size), 0, dtype=dtype or State.default_dtype, **more)
 
 
-def ones(*size: Any, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return full(sizes_of(size), 1, dtype or State.default_dtype, requires_grad=requires_grad)
+def ones(*sizes: Any, size: Any = None, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return full(sizes_of(sizes, size), 1, dtype=dtype or State.default_dtype, **more)
 
 
 empty = zeros
 
 
-def zeros_like(x: Tensor, dtype: Kind | None = None, **kw: Any) -> Tensor:
-    return zeros(*x.shape, dtype=dtype or x.dtype)
+def full_like(
+    x: Tensor, fill_value: Any, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    t = laid_out(lambda x: full(x.shape, fill_value, dtype=dtype or x.dtype), [x])
+    return placed(t, device, requires_grad)
 
 
-def ones_like(x: Tensor, dtype: Kind | None = None, **kw: Any) -> Tensor:
-    return ones(*x.shape, dtype=dtype or x.dtype)
+def zeros_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return full_like(x, 0, dtype=dtype, **more)
 
 
-def full_like(x: Tensor, value: Any, dtype: Kind | None = None, **kw: Any) -> Tensor:
-    return full(x.shape, value, dtype or x.dtype)
+def ones_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return full_like(x, 1, dtype=dtype, **more)
 
 
 empty_like = zeros_like
 
 
-def eye(n: Any, m: Any = None, dtype: Kind | None = None, device: Any = None) -> Tensor:
+def eye(n: Any, m: Any = None, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     m = n if m is None else m
-    return tensor_of([1 if i == j else 0 for i in range(n) for j in range(m)], (n, m), dtype or State.default_dtype)
+    for name, size in (("n", n), ("m", m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    numbers = [1 if i == j else 0 for i in range(n) for j in range(m)]
+    return placed(tensor_of(numbers, (n, m), dtype or State.default_dtype), device, requires_grad)
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, dtype: Kind | None = None, device: Any = None) -> Tensor:
+def arange(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Kind | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     if end is None:
         start, end = 0, start
     start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     whole = all(isinstance(v, int) for v in (start, end, step))
     dtype = dtype or (int64 if whole else State.default_dtype)
+    if dtype is bool_:
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if not step:
+        raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = max(0, math.ceil((end - start) / step))
-    return tensor_of(
-        convert_numbers([start + i * step for i in range(n)], int64 if whole else float32, dtype), (n,), dtype
-    )
+    numbers = convert_numbers([start + i * step for i in range(n)], int64 if whole else float32, dtype)
+    return placed(tensor_of(numbers, (n,), dtype), device, requires_grad)
 
 
-def linspace(start: Any, end: Any, steps: Any, dtype: Kind | None = None) -> Tensor:
+def points(start: Any, end: Any, steps: int) -> list[float]:
     step = (end - start) / (steps - 1) if steps > 1 else 0
     half = steps / 2  # torch computes each half from its own end, which rounds differently
-    numbers = [start + i * step if i < half else end - (steps - 1 - i) * step for i in range(steps)]
-    return tensor_of(numbers, (steps,), dtype or State.default_dtype)
+    return [start + i * step if i < half else end - (steps - 1 - i) * step for i in range(steps)]
 
 
-def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, dtype: Kind | None = None) -> Tensor:
-    return tensor_of(
-        [base**v for v in linspace(start, end, steps, dtype=float64)._numbers()], (steps,), dtype or State.default_dtype
-    )
+def linspace(
+    start: Any,
+    end: Any,
+    steps: Any,
+    *,
+    dtype: Kind | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    numbers = points(start, end, steps)
+    return placed(tensor_of(numbers, (steps,), dtype or State.default_dtype), device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any = 10.0,
+    *,
+    dtype: Kind | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    numbers = [base**v for v in points(start, end, steps)]
+    return placed(tensor_of(numbers, (steps,), dtype or State.default_dtype), device, requires_grad)
 
 
 def from_numpy(a: Any) -> Tensor:
+    if not hasattr(a, "_tensor"):
+        raise TypeError(f"expected np.ndarray (got {type(a).__name__})")
     found: Tensor = a._tensor
     return found
 
 
-def hann_window(n: Any, periodic: Any = True, dtype: Kind | None = None) -> Tensor:
-    return hamming_window(n, periodic, 0.5, 0.5, dtype)
+def hann_window(n: int, periodic: bool = True, *, dtype: Kind | None = None) -> Tensor:
+    return hamming_window(n, periodic, 0.5, 0.5, dtype=dtype)
 
 
 def hamming_window(
-    n: Any, periodic: Any = True, alpha: Any = 0.54, beta: Any = 0.46, dtype: Kind | None = None
+    n: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Kind | None = None
 ) -> Tensor:
     turn = 2 * math.pi / (n if periodic else n - 1) if n > 1 else 0.0
     first = [1.0] if n == 1 else [alpha - beta * math.cos(turn * i) for i in range(n)]
@@ -156,20 +246,20 @@ def hamming_window(
 
 
 @method
-def new_zeros(x: Tensor, *size: Any, dtype: Kind | None = None, device: Any = None) -> Tensor:
-    return zeros(*size, dtype=dtype or x.dtype)
+def new_zeros(x: Tensor, *sizes: Any, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return zeros(*sizes, dtype=dtype or x.dtype, **more)
 
 
 @method
-def new_ones(x: Tensor, *size: Any, dtype: Kind | None = None, device: Any = None) -> Tensor:
-    return ones(*size, dtype=dtype or x.dtype)
+def new_ones(x: Tensor, *sizes: Any, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return ones(*sizes, dtype=dtype or x.dtype, **more)
 
 
 @method
-def new_full(x: Tensor, size: Any, value: Any, dtype: Kind | None = None) -> Tensor:
-    return full(size, value, dtype or x.dtype)
+def new_full(x: Tensor, size: Any, fill_value: Any, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return full(size, fill_value, dtype=dtype or x.dtype, **more)
 
 
 @method
-def new_tensor(x: Tensor, data: Any, dtype: Kind | None = None) -> Tensor:
-    return tensor(data, dtype=dtype or x.dtype)
+def new_tensor(x: Tensor, data: Any, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return tensor(data, dtype=dtype or x.dtype, **more)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from .missing import refuse
+
 BOOL, INTEGER, FLOATING = 0, 1, 2
 
 
@@ -84,6 +86,8 @@ class finfo:
 
     def __init__(self, kind: dtype | None = None) -> None:
         kind = kind or State.default_dtype
+        if kind.kind < FLOATING:
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'")
         self.max, self.eps = self.LARGEST[kind], 2.0 ** -self.DIGITS[kind]
         self.min, self.tiny = -self.max, self.SMALLEST[kind]
         self.smallest_normal, self.bits, self.dtype = self.tiny, 8 * kind.itemsize, kind.name
@@ -93,28 +97,45 @@ class iinfo:
     """The limits of an integer dtype."""
 
     def __init__(self, kind: dtype) -> None:
-        self.bits = 8 * kind.itemsize
+        if kind.kind != INTEGER:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{kind}'")
+        self.bits, self.dtype = 8 * kind.itemsize, kind.name
         self.max = 255 if kind is uint8 else 2 ** (self.bits - 1) - 1
         self.min = 0 if kind is uint8 else -self.max - 1
+
+
+DEVICES = "cpu, cuda, xpu, mps, xla, meta"
 
 
 class device:
     """The device of a tensor. Here every tensor is on the CPU."""
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        self.type, self.index = str(type).partition(":")[0], index
+        self.type, _, number = str(f"cuda:{type}" if isinstance(type, int) else type).partition(":")
+        if self.type not in DEVICES.split(", "):
+            raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {self.type}")
+        self.index = int(number) if number else index
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')"
+        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
 
     def __str__(self) -> str:
-        return self.type
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        return str(self) == str(other)
+        return isinstance(other, device) and str(self) == str(other)
 
     def __hash__(self) -> int:
-        return hash(self.type)
+        return hash(str(self))
+
+
+def check_device(given: Any) -> None:
+    """Raise an error if a device is given that is not the CPU."""
+    kind = "cpu" if given is None else device(given).type
+    if kind == "cuda":
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    if kind != "cpu":
+        refuse(f"the device `{kind}`")
 
 
 CPU = device("cpu")

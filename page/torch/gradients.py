@@ -139,6 +139,6 @@ def store_gradient(n: Node, g: Any) -> None:
         if n.retains is not None:
             n.retains.grad = g
     elif n.leaf.grad is None:
-        n.leaf.grad = g.clone()
+        n.leaf.grad = g.contiguous().clone()
     else:
         n.leaf.grad.add_(g)

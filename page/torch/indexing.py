@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .creation import tensor
-from .dtypes import FLOATING, State, bool_, int32, int64
+from .dtypes import FLOATING, State, bool_, int32, int64, uint8
 from .gradients import record_step
 from .missing import refuse_set
 from .numbers import is_number, to_array
@@ -133,6 +133,9 @@ class Selection:
         return shape, [p + q + r for p in left for q in inner for r in right]
 
 
+PARTS = (list, tuple, range, slice, Tensor, type(None), type(Ellipsis))  # a list of these is a key as a tuple is
+
+
 def axes_indexed(key: Any) -> int:
     """Return the number of axes of the tensor that a key indexes."""
     if key is None or key is Ellipsis or isinstance(key, bool):
@@ -142,6 +145,8 @@ def axes_indexed(key: Any) -> int:
 
 def as_key(key: Any) -> Any:
     """Convert a list, tuple, range or array within an index to a tensor; an empty one to a tensor of integers."""
+    if isinstance(key, Tensor) and key.dtype is uint8:
+        return key.bool()
     if isinstance(key, (slice, int, Tensor)):
         return key
     if isinstance(key, str):
@@ -160,7 +165,8 @@ def selection(t: Tensor, key: Any) -> Selection:
         TypeError: a key is a string.
         ValueError: the step of a slice is not positive.
     """
-    keys = [as_key(k) for k in (key if isinstance(key, tuple) else (key,))]
+    several = isinstance(key, tuple) or (isinstance(key, list) and any(isinstance(k, PARTS) for k in key))
+    keys = [as_key(k) for k in (key if several else (key,))]
     rest = t.ndim - sum(map(axes_indexed, keys))
     if rest < 0:
         raise IndexError(f"too many indices for tensor of dimension {t.ndim}")

@@ -7,16 +7,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .creation import arange, tensor, zeros
-from .dtypes import bfloat16, float16, promoted_dtype
+from .dtypes import bfloat16, float16, int64, promoted_dtype
+from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
 from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
 from .tensors import Tensor, accept_numpy_names, method, numbers_as, places_in, tensor_of, view_of
 
 
+def list_of_tensors(function: str, tensors: Any) -> list[Tensor]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    return list(tensors)
+
+
 @accept_numpy_names
 def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
-    ts = list(tensors)
+    ts = list_of_tensors("cat", tensors)
     if not ts:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(ts):
@@ -58,7 +65,7 @@ def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
 
 @accept_numpy_names
 def stack(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
-    ts = list(tensors)
+    ts = list_of_tensors("stack", tensors)
     if not ts:
         raise RuntimeError("stack expects a non-empty TensorList")
     for i, t in enumerate(ts):
@@ -72,17 +79,17 @@ def stack(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
     return cat([t.unsqueeze(d) for t in ts], d)
 
 
-def vstack(ts: Any) -> Tensor:
-    return cat([t.unsqueeze(0) if t.ndim < 2 else t for t in ts], 0)
+def vstack(tensors: Iterable[Tensor]) -> Tensor:
+    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in list_of_tensors("vstack", tensors)], 0)
 
 
-def hstack(ts: Any) -> Tensor:
-    ts = list(ts)
-    return cat(ts, 0 if ts[0].ndim == 1 else 1)
+def hstack(tensors: Iterable[Tensor]) -> Tensor:
+    ts = [t.reshape(1) if not t.ndim else t for t in list_of_tensors("hstack", tensors)]
+    return cat(ts, 0 if ts and ts[0].ndim == 1 else 1)
 
 
-def column_stack(ts: Any) -> Tensor:
-    return cat([t[:, None] if t.ndim == 1 else t for t in ts], 1)
+def column_stack(tensors: Iterable[Tensor]) -> Tensor:
+    return cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in list_of_tensors("column_stack", tensors)], 1)
 
 
 @method
@@ -90,7 +97,9 @@ def split(x: Tensor, size: Any, dim: Any = 0) -> tuple[Tensor, ...]:
     d = axis_of(dim, x.ndim)
     n = x.shape[d]
     if isinstance(size, int):
-        sizes = [min(size, n - i) for i in range(0, n, size)]
+        if size < 0 or (not size and n):
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        sizes = [min(size, n - i) for i in range(0, n, size or 1)] or [0]
     else:
         sizes = list(size)
         if sum(sizes) != n:
@@ -107,6 +116,8 @@ def split(x: Tensor, size: Any, dim: Any = 0) -> tuple[Tensor, ...]:
 @method
 def chunk(x: Tensor, chunks: Any, dim: Any = 0) -> tuple[Tensor, ...]:
     n = x.shape[axis_of(dim, x.ndim)]
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     return split(x, max(1, -(-n // chunks)), dim)
 
 
@@ -145,7 +156,7 @@ def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return x
     d = axis_of(dims, x.ndim)
     n = x.shape[d]
-    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])] if n else x
+    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])] if n else x.clone()
 
 
 @method
@@ -160,6 +171,13 @@ def repeat_interleave(x: Tensor, repeats: Any, dim: Any = None) -> Tensor:
     reps = repeats.tolist() if isinstance(repeats, Tensor) and repeats.ndim else [int(repeats)] * x.shape[d]
     if len(reps) == 1:
         reps = reps * x.shape[d]
+    if min(reps, default=0) < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    if len(reps) != x.shape[d]:
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(reps)} and "
+            f"input.size({d}) = {x.shape[d]}"
+        )
     return x[tuple([ALL] * d + [[i for i, r in enumerate(reps) for _ in range(r)]])] if x.shape[d] else x
 
 
@@ -192,11 +210,14 @@ def diag(x: Tensor, diagonal: Any = 0) -> Tensor:
 
 @method
 def diag_embed(x: Tensor, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Tensor:
+    a, b = axis_of(dim1, x.ndim + 1), axis_of(dim2, x.ndim + 1)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     n = x.shape[-1] + abs(offset)
     at = arange(x.shape[-1])
     out = zeros(*x.shape[:-1], n, n, dtype=x.dtype)
     out[..., at + max(0, -offset), at + max(0, offset)] = x
-    return out
+    return out.movedim((-2, -1), (a, b))
 
 
 def diagflat(x: Tensor, offset: int = 0) -> Tensor:
@@ -204,6 +225,11 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 
 
 def block_diag(*ts: Any) -> Tensor:
+    for i, t in enumerate(ts):
+        if t.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
+            )
     matrices = [t if t.ndim == 2 else t.reshape(1, -1) for t in ts]
     dt = matrices[0].dtype
     for t in matrices:
@@ -215,30 +241,26 @@ def block_diag(*ts: Any) -> Tensor:
     return out
 
 
-def triangle(x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
+def triangle(name: str, x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
     """Return a copy of `x` that is zero at every row and column for which `keep(row, column)` is false."""
     if x.ndim < 2:
-        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     r, c = x.shape[-2:]
     mask = [keep(i, j) for i in range(r) for j in range(c)] * (x.numel() // (r * c) if r * c else 0)
     out = tensor_of([v if k else 0 for v, k in zip(x._numbers(), mask, strict=False)], x.shape, x.dtype)
-    return record_step(out, [x], lambda g: [triangle(g, keep)])
+    return record_step(out, [x], lambda g: [triangle(name, g, keep)])
 
 
 @method
 def tril(x: Tensor, diagonal: Any = 0) -> Tensor:
-    return triangle(x, lambda i, j: j <= i + diagonal)
+    return triangle("tril", x, lambda i, j: j <= i + diagonal)
 
 
 @method
 def triu(x: Tensor, diagonal: Any = 0) -> Tensor:
-    return triangle(x, lambda i, j: j >= i + diagonal)
+    return triangle("triu", x, lambda i, j: j >= i + diagonal)
 
 
-def tril_indices(r: Any, c: Any, offset: Any = 0) -> Tensor:
-    return tensor(
-        [
-            [i for i in range(r) for j in range(c) if j <= i + offset],
-            [j for i in range(r) for j in range(c) if j <= i + offset],
-        ]
-    )
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Kind = int64, device: Any = None) -> Tensor:
+    places = [(i, j) for i in range(row) for j in range(col) if j <= i + offset]
+    return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype, device=device)

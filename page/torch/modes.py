@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from .creation import ones_like
-from .dtypes import CPU, State, device, dtype
+from .dtypes import CPU, FLOATING, State, check_device, device, dtype
 from .gradients import run_backward
 from .missing import refuse_set
 from .tensors import Tensor, method
@@ -76,6 +76,8 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
+    if d.kind < FLOATING:
+        raise TypeError("only floating-point types are supported as the default type")
     State.default_dtype = d
 
 
@@ -83,8 +85,8 @@ def get_default_device() -> device:
     return CPU
 
 
-def set_default_device(d: Any) -> None:
-    pass
+def set_default_device(device: Any) -> None:
+    check_device(device)
 
 
 def get_num_threads() -> int:
@@ -92,11 +94,13 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    pass
+    """Do nothing: there is always one thread."""
+    if not isinstance(n, int) or n < 1:
+        raise RuntimeError("expected a positive number of threads")
 
 
-def use_deterministic_algorithms(*a: Any) -> None:
-    pass
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Do nothing: all algorithms are deterministic."""
 
 
 def is_tensor(x: object) -> bool:

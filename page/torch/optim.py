@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .creation import zeros_like
-from .missing import missing_getattr
+from .missing import missing_getattr, refuse_set
 from .modes import no_grad
 from .tensors import Tensor
 
@@ -42,9 +42,18 @@ class SGD(Optimizer):
     """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay."""
 
     def __init__(
-        self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, weight_decay: float = 0, **more: Any
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
     ) -> None:
-        reject_unsupported(more)
+        refuse_set("SGD", dampening=dampening, nesterov=nesterov, maximize=maximize)
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -66,9 +75,12 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
-        **more: Any,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
     ) -> None:
-        reject_unsupported(more)
+        refuse_set(type(self).__name__, amsgrad=amsgrad, maximize=maximize)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -88,17 +100,17 @@ class AdamW(Adam):
 
     decoupled = True
 
-    def __init__(self, params: Iterable[Any], lr: float = 1e-3, weight_decay: float = 1e-2, **more: Any) -> None:
-        super().__init__(params, lr, weight_decay=weight_decay, **more)
-
-
-def reject_unsupported(more: dict[str, Any]) -> None:
-    """Raise a NotImplementedError for a truthy setting that the page's optimizers do not support."""
-    wanted = [name for name, value in more.items() if value]
-    if wanted:
-        raise NotImplementedError(
-            f"`{wanted[0]}` of an optimizer is not in the page's torch; open this notebook in Colab or JupyterLab"
-        )
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        **more: Any,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **more)
 
 
 __getattr__ = missing_getattr("torch.optim")

@@ -17,17 +17,18 @@ from typing import Any
 
 from . import kernels
 from .arithmetic import use_kernel
-from .dtypes import CPU, FLOATING, State, device, dtype, float64, int64, uint8
+from .creation import placed
+from .dtypes import CPU, FLOATING, TYPE_NAMES, State, check_device, device, dtype, float64, int64, uint8
 from .dtypes import dtype as Kind
 from .kernels import address_of
 from .numbers import quotient, to_array
-from .shapes import product, sizes_of
+from .shapes import common_shape, product, sizes_of
 from .tensors import Tensor, method, tensor_of
 
 WORDS = 624  # in the state of the Mersenne Twister
 CHUNK = 1 << 18  # numbers drawn by one call of the kernel
 STATE_LAYOUT = struct.Struct(
-    "<q625I?d"
+    "<Q625I?d"
 )  # the seed, the Mersenne Twister's words and index, whether there is a spare normal number, and this number
 
 
@@ -35,6 +36,7 @@ class Generator:
     """A generator of random numbers, determined by its seed."""
 
     def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
         self._twister = random.Random()
         self.manual_seed(67280421310721)
 
@@ -43,7 +45,7 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        self._seed, self._spare_normal = int(seed), None
+        self._seed, self._spare_normal = int(seed) % 2**64, None
         word = self._seed & 0xFFFFFFFF
         words = [word]
         for i in range(1, WORDS):
@@ -165,80 +167,129 @@ def set_rng_state(state: Tensor) -> None:
     default_generator.set_state(state)
 
 
-def randn(
-    *size: Any,
-    generator: Generator | None = None,
+def drawn(
+    draw: Any,
+    shape: list[int],
     dtype: Kind | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    shape, dt = sizes_of(size), dtype or State.default_dtype
-    t = tensor_of((generator or default_generator).normal(product(shape), dt), shape, dt)
-    return t.requires_grad_() if requires_grad else t
+    """Return a tensor of floating-point numbers that `draw` draws."""
+    kind = dtype or State.default_dtype
+    check_floating(kind)
+    return placed(tensor_of(draw(product(shape), kind), shape, kind), device, requires_grad)
 
 
-def rand(
-    *size: Any,
+def check_floating(kind: Kind) -> None:
+    if kind.kind < FLOATING:
+        raise NotImplementedError(f"random numbers are not implemented for '{TYPE_NAMES[kind]}'")
+
+
+def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, **more: Any) -> Tensor:
+    return drawn((generator or default_generator).normal, sizes_of(sizes, size), **more)
+
+
+def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, **more: Any) -> Tensor:
+    return drawn((generator or default_generator).uniform, sizes_of(sizes, size), **more)
+
+
+def randn_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return randn(size=tuple(x.shape), dtype=dtype or x.dtype, **more)
+
+
+def rand_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+    return rand(size=tuple(x.shape), dtype=dtype or x.dtype, **more)
+
+
+def randint(*bounds: Any, **arguments: Any) -> Tensor:
+    """Draw integers: `randint(high, size)` or `randint(low, high, size)`."""
+    if "low" not in arguments and len(bounds) + len(arguments.keys() & {"high", "size"}) < 3:
+        bounds = (0, *bounds)
+    return integers(*bounds, **arguments)
+
+
+def integers(
+    low: int,
+    high: int,
+    size: Any,
+    *,
     generator: Generator | None = None,
-    dtype: Kind | None = None,
+    dtype: Kind = int64,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    shape, dt = sizes_of(size), dtype or State.default_dtype
-    t = tensor_of((generator or default_generator).uniform(product(shape), dt), shape, dt)
-    return t.requires_grad_() if requires_grad else t
-
-
-def randint(
-    low: Any,
-    high: Any = None,
-    size: Any = None,
-    generator: Generator | None = None,
-    dtype: Kind | None = None,
-    device: Any = None,
-) -> Tensor:
-    if size is None:
-        low, high, size = 0, low, high
     if not isinstance(size, (tuple, list)):
-        raise TypeError("randint(): argument 'size' must be tuple of ints, not int")
+        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    if isinstance(low, float) or isinstance(high, float):
+        raise TypeError("randint(): the bounds must be ints, not float")
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     g, shape, span = generator or default_generator, sizes_of([size]), high - low
     draw = g.long_word if span >= 2**28 else g.word
-    return tensor_of([low + draw() % span for _ in range(product(shape))], shape, dtype or int64)
+    return placed(tensor_of([low + draw() % span for _ in range(product(shape))], shape, dtype), device, requires_grad)
 
 
-def randperm(n: Any, generator: Generator | None = None, dtype: Kind | None = None) -> Tensor:
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Kind = int64,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    if n < 0:
+        raise RuntimeError("n must be non-negative")
     g, r = generator or default_generator, list(range(n))
     for i in range(n - 1):
         z = g.word() % (n - i)
         r[i], r[z + i] = r[z + i], r[i]
-    return tensor_of(r, (n,), int64)
+    return placed(tensor_of(r, (n,), dtype), device, requires_grad)
 
 
-def randn_like(x: Tensor, dtype: Kind | None = None) -> Tensor:
-    return randn(*x.shape, dtype=dtype or x.dtype)
+def check_deviation(std: Any) -> None:
+    """Raise torch's error for a negative standard deviation."""
+    if any(v < 0 for v in (std._numbers() if isinstance(std, Tensor) else [std])):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
 
 
-def rand_like(x: Tensor, dtype: Kind | None = None) -> Tensor:
-    return rand(*x.shape, dtype=dtype or x.dtype)
-
-
-def normal(mean: Any, std: Any, size: Any = None, generator: Generator | None = None) -> Tensor:
-    if size is None:
-        shape = mean.shape if isinstance(mean, Tensor) else std.shape
-        return mean + std * randn(*shape, generator=generator)
-    return mean + std * randn(*size, generator=generator)
-
-
-@method
-def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
-    g = generator or default_generator
-    numbers = p._numbers()
-    drawn = g.uniform(len(numbers), p.dtype)
-    return tensor_of([1 if u < v else 0 for u, v in zip(drawn, numbers, strict=True)], p.shape, p.dtype)
+def normal(mean: Any, std: Any = 1, size: Any = None, *, generator: Generator | None = None, **more: Any) -> Tensor:
+    check_deviation(std)
+    if size is not None:
+        return randn(size=size, generator=generator, **more) * std + mean
+    shapes = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
+    if not shapes:
+        raise TypeError("normal() received an invalid combination of arguments: a size is missing")
+    return mean + std * randn(size=tuple(common_shape(*shapes)), generator=generator)
 
 
 @method
-def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generator: Generator | None = None) -> Tensor:
+def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
+    if p is not None:
+        return x.detach().clone().bernoulli_(p, generator=generator)
+    check_floating(x.dtype)
+    g, numbers = generator or default_generator, x._numbers()
+    check_probabilities(numbers)
+    draws = g.uniform(len(numbers), x.dtype)
+    return tensor_of([1 if u < v else 0 for u, v in zip(draws, numbers, strict=True)], x.shape, x.dtype)
+
+
+@method
+def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Draw each number, 1 with the probability p, from 53 bits. torch's differ where it uses Intel's MKL."""
+    check_probabilities([p])
+    draws = (generator or default_generator).uniform(x.numel(), float64)
+    return x._write(tensor_of([1 if u < p else 0 for u in draws], x.shape, x.dtype))
+
+
+def check_probabilities(numbers: Any) -> None:
+    if not all(0 <= v <= 1 for v in numbers):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+@method
+def multinomial(
+    p: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
     """Draw indices with these probabilities, for each row.
 
     Raises:
@@ -249,6 +300,8 @@ def multinomial(p: Tensor, num_samples: int, replacement: bool = False, generato
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if p.dtype.kind < FLOATING:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {p.dtype.name}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
     numbers, n = p._numbers(), p.shape[-1]
     if min(numbers, default=0) < 0 or not sum(numbers) < math.inf:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -285,18 +338,23 @@ def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dt
 
 
 @method
-def normal_(x: Tensor, mean: Any = 0, std: Any = 1, generator: Generator | None = None) -> Tensor:
-    return x._write(randn(*x.shape, generator=generator, dtype=x.dtype) * std + mean)
+def normal_(x: Tensor, mean: Any = 0, std: Any = 1, *, generator: Generator | None = None) -> Tensor:
+    check_deviation(std)
+    return x._write(randn_like(x, generator=generator) * std + mean)
 
 
 @method
-def uniform_(x: Tensor, a: Any = 0, b: Any = 1, generator: Generator | None = None) -> Tensor:
-    drawn = rand(*x.shape, generator=generator, dtype=x.dtype)
-    ends = tensor_of([a, b], (2,), x.dtype)
+def uniform_(x: Tensor, from_: Any = 0, /, to: Any = 1, *, generator: Generator | None = None) -> Tensor:
+    if from_ > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    draws = rand_like(x, generator=generator)
+    ends = tensor_of([from_, to], (2,), x.dtype)
     width = ends[1] - ends[0]
-    return x._write(drawn.double() * width.item() + ends[0].item())  # in float64: torch rounds only after the sum
+    return x._write(draws.double() * width.item() + ends[0].item())  # in float64: torch rounds only after the sum
 
 
 @method
-def exponential_(x: Tensor, lambd: float = 1, generator: Generator | None = None) -> Tensor:
+def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return x._write(tensor_of((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)

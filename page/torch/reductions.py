@@ -372,24 +372,26 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: str = "use_mm_for_
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
-def move_axis_last(x: Tensor, dim: Any) -> tuple[Tensor, list[int]]:
-    """Return a view of `x` with this axis last, and the order of axes that permutes a result back."""
-    d = axis_of(dim, x.ndim)
-    if d == x.ndim - 1:
-        return x, list(range(x.ndim))
-    order = [i for i in range(x.ndim) if i != d] + ([d] if x.ndim else [])
-    back = [order.index(i) for i in range(x.ndim)]
-    return x.permute(order), back
+def move_axis_last(x: Tensor, d: int) -> Tensor:
+    """Return a view with the axis `d` last, without gradient history."""
+    return x if d == x.ndim - 1 or not x.ndim else permuted_view(x, [i for i in range(x.ndim) if i != d] + [d])
+
+
+def move_axis_back(x: Tensor, d: int) -> Tensor:
+    """Return a contiguous tensor in which the last axis of `x` is the axis `d`."""
+    last = x.ndim - 1
+    return x if d >= last else permuted_view(x, [*range(d), last, *range(d, last)]).contiguous()
 
 
 def along_axis(f: Any, dim: Any, *xs: Tensor, dtype: Kind | None = None) -> Tensor:
     """Return the results of a function that maps a row along this axis, of each tensor, to a row of its result."""
-    moved = [move_axis_last(x.detach(), dim) for x in xs]
-    (y, back), rows = moved[0], [x._numbers() for x, _ in moved]
+    d = axis_of(dim, xs[0].ndim)
+    moved = [move_axis_last(x, d) for x in xs]
+    y, rows = moved[0], [x._numbers() for x in moved]
     n, numbers = (y.shape[-1] if y.ndim else 1), []
     for start in range(0, y.numel(), n or 1):
         numbers += f(*[row[start : start + n] for row in rows])
-    return tensor_of(numbers, y.shape, dtype or y.dtype).permute(back).contiguous()
+    return move_axis_back(tensor_of(numbers, y.shape, dtype or y.dtype), d)
 
 
 def softmax_of_row(v: Any) -> list[float]:
@@ -409,14 +411,14 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
         )
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
-    y, back = move_axis_last(x.detach(), dim)
+    y = move_axis_last(x, axis_of(dim, x.ndim))
     n = y.shape[-1] if y.ndim else 1
     m = y.numel() // n if n else 0
     if use_kernel("softmax", 2 * m * n, x.dtype):  # softmax takes Python about twice the usual time per number
         out = empty_output(x.dtype, y.shape)
         numbers = y._buffer()
         kernels.JS.softmax(x.dtype.code, address_of(numbers), address_of(out._data), m, n)
-        out = out.permute(back).contiguous()
+        out = move_axis_back(out, axis_of(dim, x.ndim))
     else:
         out = along_axis(softmax_of_row, dim, x)
     return record_rules(out, [x], [lambda g, y: y * (g - (g * y).sum(dim, True))], y=out)

@@ -104,15 +104,18 @@ def axes_of(dim: Any, n: int) -> list[int]:
     return dims if n else []
 
 
-def sizes_of(args: Any) -> list[int]:
-    """Return the sizes in `args`, which holds single integers, or one tuple or list of them."""
+def sizes_of(args: Any, size: Any = None) -> list[int]:
+    """Return the sizes in `args`, which holds single integers, or one tuple or list of them; or else in `size`."""
+    args = args if size is None else (size,)
+    if not args:
+        raise TypeError("received an invalid combination of arguments: a size is missing")
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
     out = []
     for a in args:
         if hasattr(a, "item"):
             a = a.item()
-        if not isinstance(a, int):
+        if not isinstance(a, int) or isinstance(a, bool):
             raise TypeError(f"'{type(a).__name__}' object cannot be interpreted as an integer")
         out.append(a)
     return out

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from .arithmetic import where, xlogy
-from .creation import as_tensor, zeros_like
+from .arithmetic import check_tensors, where, xlogy
+from .creation import zeros_like
 from .dtypes import FLOATING, float32
+from .gradients import record_step
 from .shapes import common_shape
-from .tensors import Tensor, result_type, tensor_of
+from .tensors import Tensor, result_type, tensor_of, without_gradient
 
 __all__ = ["entr", "expit", "gammaincc", "xlogy"]
 
 
 def entr(x: Tensor) -> Tensor:
-    return where(x.eq(0), zeros_like(x), -x * x.masked_fill(x.eq(0), 1.0).log())
+    inside = where(x.eq(0), zeros_like(x), -x * x.masked_fill(x.eq(0), 1.0).log())
+    return where(x < 0, -math.inf, inside)
 
 
 def expit(x: Tensor) -> Tensor:
@@ -27,7 +28,9 @@ def upper_gamma(a: float, x: float) -> float:
 
     By a series for x < a + 1, and by a continued fraction otherwise (Lentz, 1976).
     """
-    if x <= 0:
+    if x < 0 or a < 0:
+        return math.nan
+    if x == 0:
         return 1.0
     front = math.exp(-x + a * math.log(x) - math.lgamma(a))
     return 1 - front * lower_series(a, x) if x < a + 1 else front * upper_fraction(a, x)
@@ -58,9 +61,10 @@ def upper_fraction(a: float, x: float) -> float:
     return h
 
 
-def gammaincc(a: Any, x: Any) -> Tensor:
-    a, x = as_tensor(a), as_tensor(x)
+def gammaincc(a: Tensor, x: Tensor) -> Tensor:
+    check_tensors(a, x)
     shape, kind = common_shape(a.shape, x.shape), result_type(a, x)
     kind = kind if kind.kind == FLOATING else float32
     pairs = zip(a.expand(shape)._numbers(), x.expand(shape)._numbers(), strict=True)
-    return tensor_of([upper_gamma(u, v) for u, v in pairs], shape, kind)
+    out = tensor_of([upper_gamma(u, v) for u, v in pairs], shape, kind)
+    return record_step(out, [a, x], without_gradient("gammaincc"))

@@ -43,10 +43,16 @@ def accept_numpy_names(function: F) -> F:
     ours = {numpys: name for numpys, name in {"axis": "dim", "keepdims": "keepdim"}.items() if name in takes}
     if not ours:
         return function
+    needs_dim = function.__name__ in ("sum", "mean", "prod", "max", "min")  # with `keepdim`
 
     @wraps(function)
     def renamed(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **{ours.get(name, name): value for name, value in kwargs.items()})
+        given = {ours.get(name, name): value for name, value in kwargs.items()}
+        if needs_dim and len(args) == 1 and "keepdim" in given and "dim" not in given:
+            raise TypeError(
+                f"{function.__name__}() received an invalid combination of arguments: `keepdim` without `dim`"
+            )
+        return function(*args, **given)
 
     return cast("F", renamed)
 
@@ -119,10 +125,12 @@ class Tensor:
     is_sparse = is_cuda = is_quantized = is_nested = False
     device = CPU
 
-    def __init__(self, data: Any = ()) -> None:
-        from .creation import tensor  # here, because creation.py imports this file
+    def __init__(self, *data: Any) -> None:
+        from .creation import tensor, zeros  # here, because creation.py imports this file
 
-        self.__dict__.update(tensor(data, dtype=float32).__dict__)
+        sizes = bool(data) and all(type(n) is int for n in data)
+        made = zeros(*data, dtype=float32) if sizes else tensor(*data or ([],), dtype=float32)
+        self.__dict__.update(made.__dict__)
 
     def is_contiguous(self) -> Any:
         if self._strides == strides_of(self.shape):
@@ -257,6 +265,9 @@ class Tensor:
 
     def __hash__(self) -> Any:
         return id(self)
+
+    def __reversed__(self) -> Any:
+        return self.flip(0) if self.ndim else self
 
     def __contains__(self, x: Any) -> Any:
         return any((self == x)._numbers())
@@ -448,8 +459,10 @@ def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **v
     The parameters of a rule are the gradient `g` of `out`, and names of `values`. A value is saved if the rule of an
     operand that requires a gradient names it.
     """
+    if not State.grad_enabled:
+        return out
     needed = [(x, rule) for x, rule in zip(operands, rules, strict=True) if isinstance(x, Tensor) and x.requires_grad]
-    if not State.grad_enabled or not needed:
+    if not needed:
         return out
     parts = [(rule, rule.__code__.co_varnames[1 : rule.__code__.co_argcount], x.shape, x.dtype) for x, rule in needed]
     saved = dict.fromkeys(name for part in parts for name in part[1])
@@ -513,6 +526,43 @@ def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
     """Return a view of `t` broadcast to this shape, without gradient history."""
     st = [0] * (len(shape) - t.ndim) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
     return view_of(t, shape, st, t._offset)
+
+
+def layout_order(tensors: Sequence[Tensor]) -> list[int]:
+    """Return the axes in the order in which torch lays out the result of an operation on tensors of one shape."""
+    shape = tensors[0].shape
+
+    def follows(a: int, b: int) -> int:
+        """Compare the steps of two axes: positive if `a` has larger steps than `b`, 0 if this is not known."""
+        for t in tensors:
+            p, q = t._strides[a], t._strides[b]
+            if p and q and (p != q or shape[a] > shape[b]):
+                return 1 if p >= q else -1
+        return 0
+
+    order = list(range(len(shape)))[::-1]  # begins with the axis of the smallest steps
+    for i in range(1, len(order)):
+        at = i
+        for j in reversed(range(i)):
+            found = follows(order[j], order[at])
+            if found < 0:
+                break
+            if found > 0:
+                order[j], order[at], at = order[at], order[j], j
+    return order[::-1]
+
+
+def laid_out(compute: Callable[..., Tensor], tensors: Sequence[Tensor], *args: Any) -> Tensor:
+    """Return `compute(*tensors, *args)` for tensors of one shape, laid out in memory as by torch."""
+    order = layout_order(tensors)
+    if order == list(range(len(order))):
+        return compute(*tensors, *args)
+    shape = tensors[0].shape
+    out = compute(
+        *(view_of(t, [shape[i] for i in order], [t._strides[i] for i in order], t._offset) for t in tensors), *args
+    )
+    strides = tuple(out._strides[order.index(i)] for i in range(len(order)))
+    return tensor_from_parts(out.dtype, out._data, 0, shape, strides)
 
 
 def type_name(t: Any) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 from .arithmetic import allclose
 from .creation import as_tensor
 from .dtypes import bfloat16, float16, float32, float64
+from .missing import refuse_set
+from .tensors import Tensor
 
 TOLERANCES = {  # relative, absolute
     float64: (1e-7, 1e-7),
@@ -19,27 +21,57 @@ TOLERANCES = {  # relative, absolute
 def assert_close(
     actual: Any,
     expected: Any,
+    *,
+    allow_subclasses: bool = True,
     rtol: float | None = None,
     atol: float | None = None,
-    check_dtype: bool = True,
     equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
     msg: Any = None,
 ) -> None:
-    """Compare two tensors, or two sequences of tensors.
+    """Compare two tensors or numbers, or two sequences or dictionaries of them.
 
     Raises:
         AssertionError: shapes or dtypes differ, or numbers are not close.
+        ValueError: only one of `rtol` and `atol` is given.
+        TypeError: only one of both is a tensor.
     """
-    if isinstance(actual, (tuple, list)):
-        for a, b in zip(actual, expected, strict=True):
-            assert_close(a, b, rtol, atol, check_dtype, equal_nan, msg)
+    refuse_set("assert_close", check_stride=check_stride)
+    if (rtol is None) != (atol is None):
+        raise ValueError("rtol and atol must both be specified or both be unspecified")
+    if isinstance(actual, (tuple, list, dict)) and isinstance(expected, (tuple, list, dict)):
+        same = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_dtype": check_dtype, "msg": msg}
+        for a, b in pairs(actual, expected):
+            assert_close(a, b, **same)
         return
-    a, b = as_tensor(actual), as_tensor(expected)
+    if isinstance(actual, Tensor) != isinstance(expected, Tensor):
+        raise TypeError(f"{type(actual).__name__} and {type(expected).__name__} cannot be compared")
+    text = difference(as_tensor(actual), as_tensor(expected), rtol, atol, equal_nan, check_dtype)
+    if text:
+        raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+
+def pairs(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
+    """Return the corresponding elements of two sequences or dictionaries."""
+    if len(actual) != len(expected):
+        raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
+    if not isinstance(actual, dict):
+        return list(zip(actual, expected, strict=True))
+    if actual.keys() != expected.keys():
+        raise AssertionError("The keys of the mappings do not match")
+    return [(value, expected[key]) for key, value in actual.items()]
+
+
+def difference(a: Tensor, b: Tensor, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool) -> str:
+    """Return in which way two tensors are not close, or nothing."""
     if a.shape != b.shape:
-        raise AssertionError(f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}.")
+        return f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}."
     if check_dtype and a.dtype is not b.dtype:
-        raise AssertionError(f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}.")
-    usual = TOLERANCES.get(a.dtype, (0.0, 0.0))
-    rtol, atol = usual[0] if rtol is None else rtol, usual[1] if atol is None else atol
-    if not allclose(a.double(), b.double(), rtol, atol, equal_nan):
-        raise AssertionError(msg or "Tensor-likes are not close!")
+        return f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}."
+    relative, absolute = max(TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (a, b))
+    relative, absolute = (relative, absolute) if rtol is None or atol is None else (rtol, atol)
+    close = allclose(a.double(), b.double(), relative, absolute, equal_nan)
+    return "" if close else "Tensor-likes are not close!"

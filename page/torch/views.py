@@ -5,12 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .dtypes import FLOATING, bfloat16, bool_, float16, float32, float64, int16, int32, int64
+from .dtypes import (
+    FLOATING,
+    TYPE_NAMES,
+    bfloat16,
+    bool_,
+    check_device,
+    float16,
+    float32,
+    float64,
+    int16,
+    int32,
+    int64,
+)
 from .dtypes import dtype as Kind
 from .gradients import record_step
+from .missing import refuse
 from .numbers import convert_numbers
 from .shapes import Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
-from .tensors import Tensor, attribute, broadcast_view, link_to_base, method, tensor_of, type_name, view_of
+from .tensors import (
+    Tensor,
+    attribute,
+    broadcast_view,
+    laid_out,
+    link_to_base,
+    method,
+    tensor_of,
+    type_name,
+    view_of,
+)
 
 
 def permuted_view(x: Tensor, order: Any) -> Tensor:
@@ -73,7 +96,7 @@ def transpose(x: Tensor, a: Any, b: Any) -> Tensor:
 def t(x: Tensor) -> Tensor:
     if x.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
-    return x.transpose(0, 1) if x.ndim == 2 else x
+    return x.transpose(0, x.ndim - 1)
 
 
 @attribute
@@ -91,7 +114,9 @@ def mT(x: Tensor) -> Tensor:
 @method
 def view(x: Tensor, *sizes: Any) -> Tensor:
     if len(sizes) == 1 and isinstance(sizes[0], Kind):
-        return x.to(sizes[0])
+        if sizes[0] is not x.dtype:
+            refuse("a view with another dtype")
+        return x._as_view(lambda t: view_of(t, t.shape, t._strides, t._offset))
     shape = infer_size(sizes_of(sizes), x.numel())
     st = view_strides(x, shape)
     if st is None:
@@ -177,8 +202,12 @@ def expand(x: Tensor, *sizes: Any) -> Tensor:
     full_shape = []
     for i, n in enumerate(shape):
         own = x.shape[i - k] if i >= k else 1
-        if n == -1:
+        if n == -1 and i >= k:
             n = own
+        if n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
         if own not in (1, n):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension {i}.  Target sizes: {shape}.  Tensor sizes: {list(x.shape)}"
@@ -195,6 +224,9 @@ def expand_as(x: Tensor, other: Any) -> Tensor:
 @method
 def unfold(x: Tensor, d: Any, size: Any, step: Any) -> Tensor:
     d = axis_of(d, x.ndim)
+    for name, given, least in (("size", size, 0), ("step", step, 1)):
+        if given < least:
+            raise RuntimeError(f"{name} is {given} but must be {'>= 0' if least == 0 else '> 0'}")
     n = (x.shape[d] - size) // step + 1
     if n < 1:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {x.shape[d]} but size is {size}")
@@ -211,6 +243,12 @@ def unfold(x: Tensor, d: Any, size: Any, step: Any) -> Tensor:
 @method
 def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
     o = x._offset if storage_offset is None else storage_offset
+    last = o + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if 0 not in size and last >= len(x._data):
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {o} are out of bounds for storage of "
+            f"size {len(x._data)}"
+        )
     return x._as_view(lambda t: view_of(t, size, stride, o))
 
 
@@ -262,9 +300,13 @@ def diagonal(x: Tensor, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Tensor
 
 
 @method
-def movedim(x: Tensor, a: Any, b: Any) -> Tensor:
-    order = [i for i in range(x.ndim) if i != axis_of(a, x.ndim)]
-    order.insert(axis_of(b, x.ndim), axis_of(a, x.ndim))
+def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
+    a, b = axes_of(source, x.ndim), axes_of(destination, x.ndim)
+    if len(a) != len(b):
+        raise RuntimeError("movedim: Invalid source or destination dims: they differ in number")
+    order = [i for i in range(x.ndim) if i not in a]
+    for place, axis in sorted(zip(b, a, strict=True)):
+        order.insert(place, axis)
     return x.permute(order)
 
 
@@ -283,7 +325,13 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def meshgrid(*ts: Any, indexing: Any = "ij") -> Any:
-    ts = ts[0] if len(ts) == 1 else ts
+    ts = ts[0] if len(ts) == 1 and not isinstance(ts[0], Tensor) else ts
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if len({t.dtype for t in ts}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(t.ndim > 1 for t in ts):
+        raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list")
     n = len(ts)
     shape = [t.numel() for t in ts]
     got = [t.reshape([-1 if j == i else 1 for j in range(n)]).expand(shape) for i, t in enumerate(ts)]
@@ -300,32 +348,66 @@ def atleast_2d(x: Tensor) -> Tensor:
 
 @method
 def contiguous(x: Tensor) -> Tensor:
-    return x if x.is_contiguous() else x.clone()
+    return x if x.is_contiguous() else record_step(copied(x), [x], lambda g: [g])
+
+
+def copied(x: Tensor) -> Tensor:
+    return tensor_of(x._buffer()[:], x.shape, x.dtype)
 
 
 @method
 def clone(x: Tensor) -> Tensor:
-    out = tensor_of(x._buffer()[:], x.shape, x.dtype)
-    return record_step(out, [x], lambda g: [g])
+    return record_step(copied(x) if x.is_contiguous() else laid_out(copied, [x]), [x], lambda g: [g])
 
 
 @method
-def to(x: Tensor, *args: Any, dtype: Kind | None = None, device: Any = None, copy: bool = False) -> Tensor:
-    dt = dtype
-    for a in args:
-        if isinstance(a, Kind):
-            dt = a
-        elif isinstance(a, Tensor):
-            dt = a.dtype
+def to(
+    x: Tensor,
+    *args: Any,
+    dtype: Kind | None = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+) -> Tensor:
+    """Return the tensor with another dtype: `to(dtype)`, `to(device, dtype)` or `to(other)`."""
+    dt, flags = target_dtype(args, dtype, device), [a for a in args if isinstance(a, bool)]
+    copy = copy or flags[1:] == [True]  # the first of two flags is `non_blocking`
     if dt is None or dt is x.dtype:
         return x.clone() if copy else x
     src = x.dtype
-    out = tensor_of(convert_numbers(x._numbers(), src, dt), x.shape, dt)
+    out = converted(x, dt) if x.is_contiguous() else laid_out(converted, [x], dt)
     return record_step(out, [x], lambda g: [g.to(src)]) if src.kind == dt.kind == FLOATING else out
 
 
+def converted(x: Tensor, dt: Kind) -> Tensor:
+    return tensor_of(convert_numbers(x._numbers(), x.dtype, dt), x.shape, dt)
+
+
+def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Any) -> Kind | None:
+    """Return the dtype that the arguments of `to` name, or None.
+
+    Raises:
+        TypeError: they name two dtypes.
+        AssertionError, NotImplementedError, RuntimeError: they name a device that is not the CPU.
+    """
+    check_device(device)
+    named = [] if dtype is None else [dtype]
+    for a in args:
+        if isinstance(a, (Kind, Tensor)):
+            named.append(a.dtype if isinstance(a, Tensor) else a)
+        elif not isinstance(a, bool):
+            check_device(a)
+    if len(named) > 1:
+        raise TypeError("to() received an invalid combination of arguments: two dtypes")
+    return named[0] if named else None
+
+
 @method
-def type_(x: Tensor, dtype: Kind | None = None) -> Any:
+def type_(x: Tensor, dtype: Any = None) -> Any:
+    if isinstance(dtype, str):
+        dtype = next((kind for kind, name in TYPE_NAMES.items() if dtype == f"torch.{name}Tensor"), None)
+        if dtype is None:
+            raise ValueError("invalid type")
     return x.to(dtype) if dtype is not None else type_name(x)
 
 

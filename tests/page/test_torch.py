@@ -19,6 +19,56 @@ torch.tensor([1, 2.5])
 torch.tensor([True, False])
 torch.tensor([])
 torch.tensor([[1, 2], [3]])
+torch.tensor([1, [2]])
+torch.tensor([[1], 2])
+torch.tensor([1, [2, 3]])
+torch.tensor([[1], [[2]]])
+torch.tensor([[], [1]])
+torch.tensor([torch.tensor(1.0), torch.tensor(2, dtype=torch.float64)])
+torch.tensor([torch.ones(2), torch.ones(2)])
+torch.tensor([True, 2]), torch.tensor([1.0, True]), torch.tensor([1, 2.5], dtype=torch.int64)
+torch.tensor(["a"])
+torch.tensor([2**70])
+torch.tensor(300, dtype=torch.uint8)
+torch.tensor(-1, dtype=torch.uint8)
+torch.tensor([1.0], torch.float64)
+torch.as_tensor([1.0], torch.float64)
+torch.scalar_tensor(3)
+torch.Tensor(2, 3).shape, torch.Tensor(2).shape, torch.Tensor([2]), torch.Tensor()
+torch.full(2, 3)
+torch.full((2,), 3, torch.float64)
+torch.full(size=(2,), fill_value=3), torch.zeros(size=(2, 3)), torch.rand(size=(2,))
+torch.zeros()
+torch.zeros(True)
+torch.eye(-1)
+torch.eye(2, 3, torch.int64)
+torch.eye(2, requires_grad=True).requires_grad, torch.arange(3.0, requires_grad=True).requires_grad
+torch.arange(5, requires_grad=True)
+torch.arange(0, 5, 2, torch.float32)
+torch.arange(end=5), torch.arange(1, 5, step=2)
+torch.arange(0, 5, 0)
+torch.arange(2, dtype=torch.bool)
+torch.linspace(0, 1, 3, torch.float64)
+torch.linspace(0, 1, 3, requires_grad=True).requires_grad, torch.logspace(0, 2, 3, 2)
+torch.zeros_like(x, requires_grad=True).requires_grad, torch.full_like(x, 2.0, requires_grad=True).requires_grad
+torch.zeros_like(x, torch.int64)
+torch.zeros_like(x, nonsense=1)
+x.new_zeros((2, 3), requires_grad=True).requires_grad, x.new_tensor([1], requires_grad=True).requires_grad
+torch.tril_indices(3, 3, dtype=torch.int32), torch.tril_indices(0, 0), torch.tril_indices(row=2, col=2)
+torch.zeros(2, device="cuda")
+x.to("cuda")
+x.to("nonsense")
+nn.Linear(2, 3, device="cuda")
+nn.Linear(2, 3).to("cuda")
+torch.device("cuda:1"), torch.device("cuda:1").index, torch.device("cpu") == "cpu", x.device == torch.device("cpu")
+torch.device("nonsense")
+torch.set_default_device("cpu")
+torch.finfo(torch.int32)
+torch.iinfo(torch.float32)
+torch.iinfo(torch.int32).dtype
+torch.set_default_dtype(torch.int64)
+torch.set_num_threads(0)
+torch.use_deterministic_algorithms()
 torch.tensor("no")
 torch.tensor(None)
 torch.zeros(2, 3)
@@ -97,6 +147,8 @@ torch.tensor([math.nan, 1.0]).isnan()
 torch.allclose(x, x + 1e-9)
 torch.equal(x, x.clone())
 torch.isclose(x, x + 1e-6)
+torch.isclose(x, x.long())
+torch.allclose(x, x, atol=-1)
 torch.result_type(torch.ones(2, dtype=torch.int64), 1.5)
 torch.ones(2, dtype=torch.float64) + torch.ones(2)
 torch.ones(2, dtype=torch.int64) + torch.ones((), dtype=torch.float64)
@@ -138,6 +190,26 @@ x.transpose(0, 2).is_contiguous()
 x.transpose(0, 2).view(24)
 x.transpose(0, 2).reshape(24)
 x.view(6, -1)
+x.view(torch.float32)
+x[0, 0].t() is x[0, 0]
+torch.reshape(x, 6, 4)
+torch.permute(x, 2, 0, 1)
+torch.flip(x, 0, 1)
+torch.flip(x, 0)
+torch.tile(x, 2, 2)
+x.movedim((0, 1), (2, 0)), torch.movedim(x, source=0, destination=1)
+x.expand(-2, 2, 3, 4)
+x[0, 0].unfold(0, -1, 1)
+x[0, 0].unfold(0, 2, 0)
+x[0, 0].as_strided((99,), (1,))
+x.to(torch.float64, torch.float64)
+x.to("cpu", torch.float64), x.to(torch.float32, False, True) is x, x.to(x.double()), x.to(torch.float32, copy=True) is x
+x.type("torch.DoubleTensor")
+torch.meshgrid(torch.ones(2), torch.arange(2), indexing="ij")
+torch.meshgrid(torch.ones(2), torch.ones(2), indexing="no")
+torch.meshgrid(x, indexing="ij")
+list(reversed(x[0]))
+x.size(dim=1), x.stride(dim=1)
 x.view(5, -1)
 x.view(-1, -1)
 x.view(2, 3, 2, 2).transpose(1, 2)
@@ -171,6 +243,24 @@ x.item()
 [row.sum().item() for row in x]
 """
 
+LAYOUTS = """
+x.mT.clone().stride(), x.mT.contiguous().stride(), x.mT.double().stride(), torch.zeros_like(x.mT).stride()
+(x.mT + 1).stride(), (1 - x.mT).stride(), x.mT.exp().stride(), (x.mT > 0).stride(), (-x.permute(2, 0, 1)).stride()
+(x.mT + torch.ones(3)).stride(), (torch.ones(4, 3) + x.mT).stride(), (x + x.mT.contiguous().mT).stride()
+(x[:, :, ::2].mT * 2).stride(), (x[:, :1].expand(2, 3, 4).mT * 2).stride(), (x[0].T + x[0].T.contiguous()).stride()
+(x[0].T.contiguous() + x[0].T).stride(), (x.permute(2, 0, 1) * x.permute(2, 0, 1)[:1]).stride()
+torch.where(x.mT > 0, x.mT, 0.0).stride(), x.mT.masked_fill(x.mT > 0, 0.0).stride(), x.mT.clamp(0).stride()
+(x.mT + 1).view(24)
+x.mT.relu().view(24)
+x.mT.clone().view(24)
+(x.mT + 1).reshape(24)
+(x.mT + 1)[0, 1:], (x.mT + 1).mT.view(24), torch.cat([x.mT + 1, x.mT]).stride()
+(x.mT @ x).stride(), x.mT.softmax(-1).stride(), x.mT.sum(-1).stride(), x.mT.cumsum(0).stride()
+x.requires_grad_(); (x.mT * 2).exp().mT.sum().backward(); x.grad.stride(), x.grad
+x.requires_grad_(); (x.mT * x.mT + x[0].mT).pow(2).sum().backward(); x.grad.stride(), x.grad
+y = x.mT + 1; y[0] = 5.0; y.add_(x.mT); y, y.stride()
+"""
+
 INDEXING = """
 x[0]
 x[-1, 1:]
@@ -189,6 +279,8 @@ x[5]
 x[0, 0, 0, 0]
 x[[0, 9]]
 x[torch.tensor([True, False, True])]
+x[[[0, 1], [1, 2]]], x[[(0, 1)]], x[[torch.tensor(0), torch.tensor(1)]], x[[slice(1), 0]]
+x[torch.tensor([0, 1], dtype=torch.uint8)]
 x[::2, ::-1]
 x[1.0]
 x["a"]
@@ -312,6 +404,8 @@ torch.stack([x, x], axis=1)
 torch.cat([x, x], axis=1)
 x.sum(7)
 x.sum(0, 1)
+x.sum(keepdim=True)
+x.sum(None, keepdim=True), x.amax(keepdim=True)
 x.sum(0, True, torch.float64)
 torch.arange(3).sum(dtype=torch.int32), torch.arange(3).sum(dtype=torch.bool)
 x.prod(dtype=torch.float64), torch.arange(1, 4).prod(0, dtype=torch.float32), (x * 5).prod(dtype=torch.int64)
@@ -425,6 +519,30 @@ torch.tensordot(x, x, dims=([2], [2]))
 torch.kron(torch.eye(2), torch.ones(2, 2))
 torch.linalg.solve(torch.tensor([[2.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0]))
 torch.linalg.norm(x[0])
+torch.linalg.norm(x[0], 1), torch.linalg.norm(x[0], math.inf), torch.linalg.norm(x[0], -1, keepdim=True)
+torch.linalg.norm(x, 1, (1, 2)), torch.linalg.norm(x, 3, -1), torch.linalg.norm(x[0], "fro")
+torch.linalg.norm(x, 1)
+torch.linalg.norm(torch.arange(3))
+torch.linalg.vector_norm(x[0], 1), torch.linalg.vector_norm(x[0], 0, -1)
+torch.linalg.vector_norm(x[0], "fro")
+torch.linalg.inv(torch.tensor([[1, 2], [3, 4]]))
+torch.linalg.inv(x[0])
+torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), -2)
+torch.linalg.matrix_power(x[0], 0)
+torch.linalg.matrix_rank(x[0]), torch.linalg.matrix_rank(x[0] * x[1]), torch.linalg.matrix_rank(torch.zeros(2, 3))
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-6, 1e-8])))
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-6, 1e-8])).double())
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-2])), tol=0.1)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-2])), rtol=0.1)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([3.0, 0.2])), atol=0.1, rtol=0.1)
+torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
+torch.special.gammaincc(torch.ones(3), torch.tensor([-1.0, 0.0, 1.0]))
+torch.testing.assert_close(x, x + 0.1, atol=0.2)
+torch.testing.assert_close(x, x, 1e-3, 1e-3)
+torch.testing.assert_close([x, x], [x])
+torch.testing.assert_close({"a": x}, {"a": x}), torch.testing.assert_close(x, x + 0.1, rtol=0, atol=0.2)
+torch.testing.assert_close({"a": x}, {"a": x + 1})
+torch.testing.assert_close(1.0, torch.tensor(1.0))
 torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
 """
 
@@ -436,6 +554,17 @@ torch.cat([x, torch.ones(2)])
 torch.cat([torch.ones(2), torch.ones(1, dtype=torch.float64)])
 torch.stack([x, -x], -1)
 torch.stack([x, x[0]])
+torch.cat(x)
+torch.stack(x)
+torch.vstack([torch.tensor(1.0), torch.tensor(2.0)]), torch.hstack([torch.tensor(1.0), torch.tensor(2.0)])
+x.split(-1)
+torch.ones(0).split(2)
+x.chunk(0)
+x.repeat_interleave(-1)
+x.repeat_interleave(torch.tensor([1, 2]), 1)
+torch.diag_embed(x[0], 0, 0, 2), torch.diag_embed(x[0], 1, dim1=0, dim2=-1)
+torch.diag_embed(x[0], 0, 1, 1)
+torch.block_diag(x)
 x.split(2, 1)
 x.split([1, 3], -1)
 x.split([1, 1], -1)
@@ -449,6 +578,7 @@ x.repeat_interleave(2, 1)
 x.tril()
 x.triu(1)
 torch.ones(3).tril()
+torch.ones(3).triu()
 torch.diag(torch.arange(3.0))
 torch.diag(x[0])
 torch.block_diag(x[0], x[1])
@@ -460,17 +590,78 @@ nn.Linear(4, 2)(x)
 nn.Linear(4, 2, bias=False)(x)
 nn.Linear(3, 2)(x)
 nn.Embedding(5, 3)(torch.tensor([[1, 4]]))
+nn.Embedding(5, 3, padding_idx=1).weight, nn.Embedding(5, 3, padding_idx=-1)
+nn.Embedding(5, 3, padding_idx=9)
+f = nn.Embedding(5, 3, 1); f(torch.tensor([1, 2, 2])).sum().backward(); f.weight.grad
+nn.Embedding(5, 3, _weight=torch.ones(4, 3))
+nn.Embedding(5, 3)(torch.tensor([-1]))
+nn.Embedding.from_pretrained(torch.ones(5, 3), freeze=False, padding_idx=0).weight.requires_grad
 nn.LayerNorm(4)(x)
+nn.LayerNorm(4, elementwise_affine=False)(x), list(nn.LayerNorm(4, elementwise_affine=False).parameters())
+[name for name, p in nn.LayerNorm(4, bias=False).named_parameters()], nn.LayerNorm(4, bias=False)
+nn.LayerNorm(3)(x)
 nn.Dropout(0.5).eval()(x)
+nn.Dropout(0.5, inplace=True), nn.ReLU(inplace=True), nn.ReLU(), nn.GELU(), nn.GELU("tanh"), nn.Softmax(1)
+nn.Dropout(2.0)
+y = nn.Dropout(1.0, inplace=True)(x); x
+y = nn.ReLU(True)(x); x
+y = F.relu(x, inplace=True); x
+y = F.leaky_relu(x, 0.1, True); x
+y = F.elu(x, 1.0, True); x
+y = F.silu(x, True); x
+nn.ReLU(nonsense=1)
+nn.GELU(approximate="tanh")(x), F.gelu(x, approximate="tanh")
+F.gelu(x, "tanh")
+F.gelu(x, approximate="nonsense")
+F.gelu(torch.arange(3))
+nn.CrossEntropyLoss(reduction="sum", label_smoothing=0.1)(x[0], torch.tensor([0, 1, 2]))
+nn.CrossEntropyLoss(torch.tensor([1.0, 2.0, 3.0, 4.0]))(x[0], torch.tensor([0, 1, 2]))
 nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1))(x)
 [name for name, p in nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 1)).named_parameters()]
 list(nn.Linear(2, 3).state_dict())
 sum(p.numel() for p in nn.Linear(2, 3).parameters())
 nn.Linear(2, 3).load_state_dict({"weight": torch.ones(1)})
 nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)
+nn.MultiheadAttention(4, 2, bias=False, batch_first=True)(x, x, x)
+nn.MultiheadAttention(4, 2, 0.0, True, batch_first=True)(x[0], x[0], x[0])
+nn.MultiheadAttention(4, 2)(x[0], x[0], x[0], average_attn_weights=False)
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.ones(4, 3, 3, dtype=torch.bool).triu(1))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.ones(2, 3, 3, dtype=torch.bool).triu(1))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, key_padding_mask=torch.tensor([[0.0, -1.0, 0.0]] * 2))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, is_causal=True)
+nn.MultiheadAttention(4, 3)
+nn.MultiheadAttention(4, 2)
 nn.Linear(2, 3)
 nn.Sequential(nn.Linear(2, 3), nn.ReLU())
 nn.Module()(1)
+nn.Module(1)
+nn.ModuleList([nn.Linear(2, 3) for _ in range(3)])
+f = nn.ModuleList([nn.ReLU()]).append(nn.GELU()); f.extend([nn.Identity()]); f, f[-1], f[:2], len(f)
+nn.Sequential(nn.ReLU(), nn.GELU())[:1], nn.Sequential(nn.ReLU()).append(nn.GELU())
+nn.Sequential(nn.ReLU(), 3)
+f = nn.ModuleDict({"a": nn.ReLU()}); f["b"] = nn.GELU(); f, list(f), len(f), "a" in f, list(f.keys())
+f = nn.ParameterList([torch.ones(2)]).append(nn.Parameter(torch.ones(1))); len(f), f[-1], [p.shape for p in f]
+nn.Parameter(torch.arange(3))
+f = nn.Module(); f.b = nn.Buffer(x); f.c = nn.Buffer(x, persistent=False); list(f.state_dict())
+f = nn.Module(); f.register_buffer("b", x, persistent=False); list(f.state_dict()), len(list(f.buffers()))
+f = nn.Module(); f.register_buffer("b", 3)
+f = nn.Module(); f.register_parameter("b", x)
+f = nn.Module(); f.add_module("b", 3)
+f = nn.Module(); f.register_buffer("b.c", x)
+f = nn.Module(); f.a = nn.ReLU(); f.a = 3
+f = nn.Module(); f.a = f.b = nn.Linear(1, 1); list(f.state_dict()), [n for n, m in f.named_children()]
+f = nn.Sequential(nn.Sequential(nn.Linear(2, 1))); len(list(f.parameters(recurse=False))), [*f.state_dict(prefix="a.")]
+f = nn.Linear(2, 3); f.state_dict()["bias"].requires_grad, f.state_dict(keep_vars=True)["bias"].requires_grad
+nn.Linear(2, 3).load_state_dict({"weight": torch.ones(3, 2)}, strict=False)
+f = nn.Linear(2, 1); f(torch.ones(2)).sum().backward(); f.zero_grad(set_to_none=False); f.weight.grad
+nn.Linear(2, 3).train(3)
+nn.Linear(2, 3).to(torch.int64)
+nn.Linear(2, 3).to("cpu", torch.float64).weight.dtype, nn.Linear(2, 3).to(x.double()).weight.dtype
+nn.init.xavier_uniform_(x), nn.init.xavier_normal_(x, generator=torch.Generator().manual_seed(1))
+nn.init.kaiming_uniform_(x[0], mode="fan_out", nonlinearity="relu"), nn.init.kaiming_uniform_(x, 1.0)
+nn.init.xavier_uniform_(x[0, 0])
+F.softmax(x), F.log_softmax(x[0])
+F.softmax(x, 1, 3, torch.float64), F.log_softmax(x, 1, dtype=torch.float64)
 F.one_hot(torch.tensor([0, 2]))
 F.one_hot(torch.tensor([0.0]))
 F.cross_entropy(x[0], torch.tensor([0, 1, 2]))
@@ -478,6 +669,17 @@ F.cross_entropy(x[0], torch.tensor([0, -100, 2]))
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), ignore_index=0)
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="none")
 F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0]))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), weight=torch.arange(4.0), reduction="none", ignore_index=1)
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), label_smoothing=0.1, weight=torch.arange(4.0), ignore_index=1)
+F.cross_entropy(x, x.softmax(1), label_smoothing=0.1, weight=torch.arange(3.0))
+F.cross_entropy(x[0], x[0].softmax(-1), reduction="sum")
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), reduction="nonsense")
+F.cross_entropy(x[0], torch.tensor([0, 1, -1]))
+F.cross_entropy(x[0], torch.tensor([0, 1]))
+F.cross_entropy(x[0], torch.tensor([[0, 1, 2]]))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2], dtype=torch.int32))
+F.nll_loss(x[0], torch.tensor([0, 1, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0]))
 F.nll_loss(x[0].log_softmax(-1), torch.tensor([0, 1, 2]))
 F.nll_loss(x.log_softmax(1), torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]))
 F.nll_loss(x.log_softmax(1), torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
@@ -494,14 +696,28 @@ f = nn.ReLU(); h = f.register_forward_hook(lambda f, a, out: out + a[0]); [f(x),
 F.layer_norm(x, (4,))
 F.normalize(x, dim=-1)
 F.pad(x, (1, 2))
+F.pad(x, (1,))
+F.pad(x, (1,) * 8)
+F.pad(x, (-9, 0))
 F.pad(x, (0, 0, 1, 0), value=-1.0)
 F.mse_loss(x, -x)
+F.mse_loss(x, -x, reduction="sum"), F.mse_loss(x, -x, reduction="none"), F.mse_loss(x, -x, None, None, "sum")
+F.mse_loss(x, -x, reduction="nonsense")
+F.kl_div(x, x.softmax(-1), reduction="none"), F.kl_div(x, 2 * x, reduction="batchmean", log_target=True)
 F.cosine_similarity(x, -x, dim=-1)
 F.scaled_dot_product_attention(x, x, x)
 F.scaled_dot_product_attention(x, x, x, is_causal=True)
 F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3, dtype=torch.bool))
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.full((3, 3), -math.inf))
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3).bool(), is_causal=True)
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3).long())
+F.dropout(x, 1.0), F.dropout(x, 0.5, False) is x
+F.dropout(x, 1.5)
 F.embedding(torch.tensor([1]), x[0])
+F.embedding(torch.tensor([1]), x[0], padding_idx=9)
+F.embedding(torch.tensor([1.0]), x[0])
 nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(3)], batch_first=True)
+nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(3)], True, 9.0, "left")
 """
 
 RANDOM = """
@@ -516,7 +732,23 @@ torch.randn(4, 5, dtype=torch.float64)
 torch.randint(0, 10, (7,))
 torch.randint(5, (2, 3))
 torch.randint(2**28 - 1, (3,)), torch.randint(2**28, (3,)), torch.randint(2**31, (3,)), torch.rand(1)
-torch.randperm(9)
+torch.randperm(9), torch.randperm(4, dtype=torch.float32), torch.randperm(4, dtype=torch.int32)
+torch.randperm(-1)
+torch.randperm(4, torch.Generator().manual_seed(5))
+torch.randint(high=3, size=(4,)), torch.randint(low=1, high=3, size=(4,)), torch.randint(1, 3, size=(4,))
+torch.randint(3, (4,), dtype=torch.float32, requires_grad=True).requires_grad
+torch.randint(5, 3, (4,))
+torch.randint(0, 3.5, (4,))
+torch.rand(2, dtype=torch.int64)
+torch.randn_like(torch.arange(3))
+torch.randn_like(x, requires_grad=True).requires_grad, torch.rand_like(x, dtype=torch.float64)
+torch.normal(x[0, 0], 2.0), torch.normal(x[0], x[1].abs()), torch.normal(x[0, 0])
+torch.normal(0.0, 1.0, (2,), dtype=torch.float64)
+torch.normal(0.0, -1.0, (2,))
+torch.bernoulli(torch.tensor([1.5]))
+torch.bernoulli(torch.tensor([1]))
+torch.multinomial(torch.tensor([0.1, 0.9]), 0)
+torch.manual_seed(-1).initial_seed()
 torch.randn(3, generator=torch.Generator().manual_seed(5))
 torch.rand(2), torch.randn(2), torch.randint(9, (2,)), torch.rand(1)
 torch.bernoulli(torch.full((6,), 0.4))
@@ -527,6 +759,11 @@ torch.multinomial(torch.tensor([0.1, 0.2]), 3)
 torch.empty(3).uniform_(-1, 1)
 torch.empty(40).uniform_(-0.1, 1.3).tolist()
 torch.empty(3).normal_(2, 3)
+torch.empty(3).uniform_(2, 1)
+torch.empty(3).uniform_(from_=1, to=2)
+torch.empty(3).normal_(0, -1)
+torch.empty(3).exponential_(-1.0)
+torch.arange(3).normal_()
 torch.normal(0.0, 1.0, (3,))
 nn.Linear(3, 2).weight
 """
@@ -657,6 +894,34 @@ NO_TENSORS = [
     "torch.multinomial([0.5, 0.5], 1)",
 ]  # fmt: skip
 
+REFUSED = [
+    "nn.Embedding(3, 2, max_norm=1.0)",
+    "nn.Embedding(3, 2, sparse=True)",
+    "F.embedding(torch.tensor([0]), x.detach(), scale_grad_by_freq=True)",
+    "nn.MultiheadAttention(2, 1, add_bias_kv=True)",
+    "nn.MultiheadAttention(2, 1, kdim=3)",
+    "F.mse_loss(x, x, weight=x)",
+    "F.pad(torch.ones(1, 3), (1, 1), mode='reflect')",
+    "torch.linalg.norm(x, 2)",
+    "torch.linalg.inv(torch.ones(2, 1, 1))",
+    "x.norm('nuc')",
+    "x.view(torch.int32)",
+    "torch.zeros(2, device='meta')",
+    "x.gather(0, torch.tensor([[0]]), sparse_grad=True)",
+    "torch.searchsorted(torch.ones(2, 2), torch.ones(2, 2))",
+    "torch.optim.SGD([x], momentum=0.9, nesterov=True)",
+    "torch.optim.SGD([x], dampening=0.1)",
+    "torch.optim.AdamW([x], amsgrad=True)",
+    "torch.optim.Adam([x], maximize=True)",
+    "x.sum().backward(create_graph=True)",
+    "torch.autograd.grad(x.sum(), x, create_graph=True)",
+    "x.lgamma().sum().backward()",
+    "x.median().backward()",
+    "torch.linalg.solve(torch.eye(2) * x, torch.ones(2)).sum().backward()",
+    "nn.Linear(2, 2).load_state_dict({'weight': torch.ones(2, 2), 'bias': torch.ones(2)}, assign=True)",
+    "torch.testing.assert_close(x, x, check_stride=True)",
+]
+
 PRINTED = """
 str(x)
 str(x * 1e6)
@@ -694,7 +959,9 @@ list(layer.parameters())
     for name in (
         "SGD(layer.parameters(), lr=0.1)",
         "SGD(layer.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)",
+        "SGD(layer.parameters(), 0.1, 0.9, 0, 0.1)",
         "Adam(layer.parameters(), lr=0.1)",
+        "AdamW(layer.parameters(), 0.1, (0.8, 0.9), 1e-6, 0.1)",
         "AdamW(layer.parameters(), lr=0.1, weight_decay=0.1)",
     )
 ]
@@ -704,6 +971,10 @@ EXPONENTIAL = """
 torch.multinomial(torch.ones(60), 9), torch.rand(1)
 torch.empty(5).exponential_(), torch.rand(1)
 torch.empty(5, dtype=torch.float64).exponential_(2.0)
+torch.empty(40).bernoulli_(0.3), torch.ones(3).bernoulli(0.5), torch.rand(1)
+F.dropout(torch.ones(40), 0.3), torch.rand(1)
+nn.MultiheadAttention(4, 2, 0.5, batch_first=True)(x, x, x)
+F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
 """
 
 
@@ -762,6 +1033,16 @@ def test_what_is_missing_says_so():
         _ = page_torch.nn.TransformerEncoderLayer
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'svd' in the page's torch"):
         _ = page_torch.ones(2).svd
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_torch_does_and_the_page_does_not_is_refused(expression: str):
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "x": torch.ones(2, 2, requires_grad=True)}
+    eval(expression, names)
+    names = {"torch": page_torch, "nn": page_torch.nn, "F": page_torch.nn.functional}
+    names["x"] = page_torch.ones(2, 2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="is not in the page's torch; open this notebook in Colab"):
+        eval(expression, names)
 
 
 def test_every_name_is_one_of_torch():

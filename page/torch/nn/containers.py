@@ -2,64 +2,113 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
+from ..missing import refuse
 from ..tensors import Tensor
 from .module import Module
 from .parameter import Parameter
 
 
 class Sequential(Module):
-    def __init__(self, *ms: Any) -> None:
+    def __init__(self, *modules: Any) -> None:
         super().__init__()
-        for i, m in enumerate(ms):
-            setattr(self, str(i), m)
+        if len(modules) == 1 and isinstance(modules[0], dict):
+            refuse("a `Sequential` of a dictionary")
+        for i, m in enumerate(modules):
+            self.add_module(str(i), m)
 
     def forward(self, x: Tensor) -> Tensor:
-        for m in self.children():
+        for m in self:
             x = m(x)
         return x
 
-    def __getitem__(self, i: Any) -> Any:
-        return self.children()[i]
+    def _items(self) -> list[Any]:
+        return [m for _, m in self._own(Module)]
 
-    def __len__(self) -> int:
-        return len(self.children())
-
-
-class ModuleList(Module):
-    def __init__(self, ms: Any = ()) -> None:
-        super().__init__()
-        for m in ms:
-            self.append(m)
-
-    def append(self, m: Any) -> Any:
-        setattr(self, str(len(self.children())), m)
+    def append(self, module: Any) -> Any:
+        self.add_module(str(len(self)), module)
         return self
 
     def __iter__(self) -> Any:
-        return iter(self.children())
+        return iter(self._items())
 
     def __len__(self) -> int:
-        return len(self.children())
+        return len(self._items())
 
     def __getitem__(self, i: Any) -> Any:
-        return self.children()[i]
+        return type(self)(*self._items()[i]) if isinstance(i, slice) else self._items()[i]
+
+    def __setitem__(self, i: int, module: Any) -> None:
+        setattr(self, str(range(len(self))[i]), module)
+
+
+class ModuleList(Sequential):
+    def __init__(self, modules: Any = ()) -> None:
+        super().__init__(*modules)
+
+    def forward(self, *args: Any) -> Any:
+        return Module.forward(self)
+
+    def _described(self) -> list[tuple[str, str]]:
+        """Return the names and texts of the submodules; equal ones in a row together."""
+        out, at = [], 0
+        for text, same in groupby(map(repr, self._items())):
+            n = len(list(same))
+            out.append((str(at), text) if n == 1 else (f"{at}-{at + n - 1}", f"{n} x {text}"))
+            at += n
+        return out
+
+    def extend(self, modules: Any) -> Any:
+        for m in modules:
+            self.append(m)
+        return self
+
+    def __getitem__(self, i: Any) -> Any:
+        return type(self)(self._items()[i]) if isinstance(i, slice) else self._items()[i]
 
 
 class ModuleDict(Module):
-    def __init__(self, ms: Any) -> None:
+    def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        for n, m in ms.items():
-            setattr(self, n, m)
+        for n, m in (modules or {}).items():
+            self[n] = m
 
     def __getitem__(self, n: Any) -> Any:
-        return self.__dict__[n]
+        return dict(self._own(Module))[n]
+
+    def __setitem__(self, n: str, module: Any) -> None:
+        self.add_module(n, module)
+
+    def __contains__(self, n: object) -> bool:
+        return n in dict(self._own(Module))
+
+    def __iter__(self) -> Any:
+        return iter(dict(self._own(Module)))
+
+    def __len__(self) -> int:
+        return len(self._own(Module))
+
+    def keys(self) -> Any:
+        return dict(self._own(Module)).keys()
+
+    def values(self) -> Any:
+        return dict(self._own(Module)).values()
+
+    def items(self) -> Any:
+        return dict(self._own(Module)).items()
 
 
 class ParameterList(ModuleList):
-    def append(self, p: Any) -> Any:
-        setattr(self, str(len(self._own(Parameter))), p)
+    def _items(self) -> list[Any]:
+        return [p for _, p in self._own(Parameter)]
 
-    def __iter__(self) -> Any:
-        return iter([p for _, p in self._own(Parameter)])
+    def _described(self) -> list[tuple[str, str]]:
+        return [
+            (n, f"Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]")
+            for n, p in self._own(Parameter)
+        ]
+
+    def add_module(self, name: str, module: Any) -> None:
+        setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))

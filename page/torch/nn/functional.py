@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from .. import reductions
 from ..arithmetic import where, xlogy
-from ..creation import arange, full, full_like, ones
-from ..dtypes import bool_, int64
-from ..missing import missing_getattr
-from ..randomness import bernoulli
+from ..creation import arange, full, ones, zeros_like
+from ..dtypes import FLOATING, TYPE_NAMES, bool_, int32, int64
+from ..missing import missing_getattr, refuse, refuse_set
 from ..shapes import ALL
-from ..tensors import Tensor
+from ..tensors import Tensor, type_name
 
 
-def softmax(x: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
-    return reductions.softmax(x, dim, dtype)
+def implicit_axis(x: Tensor, dim: int | None, name: str) -> int:
+    """Return the axis, or the one that torch chooses, with its warning, if none is given."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if x.ndim in (0, 1, 3) else 1
 
 
-def log_softmax(x: Tensor, dim: Any = None) -> Tensor:
-    return reductions.log_softmax(x, dim)
+def softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    return reductions.softmax(x, implicit_axis(x, dim, "softmax"), dtype)
+
+
+def log_softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    return reductions.log_softmax(x, implicit_axis(x, dim, "log_softmax"), dtype)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -28,10 +39,36 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return out if bias is None else out + bias
 
 
-def embedding(ids: Tensor, weight: Tensor, padding_idx: Any = None) -> Tensor:
+def embedding(
+    ids: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    refuse_set("embedding", max_norm=max_norm, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if ids.dtype not in (int32, int64):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{type_name(ids)} instead (while checking arguments for embedding)"
+        )
+    if any(not 0 <= i < weight.shape[0] for i in ids._numbers()):
+        raise IndexError("index out of range in self")
     if padding_idx is not None:
-        weight = where((arange(weight.shape[0]) == padding_idx % weight.shape[0])[:, None], weight.detach(), weight)
+        padding_idx = padding_index(padding_idx, weight.shape[0])
+        weight = where(arange(weight.shape[0]).eq(padding_idx)[:, None], weight.detach(), weight)
     return weight[ids]
+
+
+def padding_index(padding_idx: int, count: int) -> int:
+    """Return an index into a table of `count` rows, which may be given from the end, counted from the start."""
+    if not -count <= padding_idx < count:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % count
 
 
 def one_hot(ids: Tensor, num_classes: Any = -1) -> Tensor:
@@ -46,16 +83,23 @@ def one_hot(ids: Tensor, num_classes: Any = -1) -> Tensor:
     return (ids.unsqueeze(-1) == arange(n)).long()
 
 
-def relu(x: Tensor) -> Tensor:
-    return x.relu()
+def maybe_in_place(x: Tensor, y: Tensor, inplace: bool) -> Tensor:
+    """Return the result `y` of an activation, or write it into the argument `x` and return that."""
+    return x._write(y) if inplace else y
 
 
-def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
-    return where(x > 0, x, negative_slope * x)
+def relu(x: Tensor, inplace: bool = False) -> Tensor:
+    return x.relu_() if inplace else x.relu()
 
 
-def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    return where(x > 0, x, alpha * x.clamp(max=0).expm1())
+def leaky_relu(x: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, where(y > 0, y, negative_slope * y), inplace)
+
+
+def elu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, where(y > 0, y, alpha * y.clamp(max=0).expm1()), inplace)
 
 
 def sigmoid(x: Tensor) -> Tensor:
@@ -66,25 +110,52 @@ def tanh(x: Tensor) -> Tensor:
     return x.tanh()
 
 
-def gelu(x: Tensor, approximate: Any = "none") -> Tensor:
+def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
+    check_floating("gelu", x)
+    if approximate == "tanh":
+        return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
+    if approximate != "none":
+        raise RuntimeError("approximate argument must be either none or tanh.")
     return 0.5 * x * (1 + (x / math.sqrt(2)).erf())
 
 
-def silu(x: Tensor) -> Tensor:
-    return x * x.sigmoid()
+def silu(x: Tensor, inplace: bool = False) -> Tensor:
+    check_floating("silu", x)
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, y * y.sigmoid(), inplace)
 
 
-def dropout(x: Tensor, p: Any = 0.5, training: bool = True) -> Tensor:
+def check_floating(function: str, x: Tensor) -> None:
+    if x.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"{function}\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+
+
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return x
-    keep = bernoulli(full_like(x, 1 - p))
-    return x * keep / (1 - p)
+    kept = zeros_like(x) if p == 1 else zeros_like(x).bernoulli_(1 - p) / (1 - p)
+    return x.mul_(kept) if inplace else x * kept
 
 
 def layer_norm(
-    x: Tensor, shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: Any = 1e-05
+    x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    dims = list(range(-len(shape), 0))
+    shape, n = list(normalized_shape), len(normalized_shape)
+    if not shape or list(x.shape[-n:]) != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], but got input "
+            f"of size{list(x.shape)}"
+        )
+    for name, given in (("weight", weight), ("bias", bias)):
+        if given is not None and list(given.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(given.shape)} and "
+                f"normalized_shape = {shape}"
+            )
+    check_floating("LayerNormKernelImpl", x)
+    dims = list(range(-n, 0))
     gap = x - x.mean(dims, True)
     out = gap / ((gap * gap).mean(dims, True) + eps).sqrt()
     out = out if weight is None else out * weight
@@ -99,38 +170,114 @@ def cosine_similarity(a: Any, b: Any, dim: Any = 1, eps: Any = 1e-08) -> Tensor:
     return (a * b).sum(dim) / (a.norm(2, dim).clamp(min=eps) * b.norm(2, dim).clamp(min=eps))
 
 
-def cross_entropy(x: Tensor, y: Any, reduction: Any = "mean", ignore_index: int = -100) -> Tensor:
-    return nll_loss(reductions.log_softmax(x, -1 if x.ndim == 1 else 1), y, reduction, ignore_index)
+def reduced(losses: Tensor, reduction: str, total: Any = None) -> Tensor:
+    """Return the mean, with respect to a total weight if one is given, or the sum of losses, or the losses themselves."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if reduction == "mean":
+        return losses.mean() if total is None else losses.sum() / total
+    return losses.sum() if reduction == "sum" else losses
 
 
-def nll_loss(logp: Tensor, y: Any, reduction: Any = "mean", ignore_index: int = -100) -> Tensor:
+def cross_entropy(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Return the cross entropy with classes, or with probabilities of the classes. These are along axis 1, or 0."""
+    refuse_set("cross_entropy", size_average=size_average, reduce=reduce)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    d, logp = min(1, x.ndim - 1), reductions.log_softmax(x, min(1, x.ndim - 1))
+    shape = [n if i == d else 1 for i, n in enumerate(x.shape)]
+    weighted = logp if weight is None else logp * weight.reshape(shape)
+    if target.dtype.kind == FLOATING and target.shape == x.shape:
+        target = target * (1 - label_smoothing) + label_smoothing / x.shape[d]
+        return reduced(-(weighted * target).sum(d), reduction, x.numel() // x.shape[d])
+    losses = nll_loss(logp, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return losses
+    counted = target.ne(ignore_index)
+    total = counted.sum() if weight is None else (weight[target * counted] * counted).sum()
+    smooth = reduced((-weighted.sum(d)).masked_fill(~counted, 0.0), reduction, total)
+    return (1 - label_smoothing) * losses + label_smoothing / x.shape[d] * smooth
+
+
+def nll_loss(
+    logp: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example."""
-    shape, counted, flat = y.shape, y != ignore_index, logp.ndim == 1
-    y = y * counted
-    if logp.ndim > 2:
-        logp = logp.movedim(1, -1).reshape(-1, logp.shape[1])
-        y = y.reshape(-1)
-    got = -(logp[y] if flat else logp[arange(len(y)), y]).reshape(shape)
-    if not counted.all():
-        got = got.masked_fill(~counted, 0.0)
-        return got.sum() / counted.sum() if reduction == "mean" else got.sum() if reduction == "sum" else got
-    return got.mean() if reduction == "mean" else got.sum() if reduction == "sum" else got
+    refuse_set("nll_loss", size_average=size_average, reduce=reduce)
+    d = min(1, logp.ndim - 1)
+    if target.dtype is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {TYPE_NAMES[target.dtype]}")
+    if list(target.shape) != [n for i, n in enumerate(logp.shape) if i != d]:
+        raise ValueError(
+            f"Expected input batch_size ({logp.shape[0]}) to match target batch_size "
+            f"({target.shape[0] if target.ndim else 1})."
+        )
+    counted = target.ne(ignore_index)
+    target = target * counted
+    if any(not 0 <= i < logp.shape[d] for i in target._numbers()):
+        raise IndexError("Target is out of bounds.")
+    factor = counted.to(logp.dtype) if weight is None else weight[target] * counted
+    losses = -logp.gather(d, target.unsqueeze(d)).squeeze(d) * factor
+    return reduced(losses.masked_fill(~counted, 0.0), reduction, factor.sum())
 
 
-def mse_loss(a: Any, b: Any) -> Tensor:
-    return ((a - b) ** 2).mean()
+def mse_loss(
+    x: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    refuse_set("mse_loss", size_average=size_average, reduce=reduce, weight=weight)
+    return reduced((x - target) ** 2, reduction)
 
 
-def kl_div(logq: Any, p: Any, reduction: Any = "mean", log_target: Any = False) -> Tensor:
-    got = xlogy(p, p) - p * logq
-    return got.sum() / logq.shape[0] if reduction == "batchmean" else got.sum() if reduction == "sum" else got.mean()
+def kl_div(
+    x: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    refuse_set("kl_div", size_average=size_average, reduce=reduce)
+    losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
+    if reduction == "batchmean":
+        return losses.sum() / x.shape[0]
+    return reduced(losses, reduction)
 
 
-def pad(x: Tensor, widths: Any, mode: Any = "constant", value: Any = 0) -> Tensor:
+def pad(x: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    if mode != "constant":
+        refuse(f"the mode `{mode}` of `pad`")
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * x.ndim:
+        raise RuntimeError("Padding length too large")
     shape, at = list(x.shape), [ALL] * x.ndim
-    for i in range(len(widths) // 2):
-        a, b = widths[2 * i], widths[2 * i + 1]
+    for i in range(len(pad) // 2):
+        a, b = pad[2 * i], pad[2 * i + 1]
         d = x.ndim - 1 - i
+        if x.shape[d] + a + b < 0:
+            raise RuntimeError(
+                f"The padding {a} and {b} of dimension {d} with size {x.shape[d]} results in a negative size"
+            )
         if a < 0 or b < 0:
             x = x.narrow(d, max(0, -a), x.shape[d] - max(0, -a) - max(0, -b))
             a, b = max(0, a), max(0, b)
@@ -156,13 +303,19 @@ def scaled_dot_product_attention(
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)
     scores = q @ k.mT * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     if is_causal:
+        if attn_mask is not None:
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         attn_mask = ones(q.shape[-2], k.shape[-2], dtype=bool_).tril()
     if attn_mask is not None:
+        if attn_mask.dtype is not bool_ and not attn_mask.is_floating_point():
+            raise RuntimeError(f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}")
         scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
     weights = scores.softmax(-1)
-    if attn_mask is not None and attn_mask.dtype is bool_:
-        weights = weights.masked_fill(~attn_mask.any(-1, True), 0.0)
-    return weights @ v
+    if attn_mask is not None:  # a row without any key has the weights 0, not nan
+        weights = weights.masked_fill(scores.detach().eq(-math.inf).all(-1, True), 0.0)
+    return dropout(weights, dropout_p) @ v
 
 
 __getattr__ = missing_getattr("torch.nn.functional")

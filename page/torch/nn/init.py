@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..missing import refuse
 from ..modes import no_grad
 
 
 def uniform_(t: Any, a: Any = 0.0, b: Any = 1.0, generator: Any = None) -> Any:
     with no_grad():
-        return t.uniform_(a, b, generator)
+        return t.uniform_(a, b, generator=generator)
 
 
 def normal_(t: Any, mean: Any = 0.0, std: Any = 1.0, generator: Any = None) -> Any:
     with no_grad():
-        return t.normal_(mean, std, generator)
+        return t.normal_(mean, std, generator=generator)
 
 
 def zeros_(t: Any) -> Any:
@@ -28,21 +29,33 @@ def ones_(t: Any) -> Any:
         return t.fill_(1)
 
 
-def xavier_uniform_(t: Any, gain: Any = 1.0) -> Any:
-    a = gain * math.sqrt(6.0 / (t.shape[0] + t.shape[1]))
+def constant_(t: Any, val: Any) -> Any:
     with no_grad():
-        return t.uniform_(-a, a)
+        return t.fill_(val)
 
 
-def constant_(t: Any, value: Any) -> Any:
-    with no_grad():
-        return t.fill_(value)
+def fans(t: Any) -> tuple[int, int]:
+    """Return the numbers of inputs and of outputs of a layer with this weight."""
+    if t.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(t.shape[2:])
+    return t.shape[1] * field, t.shape[0] * field
 
 
-def xavier_normal_(t: Any, gain: Any = 1.0) -> Any:
-    return normal_(t, 0.0, gain * math.sqrt(2.0 / (t.shape[0] + t.shape[1])))
+def xavier_uniform_(t: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    a = gain * math.sqrt(6.0 / sum(fans(t)))
+    return uniform_(t, -a, a, generator)
 
 
-def kaiming_uniform_(t: Any, a: Any = 0.0) -> Any:
-    bound = math.sqrt(2.0 / (1 + a * a)) * math.sqrt(3.0 / t.shape[1])
-    return uniform_(t, -bound, bound)
+def xavier_normal_(t: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    return normal_(t, 0.0, gain * math.sqrt(2.0 / sum(fans(t))), generator)
+
+
+def kaiming_uniform_(
+    t: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
+    gains = {"leaky_relu": math.sqrt(2.0 / (1 + a * a)), "relu": math.sqrt(2.0), "linear": 1.0, "sigmoid": 1.0}
+    if nonlinearity not in gains:
+        refuse(f"`nonlinearity={nonlinearity}` of `kaiming_uniform_`")
+    bound = gains[nonlinearity] * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
+    return uniform_(t, -bound, bound, generator)

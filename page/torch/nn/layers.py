@@ -7,9 +7,9 @@ from typing import Any
 
 from ..creation import empty, ones, zeros
 from ..dtypes import bool_
+from ..missing import refuse, refuse_set
 from ..modes import no_grad
 from ..randomness import randn
-from ..reductions import softmax
 from ..tensors import Tensor
 from . import functional, init
 from .module import Module
@@ -22,7 +22,7 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, dtype=dtype))
+        self.weight = Parameter(empty(out_features, in_features, dtype=dtype, device=device))
         self.bias = Parameter(empty(out_features, dtype=dtype)) if bias else None
         self.reset_parameters()
 
@@ -41,88 +41,190 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    def __init__(self, num_embeddings: Any, embedding_dim: Any, padding_idx: Any = None, _weight: Any = None) -> None:
+    def __init__(
+        self,
+        num_embeddings: Any,
+        embedding_dim: Any,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
+        refuse_set("Embedding", max_norm=max_norm, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.weight = Parameter(randn(num_embeddings, embedding_dim) if _weight is None else _weight)
+        self.padding_idx = None if padding_idx is None else functional.padding_index(padding_idx, num_embeddings)
+        if _weight is None:
+            _weight = randn(num_embeddings, embedding_dim, dtype=dtype, device=device)
+            if self.padding_idx is not None:
+                _weight[self.padding_idx] = 0.0
+        if list(_weight.shape) != [num_embeddings, embedding_dim]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     @classmethod
-    def from_pretrained(cls, table: Any, freeze: Any = True) -> Any:
-        made = cls(table.shape[0], table.shape[1], _weight=table)
-        made.weight.requires_grad = not freeze
-        return made
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Any:
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, width = embeddings.shape
+        return cls(rows, width, padding_idx, _weight=embeddings, _freeze=freeze)
 
     def forward(self, ids: Tensor) -> Tensor:
-        return functional.embedding(ids, self.weight)
+        return functional.embedding(ids, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
-        return f"{self.num_embeddings}, {self.embedding_dim}"
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
 class Dropout(Module):
-    def __init__(self, p: Any = 0.5, inplace: Any = False) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        self.p = p
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.dropout(x, self.p, self.training)
+        return functional.dropout(x, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"p={self.p}, inplace=False"
+        return f"p={self.p}, inplace={self.inplace}"
 
 
 class LayerNorm(Module):
-    def __init__(self, shape: Any, eps: Any = 1e-05, elementwise_affine: Any = True, bias: bool = True) -> None:
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-05,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
-        self.normalized_shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        self.eps = eps
-        self.weight = Parameter(ones(*self.normalized_shape))
-        self.bias = Parameter(zeros(*self.normalized_shape))
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        shape, kind = self.normalized_shape, {"dtype": dtype, "device": device}
+        self.weight = Parameter(ones(shape, **kind)) if elementwise_affine else None
+        self.bias = Parameter(zeros(shape, **kind)) if elementwise_affine and bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
+    def extra_repr(self) -> str:
+        affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
+
 
 class Softmax(Module):
-    def __init__(self, dim: Any = None) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, x: Tensor) -> Tensor:
-        return softmax(x, self.dim)
+        return functional.softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
 
 
 class ReLU(Module):
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
     def forward(self, x: Tensor) -> Tensor:
-        return x.relu()
+        return functional.relu(x, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
 
 
 class GELU(Module):
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
     def forward(self, x: Tensor) -> Tensor:
-        return functional.gelu(x)
+        return functional.gelu(x, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
 
 
 class Identity(Module):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
     def forward(self, x: Tensor) -> Tensor:
         return x
 
 
 class CrossEntropyLoss(Module):
-    def forward(self, x: Tensor, y: Any) -> Tensor:
-        return functional.cross_entropy(x, y)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Any = None,
+        ignore_index: int = -100,
+        reduce: Any = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
+        self.label_smoothing, self.older = label_smoothing, (size_average, reduce)
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        (size_average, reduce), index = self.older, self.ignore_index
+        return functional.cross_entropy(
+            x, target, self.weight, size_average, index, reduce, self.reduction, self.label_smoothing
+        )
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """The linear layer at the end of `MultiheadAttention`, by its name in PyTorch."""
 
 
 class MultiheadAttention(Module):
     def __init__(
-        self, embed_dim: Any, num_heads: Any, dropout: Any = 0.0, bias: bool = True, batch_first: Any = False
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.embed_dim, self.num_heads, self.batch_first = embed_dim, num_heads, batch_first
-        self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
-        self.in_proj_bias = Parameter(zeros(3 * embed_dim))
-        self.out_proj = Linear(embed_dim, embed_dim)
+        refuse_set("MultiheadAttention", add_bias_kv=add_bias_kv, add_zero_attn=add_zero_attn)
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, got "
+                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        if embed_dim % num_heads:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        if {kdim, vdim} - {None, embed_dim}:
+            refuse("`kdim` or `vdim` other than `embed_dim` of `MultiheadAttention`")
+        self.embed_dim, self.num_heads, self.batch_first, self.dropout = embed_dim, num_heads, batch_first, dropout
+        self.head_dim = embed_dim // num_heads
+        kind = {"dtype": dtype, "device": device}
+        self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, **kind))
+        self.in_proj_bias = Parameter(zeros(3 * embed_dim, **kind)) if bias else None
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **kind)
         init.xavier_uniform_(self.in_proj_weight)
-        init.zeros_(self.out_proj.bias)
+        if bias:
+            init.zeros_(self.out_proj.bias)
 
     def forward(
         self,
@@ -135,19 +237,38 @@ class MultiheadAttention(Module):
         average_attn_weights: Any = True,
         is_causal: Any = False,
     ) -> tuple[Tensor, Tensor | None]:
-        ws, bs = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
-        xs = [query, key, value] if self.batch_first else [x.transpose(0, 1) for x in (query, key, value)]
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
+        for name, mask in masks.items():
+            if mask is not None and mask.dtype is not bool_ and not mask.is_floating_point():
+                raise AssertionError(f"only bool and floating types of {name} are supported")
+        if is_causal and attn_mask is None:
+            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        xs, single = [query, key, value], query.ndim == 2
+        if single or not self.batch_first:
+            xs = [x.unsqueeze(0) if single else x.transpose(0, 1) for x in xs]
+        scores, v = self.scores_and_values(xs)
+        if attn_mask is not None:
+            scores = masked(scores, attn_mask.view(scores.shape) if attn_mask.ndim == 3 else attn_mask)
+        if key_padding_mask is not None:
+            keys = key_padding_mask[None] if single else key_padding_mask
+            scores = masked(scores, keys[:, None, None, :])
+        weights = functional.dropout(scores.softmax(-1), self.dropout, self.training)
+        out = self.out_proj((weights @ v).transpose(1, 2).flatten(-2))
+        shown = weights.mean(1) if average_attn_weights else weights
+        if single or not self.batch_first:
+            out, shown = (out[0], shown[0]) if single else (out.transpose(0, 1), shown)
+        return out, shown if need_weights else None
+
+    def scores_and_values(self, xs: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the scores and the values of each head, from queries, keys and values with the batch first."""
+        biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         q, k, v = [
             functional.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for x, w, b in zip(xs, ws, bs, strict=False)
+            for x, w, b in zip(xs, self.in_proj_weight.chunk(3), biases, strict=True)
         ]
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        if attn_mask is not None:
-            scores = scores.masked_fill(attn_mask, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
-        if key_padding_mask is not None:
-            scores = scores.masked_fill(key_padding_mask[:, None, None, :], -math.inf)
-        weights = scores.softmax(-1)
-        out = self.out_proj((weights @ v).transpose(1, 2).flatten(-2))
-        out = out if self.batch_first else out.transpose(0, 1)
-        shown = weights.mean(1) if average_attn_weights else weights
-        return out, shown if need_weights else None
+        return q @ k.mT / math.sqrt(q.shape[-1]), v
+
+
+def masked(scores: Tensor, mask: Tensor) -> Tensor:
+    """Return scores with -inf where a mask is True, or with a floating-point mask added."""
+    return scores.masked_fill(mask, -math.inf) if mask.dtype is bool_ else scores + mask

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..dtypes import dtype as dtype_
-from ..dtypes import float32, float64
+from ..creation import zeros_like
+from ..dtypes import FLOATING, float32, float64
+from ..missing import refuse_set
 from ..modes import no_grad
 from ..tensors import Tensor
+from ..views import target_dtype
 from .parameter import Parameter
 
 
@@ -27,11 +29,20 @@ class Module:
 
     training = True
     _bufs: dict[str, Any]
+    _not_saved: set[str]  # names of the buffers that the state does not include
     _before: dict[Hook, Any]
     _after: dict[Hook, Any]
 
-    def __init__(self, *a: Any, **k: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            given = (
+                f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+                if kwargs
+                else "takes 1 positional argument"
+            )
+            raise TypeError(f"{type(self).__name__}.__init__() {given}")
         object.__setattr__(self, "_ready", True)
+        object.__setattr__(self, "_not_saved", set())
         object.__setattr__(self, "_bufs", {})
         object.__setattr__(self, "_before", {})
         object.__setattr__(self, "_after", {})
@@ -46,6 +57,12 @@ class Module:
             raise TypeError(
                 f"cannot assign '{'torch.FloatTensor' if isinstance(value, Tensor) else type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None expected)"
             )
+        if isinstance(old, Module) and value is not None and not isinstance(value, Module):
+            raise TypeError(
+                f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)"
+            )
+        if isinstance(value, Tensor) and "_is_buffer" in value.__dict__:
+            self.register_buffer(name, value, value.persistent)
         object.__setattr__(self, name, value)
         if "_bufs" in self.__dict__ and name in self._bufs:
             self._bufs[name] = value
@@ -63,73 +80,96 @@ class Module:
             out = out if found is None else found
         return out
 
-    def register_forward_pre_hook(self, hook: Any) -> Hook:
+    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Hook:
+        refuse_set("register_forward_pre_hook", prepend=prepend, with_kwargs=with_kwargs)
         return Hook(self._before, hook)
 
-    def register_forward_hook(self, hook: Any) -> Hook:
+    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Hook:
+        refuse_set("register_forward_hook", prepend=prepend, with_kwargs=with_kwargs)
         return Hook(self._after, hook)
 
     def forward(self, *a: Any, **k: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def register_buffer(self, name: Any, value: Any, persistent: Any = True) -> None:
-        self._bufs[name] = value
-        object.__setattr__(self, name, value)
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        check_member(self, name, tensor, Tensor)
+        self._bufs[name] = tensor
+        (self._not_saved.discard if persistent else self._not_saved.add)(name)
+        object.__setattr__(self, name, tensor)
 
-    def register_parameter(self, name: Any, value: Any) -> None:
-        setattr(self, name, value)
+    def register_parameter(self, name: str, param: Any) -> None:
+        check_member(self, name, param, Parameter)
+        setattr(self, name, param)
 
-    def add_module(self, name: Any, module: Any) -> None:
+    def add_module(self, name: str, module: Any) -> None:
+        check_member(self, name, module, Module)
         setattr(self, name, module)
 
     def _own(self, kind: Any) -> Any:
         return [(n, v) for n, v in self.__dict__.items() if isinstance(v, kind)]
 
     def named_children(self) -> Any:
-        return self._own(Module)
+        seen: set[int] = set()
+        for n, m in self._own(Module):
+            if id(m) not in seen:
+                seen.add(id(m))
+                yield n, m
 
     def children(self) -> Any:
-        return [m for _, m in self.named_children()]
+        for _, m in self.named_children():
+            yield m
 
-    def named_modules(self, prefix: Any = "", seen: Any = None) -> Any:
-        seen = set() if seen is None else seen
-        if id(self) not in seen:
-            seen.add(id(self))
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Any:
+        memo = set() if memo is None else memo
+        if self not in memo:
+            if remove_duplicate:
+                memo.add(self)
             yield prefix, self
             for n, m in self._own(Module):
-                yield from m.named_modules(prefix + ("." if prefix else "") + n, seen)
+                yield from m.named_modules(memo, prefix + ("." if prefix else "") + n, remove_duplicate)
 
     def modules(self) -> Any:
-        return [m for _, m in self.named_modules()]
+        for _, m in self.named_modules():
+            yield m
 
-    def named_parameters(self, prefix: Any = "", recurse: Any = True) -> Any:
-        seen = set()
-        for where, m in self.named_modules(prefix):
-            for n, p in m._own(Parameter):
-                if id(p) not in seen:
-                    seen.add(id(p))
-                    yield where + ("." if where else "") + n, p
+    def _members(self, own: Any, prefix: str, recurse: bool, remove_duplicate: bool) -> Any:
+        """Yield the full names and values of what `own` returns for this module, and for all modules in it."""
+        seen: set[int] = set()
+        for where, m in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
+            for n, v in own(m):
+                if v is not None and id(v) not in seen:
+                    if remove_duplicate:
+                        seen.add(id(v))
+                    yield where + ("." if where else "") + n, v
 
-    def parameters(self, recurse: Any = True) -> Any:
-        for _, p in self.named_parameters():
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Any:
+        yield from self._members(lambda m: m._own(Parameter), prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Any:
+        for _, p in self.named_parameters("", recurse):
             yield p
 
-    def named_buffers(self) -> Any:
-        for where, m in self.named_modules():
-            for n, b in m._bufs.items():
-                yield where + ("." if where else "") + n, b
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Any:
+        yield from self._members(lambda m: m._bufs.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self) -> Any:
-        return [b for _, b in self.named_buffers()]
+    def buffers(self, recurse: bool = True) -> Any:
+        for _, b in self.named_buffers("", recurse):
+            yield b
 
-    def state_dict(self) -> Any:
-        out = {n: p.detach() for n, p in self.named_parameters()}
-        out.update({n: b for n, b in self.named_buffers() if b is not None})
-        return out
+    def _state(self) -> Any:
+        return [*self._own(Parameter), *((n, b) for n, b in self._bufs.items() if n not in self._not_saved)]
 
-    def load_state_dict(self, state: Any, strict: Any = True) -> Any:
-        own = dict(self.named_parameters())
-        own.update(dict(self.named_buffers()))
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> Any:
+        state = {}
+        for where, m in self.named_modules(remove_duplicate=False):
+            for n, v in m._state():
+                if v is not None:
+                    state[prefix + where + ("." if where else "") + n] = v if keep_vars else v.detach()
+        return state
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+        refuse_set("load_state_dict", assign=assign)
+        state, own = state_dict, self.state_dict()
         missing, extra = [n for n in own if n not in state], [n for n in state if n not in own]
         text = ""
         if strict and extra:
@@ -145,13 +185,15 @@ class Module:
             for n, v in state.items():
                 if n in own:
                     own[n].copy_(v)
-        return "<All keys matched successfully>"
+        return IncompatibleKeys(missing, extra)
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None) -> Any:
-        for a in args:
-            if isinstance(a, dtype_):
-                dtype = a
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False) -> Any:
+        dtype = target_dtype(args, dtype, device)
         if dtype is not None:
+            if dtype.kind < FLOATING:
+                raise TypeError(
+                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+                )
             for m in self.modules():
                 for _, p in m._own(Parameter):
                     p.data = p.detach().to(dtype)
@@ -166,7 +208,9 @@ class Module:
     def double(self) -> Any:
         return self.to(float64)
 
-    def train(self, mode: Any = True) -> Any:
+    def train(self, mode: bool = True) -> Any:
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
         for m in self.modules():
             m.training = mode
         return self
@@ -174,13 +218,13 @@ class Module:
     def eval(self) -> Any:
         return self.train(False)
 
-    def zero_grad(self, set_to_none: Any = True) -> Any:
+    def zero_grad(self, set_to_none: bool = True) -> None:
         for p in self.parameters():
-            p.grad = None
+            p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
-    def requires_grad_(self, on: Any = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
         for p in self.parameters():
-            p.requires_grad = on
+            p.requires_grad = requires_grad
         return self
 
     def apply(self, f: Any) -> Any:
@@ -191,9 +235,39 @@ class Module:
     def extra_repr(self) -> str:
         return ""
 
+    def _described(self) -> list[tuple[str, str]]:
+        """Return the names and texts of the submodules."""
+        return [(n, repr(m)) for n, m in self._own(Module)]
+
     def __repr__(self) -> str:
-        lines = [f"({n}): " + repr(m).replace("\n", "\n  ") for n, m in self._own(Module)]
+        lines = [f"({n}): " + text.replace("\n", "\n  ") for n, text in self._described()]
         extra = self.extra_repr()
         if not lines:
             return f"{type(self).__name__}({extra})"
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def check_member(module: Module, name: str, value: Any, kind: type) -> None:
+    """Raise torch's error if a module cannot register this value under this name."""
+    if not isinstance(name, str):
+        raise TypeError(f"name should be a string. Got {type(name).__name__}")
+    if "." in name or not name:
+        raise KeyError(f'name can\'t be empty or contain ".", got: {name}')
+    if hasattr(module, name) and name not in module._bufs and not isinstance(module.__dict__.get(name), kind):
+        raise KeyError(f"attribute '{name}' already exists")
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(
+            f"cannot assign '{type(value).__name__}' object to '{name}' (torch {kind.__name__} or None required)"
+        )
+
+
+class IncompatibleKeys(NamedTuple):
+    """The names that `load_state_dict` did not find in the state, and those in the state that the module lacks."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"

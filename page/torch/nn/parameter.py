@@ -23,4 +23,10 @@ class Parameter(Tensor):
         """Do nothing: `__new__` sets all attributes."""
 
 
-Buffer = Tensor
+class Buffer:
+    """A tensor that becomes a buffer of the module to which it is assigned."""
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        t: Any = zeros(0) if data is None else data.detach()
+        t.persistent, t._is_buffer = persistent, True
+        return t

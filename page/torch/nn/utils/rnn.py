@@ -8,9 +8,11 @@ from ...creation import full
 from ...tensors import Tensor
 
 
-def pad_sequence(sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0) -> Tensor:
+def pad_sequence(
+    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     longest = max(len(s) for s in sequences)
     out = full((len(sequences), longest, *sequences[0].shape[1:]), padding_value, dtype=sequences[0].dtype)
     for i, s in enumerate(sequences):
-        out[i, : len(s)] = s
+        out[i, slice(longest - len(s), None) if padding_side == "left" else slice(len(s))] = s
     return out if batch_first else out.transpose(0, 1)
