@@ -236,6 +236,8 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     shape, places = chosen_places(x, key)
     value = getattr(value, "_tensor", value)
     if not isinstance(value, Tensor):
+        if isinstance(value, (list, tuple)) or value is None:
+            raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(x)}")
         value = tensor(value, dtype=x.dtype if is_number(value) else None)
     elif not picked:
         check_overlap(selection(x, key).view(), value)

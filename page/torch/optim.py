@@ -8,18 +8,25 @@ from typing import Any
 from .creation import zeros_like
 from .missing import missing_getattr, refuse_set
 from .modes import no_grad
-from .tensors import Tensor
+from .tensors import Tensor, type_name
 
 
 class Optimizer:
     """The base class of optimizers: groups of parameters with settings, and a state for each parameter."""
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + type_name(params)
+            )
         given = list(params)
         if not given:
             raise ValueError("optimizer got an empty parameter list")
         groups = given if isinstance(given[0], dict) else [{"params": given}]
-        self.param_groups = [{**defaults, **group, "params": list(group["params"])} for group in groups]
+        self.param_groups = [{**defaults, **group, "params": parameters_of(group)} for group in groups]
+        for group in self.param_groups:
+            check_settings(group)
         self.state: dict[int, dict[str, Any]] = {}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -38,6 +45,26 @@ class Optimizer:
         raise NotImplementedError
 
 
+def parameters_of(group: dict[str, Any]) -> list[Tensor]:
+    """Return the parameters of a group, which names one tensor or several."""
+    found = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
+    for p in found:
+        if not isinstance(p, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+        if not p.is_leaf:
+            raise ValueError("can't optimize a non-leaf Tensor")
+    return found
+
+
+def check_settings(group: dict[str, Any]) -> None:
+    """Raise an error for a negative setting, or a decay rate that is not below 1."""
+    for name, value in group.items():
+        if name == "betas" and not all(0 <= beta < 1 for beta in value):
+            raise ValueError(f"Invalid beta parameter: {value}")
+        if name not in ("betas", "params") and value < 0:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
 class SGD(Optimizer):
     """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay."""
 
@@ -52,8 +79,10 @@ class SGD(Optimizer):
         *,
         maximize: bool = False,
         foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        refuse_set("SGD", dampening=dampening, nesterov=nesterov, maximize=maximize)
+        refuse_set("SGD", dampening=dampening, nesterov=nesterov, maximize=maximize, differentiable=differentiable)
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -79,8 +108,11 @@ class Adam(Optimizer):
         *,
         maximize: bool = False,
         foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        refuse_set(type(self).__name__, amsgrad=amsgrad, maximize=maximize)
+        refuse_set(type(self).__name__, amsgrad=amsgrad, maximize=maximize, differentiable=differentiable)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:

@@ -13,13 +13,14 @@ from .gradients import record_step
 from .indexing import gather
 from .missing import refuse, refuse_set
 from .reductions import along_axis, named_results
-from .shapes import axis_of
+from .shapes import axis_of, check_flag
 from .tensors import Tensor, method, tensor_of, without_gradient
 
 
 @method
 def sort(x: Tensor, dim: Any = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """Sort along an axis. The order of equal numbers is always that of the input, as torch's with `stable`."""
+    check_flag("descending", descending)
 
     def order(row: Any) -> list[int]:
         return sorted(range(len(row)), key=keys_of(row).__getitem__, reverse=descending)

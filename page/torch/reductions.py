@@ -19,7 +19,7 @@ from .joining import cat
 from .kernels import address_of
 from .missing import refuse
 from .numbers import exp_of, map_numbers, power, quotient, sqrt_of
-from .shapes import axes_of, axis_of, product
+from .shapes import axes_of, axis_of, check_flag, product
 from .tensors import Tensor, method, record_rules, tensor_of, without_gradient
 from .views import diagonal, permuted_view
 
@@ -45,8 +45,7 @@ def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype
     `rule` is the rule for the gradient of `x`, from the gradient `g` of the result `y`. Both have axes of size 1 for
     the reduced ones.
     """
-    if not isinstance(keepdim, bool):
-        raise TypeError(f"argument 'keepdim' must be bool, not {type(keepdim).__name__}")
+    check_flag("keepdim", keepdim)
     dims = axes_of(dim, x.ndim)
     y, n, shape = rows_of(x, dims)
     m = product(shape)
@@ -101,6 +100,7 @@ def var(
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    check_flag("unbiased", unbiased)
     c = correction if correction is not None else 1 if unbiased else 0
     n = product([x.shape[d] for d in axes_of(dim, x.ndim)])
     if not x.requires_grad:
@@ -267,6 +267,7 @@ def extreme_with_index(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pai
     """Implement `max` and `min`: of two tensors, of all numbers, or of an axis with the indices."""
     if isinstance(dim, Tensor):
         return pair(x, dim)
+    check_flag("keepdim", keepdim)
     if dim is None:
         return extreme(x, None, False, f, kind)
     at = arg(x.to(uint8) if x.dtype is bool_ else x, dim, True)

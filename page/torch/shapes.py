@@ -131,3 +131,9 @@ def infer_size(shape: list[int], n: int) -> list[int]:
     if product(shape) != n or -1 in shape:
         raise RuntimeError(f"shape '[{', '.join([str(s) for s in shape])}]' is invalid for input of size {n}")
     return shape
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise torch's error if the value of an argument is not a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"argument '{name}' must be bool, not {type(value).__name__}")

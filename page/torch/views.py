@@ -83,10 +83,10 @@ def permute(x: Tensor, *axes: Any) -> Tensor:
 
 
 @method
-def transpose(x: Tensor, a: Any, b: Any) -> Tensor:
+def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     if not x.ndim:
         return x
-    a, b = axis_of(a, x.ndim), axis_of(b, x.ndim)
+    a, b = axis_of(dim0, x.ndim), axis_of(dim1, x.ndim)
     order = list(range(x.ndim))
     order[a], order[b] = b, a
     return x._as_view(lambda t: permuted_view(t, order))
@@ -160,8 +160,8 @@ def ravel(x: Tensor) -> Tensor:
 
 
 @method
-def unflatten(x: Tensor, d: Any, sizes: Any) -> Tensor:
-    d = axis_of(d, x.ndim)
+def unflatten(x: Tensor, dim: int, sizes: Any) -> Tensor:
+    d = axis_of(dim, x.ndim)
     sizes = list(sizes)
     n, known = x.shape[d], product([s for s in sizes if s != -1])
     if -1 in sizes and known and n % known == 0:
@@ -174,8 +174,8 @@ def unflatten(x: Tensor, d: Any, sizes: Any) -> Tensor:
 
 
 @method
-def unsqueeze(x: Tensor, d: Any) -> Tensor:
-    d = axis_of(d, x.ndim + 1)
+def unsqueeze(x: Tensor, dim: int) -> Tensor:
+    d = axis_of(dim, x.ndim + 1)
 
     def how(t: Tensor) -> Tensor:
         stride = t.shape[d] * t._strides[d] if d < t.ndim else 1
@@ -185,8 +185,8 @@ def unsqueeze(x: Tensor, d: Any) -> Tensor:
 
 
 @method
-def squeeze(x: Tensor, d: Any = None) -> Tensor:
-    drop = [i for i in axes_of(d, x.ndim) if x.ndim and x.shape[i] == 1]
+def squeeze(x: Tensor, dim: Any = None) -> Tensor:
+    drop = [i for i in axes_of(dim, x.ndim) if x.ndim and x.shape[i] == 1]
     keep = [i for i in range(x.ndim) if i not in drop]
     return x._as_view(lambda t: view_of(t, [t.shape[i] for i in keep], [t._strides[i] for i in keep], t._offset))
 
@@ -222,8 +222,8 @@ def expand_as(x: Tensor, other: Any) -> Tensor:
 
 
 @method
-def unfold(x: Tensor, d: Any, size: Any, step: Any) -> Tensor:
-    d = axis_of(d, x.ndim)
+def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    d = axis_of(dimension, x.ndim)
     for name, given, least in (("size", size, 0), ("step", step, 1)):
         if given < least:
             raise RuntimeError(f"{name} is {given} but must be {'>= 0' if least == 0 else '> 0'}")

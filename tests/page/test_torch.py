@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from types import ModuleType
 
@@ -209,7 +210,8 @@ torch.meshgrid(torch.ones(2), torch.arange(2), indexing="ij")
 torch.meshgrid(torch.ones(2), torch.ones(2), indexing="no")
 torch.meshgrid(x, indexing="ij")
 list(reversed(x[0]))
-x.size(dim=1), x.stride(dim=1)
+x.size(dim=1), x.stride(dim=1), x.unsqueeze(dim=0).squeeze(dim=0), x.transpose(dim0=0, dim1=1)
+x.unflatten(dim=-1, sizes=(2, 2)), x.unfold(dimension=0, size=1, step=1)
 x.view(5, -1)
 x.view(-1, -1)
 x.view(2, 3, 2, 2).transpose(1, 2)
@@ -314,6 +316,9 @@ x[:, 1] += 2; x
 x[x > 0] = 0.0; x
 x[:, [0, 2]] = torch.ones(2, 4); x
 x[0] = torch.ones(2); x
+x[0, 0] = [1, 2, 3, 4]; x
+x[0, 0] = 1, 2, 3, 4; x
+x[0, 0] = None; x
 x[0] = torch.ones(2, 3, 4); x
 x[[0]] = torch.ones(5); x
 y = x.view(6, 4); y[0] = 9.0; x
@@ -473,6 +478,9 @@ x.sort(-1, descending=True)
 x.topk(2)
 x.topk(9)
 x.sort(0, True, True)
+x.sort(0, 1)
+x.max(0, 1)
+x.std(0, 1)
 torch.tensor([2.0, math.nan, math.inf, 1.0]).sort(), torch.tensor([math.inf, math.nan, 1.0]).sort(descending=True)
 torch.tensor([3, 1, 3, 2]).unique(return_counts=True)
 torch.tensor([3, 1, 3, 2]).unique(True, True, True), torch.unique(torch.tensor([3, 1, 3]), True, True)
@@ -654,6 +662,13 @@ f = nn.Sequential(nn.Sequential(nn.Linear(2, 1))); len(list(f.parameters(recurse
 f = nn.Linear(2, 3); f.state_dict()["bias"].requires_grad, f.state_dict(keep_vars=True)["bias"].requires_grad
 nn.Linear(2, 3).load_state_dict({"weight": torch.ones(3, 2)}, strict=False)
 f = nn.Linear(2, 1); f(torch.ones(2)).sum().backward(); f.zero_grad(set_to_none=False); f.weight.grad
+torch.optim.SGD(nn.Linear(2, 3).parameters(), lr=-1)
+torch.optim.SGD(nn.Linear(2, 3).weight)
+torch.optim.SGD([nn.Linear(2, 3).weight * 2])
+torch.optim.SGD([3])
+torch.optim.Adam(nn.Linear(2, 3).parameters(), betas=(1.0, 0.9))
+torch.optim.SGD([{"params": nn.Linear(2, 3).weight, "lr": 0.5}], foreach=False).param_groups[0]["lr"]
+F.dropout(torch.arange(3))
 nn.Linear(2, 3).train(3)
 nn.Linear(2, 3).to(torch.int64)
 nn.Linear(2, 3).to("cpu", torch.float64).weight.dtype, nn.Linear(2, 3).to(x.double()).weight.dtype
@@ -911,6 +926,9 @@ REFUSED = [
     "torch.searchsorted(torch.ones(2, 2), torch.ones(2, 2))",
     "torch.optim.SGD([x], momentum=0.9, nesterov=True)",
     "torch.optim.SGD([x], dampening=0.1)",
+    "torch.optim.SGD([x], differentiable=True)",
+    "F.mse_loss(x, x, size_average=False)",
+    "F.cross_entropy(x, torch.tensor([0, 1]), reduce=False)",
     "torch.optim.AdamW([x], amsgrad=True)",
     "torch.optim.Adam([x], maximize=True)",
     "x.sum().backward(create_graph=True)",
@@ -1043,6 +1061,42 @@ def test_what_torch_does_and_the_page_does_not_is_refused(expression: str):
     names["x"] = page_torch.ones(2, 2, requires_grad=True)
     with pytest.raises(NotImplementedError, match="is not in the page's torch; open this notebook in Colab"):
         eval(expression, names)
+
+
+# Parameters that change nothing here, such as those for speed; and those that Python or a caller passes.
+UNUSED = {
+    *("sort.stable", "topk.sorted", "unique.sorted", "cdist.compute_mode", "SGD.foreach", "SGD.fused"),
+    *(
+        "Adam.foreach",
+        "Adam.fused",
+        "Adam.capturable",
+        "copy_.non_blocking",
+        "to.non_blocking",
+        "use_deterministic_algorithms.mode",
+    ),
+    *("use_deterministic_algorithms.warn_only", "grad.only_inputs", "softmax._stacklevel", "log_softmax._stacklevel"),
+    *("embedding.norm_type", "Embedding.norm_type", "assert_close.allow_subclasses", "assert_close.check_device"),
+    *("assert_close.check_layout", "Identity.args", "Identity.kwargs", "Parameter.data", "Parameter.requires_grad"),
+    *("__exit__.a", "__exit__.error", "__array__.a", "__deepcopy__.memo", "__torch_dispatch__.types", "back.args"),
+    *("forward.a", "forward.k", "forward.args", "square_of.two", "draw_with_replacement.kind"),
+    *("update.p", "update.g", "update.group", "update.state"),
+}
+
+
+def test_every_parameter_is_used():
+    """No argument is accepted and then ignored, unless it is one of the above."""
+    found = set()
+    for file in Path(page_torch.__file__).parent.rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        owners = {
+            id(part): node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for part in node.body
+        }
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            used = {part.id for line in node.body for part in ast.walk(line) if isinstance(part, ast.Name)}
+            taken = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)} - {"self", "cls"}
+            name = owners.get(id(node), node.name) if node.name == "__init__" else node.name
+            found |= {f"{name}.{parameter}" for parameter in taken - used}
+    assert found == UNUSED
 
 
 def test_every_name_is_one_of_torch():

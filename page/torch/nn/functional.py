@@ -135,6 +135,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return x
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {TYPE_NAMES[x.dtype]}")
     kept = zeros_like(x) if p == 1 else zeros_like(x).bernoulli_(1 - p) / (1 - p)
     return x.mul_(kept) if inplace else x * kept
 
@@ -179,6 +181,11 @@ def reduced(losses: Tensor, reduction: str, total: Any = None) -> Tensor:
     return losses.sum() if reduction == "sum" else losses
 
 
+def refuse_older(function: str, size_average: Any, reduce: Any) -> None:
+    """Raise the error for the older arguments in place of `reduction`, whose False also has a meaning."""
+    refuse_set(function, size_average=size_average is not None, reduce=reduce is not None)
+
+
 def cross_entropy(
     x: Tensor,
     target: Tensor,
@@ -190,7 +197,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """Return the cross entropy with classes, or with probabilities of the classes. These are along axis 1, or 0."""
-    refuse_set("cross_entropy", size_average=size_average, reduce=reduce)
+    refuse_older("cross_entropy", size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     d, logp = min(1, x.ndim - 1), reductions.log_softmax(x, min(1, x.ndim - 1))
@@ -218,7 +225,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example."""
-    refuse_set("nll_loss", size_average=size_average, reduce=reduce)
+    refuse_older("nll_loss", size_average, reduce)
     d = min(1, logp.ndim - 1)
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {TYPE_NAMES[target.dtype]}")
@@ -244,7 +251,8 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    refuse_set("mse_loss", size_average=size_average, reduce=reduce, weight=weight)
+    refuse_older("mse_loss", size_average, reduce)
+    refuse_set("mse_loss", weight=weight)
     return reduced((x - target) ** 2, reduction)
 
 
@@ -256,7 +264,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    refuse_set("kl_div", size_average=size_average, reduce=reduce)
+    refuse_older("kl_div", size_average, reduce)
     losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return losses.sum() / x.shape[0]
