@@ -1014,7 +1014,7 @@ def exponential_from_uniform() -> bool:
 
 
 @pytest.mark.skipif(not exponential_from_uniform(), reason="torch draws by Intel's library here")
-def test_exponential_numbers_are_the_same():
+def test_exponential_numbers_and_dropout_are_the_same():
     found = differences(programs(EXPONENTIAL))
     assert not found, "\n".join(found)
 
