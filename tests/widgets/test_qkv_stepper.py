@@ -14,7 +14,7 @@ from qkv.widgets import QKVStepper
 
 from .conftest import drag, frame
 from .node import node
-from .test_access import draw
+from .test_access import ROOM, draw
 
 TABLES = ("x", "w_q", "w_k", "w_v")
 
@@ -67,8 +67,9 @@ def test_wrong_values_are_answered_with_a_sentence(name: str, value: object, wan
 
 @pytest.fixture
 def stepper(open_page: Callable[..., Page]) -> Page:
+    """A phone's page with the stepper at its last step, where every matrix is shown."""
     page = open_page(width=390)
-    draw(page, [("QKVStepper", {})])
+    draw(page, [("QKVStepper", {"step": "output"})])
     return page
 
 
@@ -99,6 +100,60 @@ def test_a_number_that_is_dragged_shows_what_it_changes(stepper: Page):
     stepper.get_by_role("button", name="undo edits").click()
     frame(stepper)
     assert stepper.evaluate("JSON.stringify(shown[0].model.get('x'))") == "[[1,0,1,0],[0,2,0,2],[1,1,1,1]]"
+    assert not any(any(map(any, rows)) for rows in changed(stepper).values()), "what is restored is not marked"
+    expect(stepper.get_by_text("changed by the last edit")).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_a_changed_number_can_be_read_while_it_flashes(stepper: Page):
+    cell = stepper.locator("td:has(.qkv-outcome)").nth(0)
+    style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
+    before = cell.evaluate(style)
+    stepper.get_by_label("X, row 1, column 1").press("ArrowUp")
+    frame(stepper)
+    assert cell.evaluate("e => e.getAnimations().length") == 1
+    assert cell.evaluate(style) == before
+
+
+@pytest.mark.browser
+def test_later_steps_are_blank_until_they_are_made(open_page: Callable[..., Page]):
+    page = open_page(width=390)
+    draw(page, [("QKVStepper", {"step": "queries"})])
+    forward, back = page.get_by_role("button", name="next"), page.get_by_role("button", name="back")
+
+    def made() -> int:
+        frame(page)
+        return page.locator("table:has(.qkv-outcome)").count()
+
+    assert made() == 1
+    expect(back).to_be_disabled()
+    for steps in range(2, 7):
+        forward.click()
+        assert made() == steps
+    page.get_by_role("button", name="queries, row 1, column 1").click()
+    assert made() == 6, "an earlier result is looked at, and the later ones stay"
+    back.click()
+    assert made() == 5
+    assert page.evaluate("shown[0].model.get('step')") == "weights"
+    forward.click()
+    page.get_by_role("button", name="restart").click()
+    assert made() == 1
+    assert page.evaluate("shown[0].model.get('step')") == "queries"
+
+
+@pytest.mark.browser
+def test_frames_lie_around_the_row_and_the_column_of_the_chosen_result(stepper: Page):
+    stepper.get_by_role("button", name="values, row 3, column 2").click()
+    frame(stepper)
+    frames = stepper.locator(".qkv-framed").evaluate_all("""all => all.map((cell) => {
+      const [table, { width, height }] = [cell.closest("table"), getComputedStyle(cell, "::before")];
+      const rows = [...table.rows].map((row) => [...row.cells].filter((each) => each.matches("td")));
+      const size = cell.getBoundingClientRect();
+      const cells = (length, one) => Math.round(parseFloat(length) / (one + 2));
+      const at = [cell.parentElement.rowIndex, rows[cell.parentElement.rowIndex].indexOf(cell)];
+      return [table.caption.innerText, ...at, cells(width, size.width), cells(height, size.height)];
+    })""")
+    assert frames == [["tokens, X", 2, 0, 4, 1], ["WV", 0, 1, 1, 4]]
 
 
 NUMBERS = {"x": "X", "w_q": "W Q", "w_k": "W K", "w_v": "W V"}
@@ -117,8 +172,8 @@ def test_the_chosen_result_depends_on_the_number_that_is_edited(open_page: Calla
     }
     draw(page, [("QKVStepper", {**values, "step": step, "row": 0, "column": 2})])
     page.get_by_label(f"{NUMBERS[part]}, row 2, column 1").press("ArrowUp")
-    page.keyboard.press("Tab")
     moved = changed(page)[step]
+    page.keyboard.press("Tab")
     row, column = (page.evaluate(f"shown[0].model.get('{name}')") for name in ("row", "column"))
     assert moved[row][column] or not any(map(any, moved))
     assert (row, column) == (0, 2) or not moved[0][2]
@@ -153,8 +208,13 @@ def test_a_sum_has_the_digits_that_a_number_needs_and_a_sign_in_brackets(stepper
 
 
 @pytest.mark.browser
-def test_what_is_typed_takes_the_place_of_the_old_number_and_a_letter_is_answered(stepper: Page):
+def test_what_is_typed_counts_at_once_and_a_letter_is_answered(stepper: Page):
     cell = stepper.get_by_label("X, row 1, column 1")
+    cell.click()
+    stepper.keyboard.type("35")
+    frame(stepper)
+    assert stepper.evaluate("shown[0].model.get('x')")[0][0] == 35, "before the cell is left"
+    expect(cell).to_have_value("35")
     cell.click()
     stepper.keyboard.type("9.7b")
     expect(stepper.locator(".qkv-spelled")).to_contain_text("Type a number")
@@ -206,6 +266,7 @@ def test_a_result_is_chosen_on_the_canvas_and_nothing_jumps(stepper: Page):
     height = """() => [document.querySelector('.qkv-widget'), ...document.querySelectorAll('.qkv-matrix3')]
       .map((part) => [part.offsetHeight, part.offsetTop])"""
     before = stepper.evaluate(height)
+    stepper.get_by_label("X, row 1, column 1").press("ArrowUp")
     for step in ("queries", "keys", "values", "scores", "weights", "output"):
         stepper.get_by_role("button", name=f"{step}, row 1, column 3").click()
         frame(stepper)
@@ -213,7 +274,6 @@ def test_a_result_is_chosen_on_the_canvas_and_nothing_jumps(stepper: Page):
         assert stepper.evaluate(height) == before
 
 
-# Bold, the number is as wide as it gets.
 CLIPPED = """() => [...document.querySelectorAll('.qkv-outcome')].filter((cell) => cell.scrollWidth > cell.clientWidth)
   .map((cell) => cell.textContent.trim())"""
 
@@ -228,5 +288,16 @@ def test_a_cell_has_room_for_every_number(stepper: Page):
         stepper.get_by_label(cell).fill(value)
         stepper.get_by_label(cell).press("Tab")
     frame(stepper)
-    stepper.locator("td:has(.qkv-outcome)").evaluate_all("all => all.forEach((cell) => cell.classList.add('qkv-lit'))")
     assert stepper.evaluate(CLIPPED) == []
+
+
+@pytest.mark.browser
+def test_the_canvas_fits_on_a_phone_with_its_frames(open_page: Callable[..., Page]):
+    page = open_page(width=390)
+    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    draw(page, [("QKVStepper", {"step": "output", "row": 2, "column": 2})])
+    assert page.locator(".qkv-canvas").evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 780
+    least = page.evaluate("""() => Math.min(...[...document.querySelectorAll('.qkv-matrix3 :is(input, button)')]
+      .flatMap((cell) => [cell.offsetWidth, cell.offsetHeight]))""")
+    assert least >= 31

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { button, choices, dragged, html, num, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, num, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
 
 const TOKENS = ["cat", "chased", "mouse"];
@@ -20,38 +20,40 @@ const TYPE_A_NUMBER = "Type a number, such as 2 or −0.5.";
 const IN_A_NUMBER = /^[-\d.,+eE−]*$/;
 const LETTERS = { x: "X", w_q: "W Q", w_k: "W K", w_v: "W V" };
 const TITLES = {
-  x: html`<i>X</i>: type, or drag sideways`,
+  x: html`tokens, <i>X</i>`,
   w_q: html`<i>W<sub>Q</sub></i>`,
   w_k: html`<i>W<sub>K</sub></i>`,
   w_v: html`<i>W<sub>V</sub></i>`,
-  queries: html`queries, <i>Q</i>`,
-  keys: html`keys, <i>K</i>`,
-  values: html`values, <i>V</i>`,
-  scores: "scores",
-  weights: "weights",
-  output: "output",
+  queries: html`1 queries, <i>Q</i>`,
+  keys: html`2 keys, <i>K</i>`,
+  values: html`3 values, <i>V</i>`,
+  scores: "4 scores",
+  weights: "5 weights",
+  output: "6 output",
 };
 
 /** @typedef {{ x: number[][], w_q: number[][], w_k: number[][], w_v: number[][], scaled: boolean }} Given */
 /** @typedef {Given & { step: string, row: number, column: number, first: Given | null,
- *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, edits: number, answer: string,
+ *   made: number, grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, edits: number, answer: string,
  *   draft: Record<string, string> }} State */
 
 export default widget("QKVStepper", {
-  // `first` has the matrices before the first edit, `grip` the number and the pointer when a drag began. `changed`
-  // marks the results that the last edit changed, and `edits` counts the edits. `answer` is a message about an invalid
-  // number, `draft` the text that is being typed, by cell.
-  own: { first: null, grip: null, changed: {}, edits: 0, answer: "", draft: {} },
+  // `first` has the matrices before the first edit, `made` the index of the last step that was walked to, and `grip` the
+  // number and the pointer when a drag began. `changed` marks the results that the last edit changed, and `edits` counts
+  // the edits. `answer` is a message about an invalid number, `draft` the text that is being typed, by cell.
+  own: { first: null, made: 0, grip: null, changed: {}, edits: 0, answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
-    `${state.step}, row ${state.row + 1}, column ${state.column + 1}: ${spelled(state, worked(state)).join(" ")}`,
-  view: (state, set, id) => {
+    `${place(state)} ${spelled(state, worked(state), (score) => `e^${score}`)
+      .flat()
+      .join(" ")}`,
+  view: (state, set) => {
     const parts = worked(state);
-    return html`${controls(state, set, id)} ${canvas(state, set, parts)} ${legend(state)}
+    return html`${walk(state, set)} ${legend(state, set)} ${canvas(state, set, parts)}
       <p class="qkv-spelled">${
         state.answer
           ? html`<b>${state.answer}</b>`
-          : html`${place(state)} ${spelled(state, parts).map((term) => html`<span>${term}</span> `)}`
+          : html`<b>${place(state)}</b> ${spelled(state, parts, power).map((term) => html`<span>${term}</span> `)}`
       }</p>
       ${tables(() => everything(parts))}`;
   },
@@ -63,28 +65,22 @@ function worked({ x, w_q, w_k, w_v, scaled }) {
   return { ...parts, x, w_q, w_k, w_v, kT: transpose(parts.k) };
 }
 
-function controls(state, set, id) {
-  const at = NAMES.indexOf(state.step);
-  const go = (index) => set({ step: NAMES[index], answer: "" });
-  const { first } = state;
-  return html`<div class="qkv-controls">
-    ${choices({
-      label: "step",
-      name: `${id}-step`,
-      value: state.step,
-      options: NAMES.map((name, i) => ({ value: name, label: `${i + 1} ${name}` })),
-      onChange: (step) => set({ step, answer: "" }),
-    })}
-    <div class="qkv-walk">
-      ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: () => go(at - 1) })}
-      ${button({ label: html`<span class="qkv-unseen">next </span>→`, disabled: at === NAMES.length - 1, onClick: () => go(at + 1) })}
-      ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(edit(state, { scaled })) })}
-      ${button({
-        label: html`undo<span class="qkv-unseen"> edits</span>`,
-        disabled: !first || areSame(first, given(state)),
-        onClick: () => set(markedChanges(state, first)),
-      })}
-    </div>
+/** Return the index of the last step whose result is shown. A result that is pointed at is always shown. */
+const lastMade = ({ step, made }) => Math.max(made, NAMES.indexOf(step));
+
+/** Return the buttons that walk from step to step, and the switch for the division. */
+function walk(state, set) {
+  const at = lastMade(state);
+  const go = (made) => () => set({ step: NAMES[made], made, answer: "" });
+  const next = at + 1;
+  return html`<div class="qkv-walk">
+    ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: go(at - 1) })}
+    ${
+      next < NAMES.length
+        ? button({ label: html`<span class="qkv-unseen">next: </span>${next + 1} ${NAMES[next]} →`, onClick: go(next) })
+        : button({ label: "↺ restart", onClick: go(0) })
+    }
+    ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(edit(state, { scaled })) })}
   </div>`;
 }
 
@@ -113,12 +109,12 @@ function markedChanges(state, changes) {
   return { ...changes, changed, edits: state.edits + 1, answer: "" };
 }
 
-/* ---- one canvas: the given matrices and the six results, with the entries lit up that made the chosen one */
+/* ---- one canvas: the given matrices and the results so far, with frames around what made the chosen entry */
 
 function canvas(state, set, parts) {
-  const lit = litBy(state);
-  const start = (part) => editable(state, set, part, lit[part] ?? (() => false));
-  const result = (name) => outcome(state, set, parts, name, lit[STEPS[name].result] ?? (() => false));
+  const framed = framedBy(state);
+  const start = (part) => editable(state, set, part, framed[part]);
+  const result = (name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
   return html`<div class="qkv-canvas" data-flash=${state.edits % 2}>
     <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small></p></div>
     <div>${["w_q", "w_k", "w_v"].map(start)}</div>
@@ -127,20 +123,26 @@ function canvas(state, set, parts) {
   </div>`;
 }
 
-/** Return the legend of the bar in changed cells, which is hidden while there is none. */
-const legend = ({ changed }) =>
-  html`<p class="qkv-note qkv-changed-legend ${
-    NAMES.some((name) => changed[name]?.flat().some(Boolean)) ? "" : "qkv-changed-none"
-  }"><i></i> changed by the last edit</p>`;
+/** Return a line that says how to edit a number or, after an edit, what marks the cells that it changed. */
+function legend(state, set) {
+  const { first, changed } = state;
+  const isMarked = NAMES.some((name) => changed[name]?.flat().some(Boolean));
+  return html`<div class="qkv-edited">
+    <p class="qkv-note">${isMarked ? html`<i></i> changed by the last edit` : "↔ Drag a boxed number, or type."}</p>
+    ${button({
+      label: html`undo<span class="qkv-unseen"> edits</span>`,
+      disabled: !first || areSame(first, given(state)),
+      onClick: () => set({ ...first, changed: {}, answer: "" }),
+    })}
+  </div>`;
+}
 
-/** Return for each matrix that the chosen entry depends on a function that checks whether an entry is part of that. */
-function litBy({ step, row, column }) {
-  const inRow = (i) => i === row;
-  const inColumn = (_, j) => j === column;
-  if (step === "scores") return { q: inRow, k: (i) => i === column };
-  if (step === "weights") return { scores: inRow };
+/** Return the row or the column of each matrix from which the chosen entry is computed. */
+function framedBy({ step, row, column }) {
+  if (step === "scores") return { q: { row }, k: { row: column } };
+  if (step === "weights") return { scores: { row } };
   const { left, top } = STEPS[step];
-  return { [left]: inRow, [top]: inColumn };
+  return { [left]: { row }, [top]: { column } };
 }
 
 /** Return the result to choose while the number at i, j of `part` is edited. If the chosen result does not depend on
@@ -162,43 +164,50 @@ const formula = ({ step, scaled }) =>
     output: html`<b>weights <i class="qkv-v">V</i></b>`,
   })[step];
 
-/** @param {(i: number) => unknown} [head] */
-const matrix = (title, rows, cell, kind, head = () => "") => html`<table class="qkv-matrix3 qkv-${kind}-table">
-  <caption>${title}</caption>
-  <tbody>${rows.map((row, i) => html`<tr>${head(i)}${row.map((entry, j) => cell(entry, i, j))}</tr>`)}</tbody>
-</table>`;
+/** Return a matrix with a frame around a row or a column, which the first cell in that row or column draws.
+ * @param {{ title: unknown, rows: number[][], cell: (entry: number, i: number, j: number) => { content: unknown,
+ *   kinds?: string, weight?: number }, kind: string, framed?: { row?: number, column?: number },
+ *   head?: (i: number) => unknown }} parts */
+function matrix({ title, rows, cell, kind, framed = {}, head = () => "" }) {
+  const entryCell = (entry, i, j) => {
+    const { content, kinds = "", weight = 0 } = cell(entry, i, j);
+    const isFramed = (framed.row === i && j === 0) || (framed.column === j && i === 0);
+    return html`<td class="${kinds} ${isFramed ? "qkv-framed" : ""}" style="--qkv-p: ${weight}">${content}</td>`;
+  };
+  const [across, down] = framed.row === undefined ? [1, rows.length] : [rows[0].length, 1];
+  return html`<table class="qkv-matrix3 qkv-${kind}-table" style="--across: ${across}; --down: ${down}">
+    <caption>${title}</caption>
+    <tbody>${rows.map((row, i) => html`<tr>${head(i)}${row.map((entry, j) => entryCell(entry, i, j))}</tr>`)}</tbody>
+  </table>`;
+}
 
 const named = (i) => html`<th scope="row">${i + 1} ${TOKENS[i]}</th>`;
 
 /** Return a matrix of fields for numbers, which can also be dragged sideways. */
-const editable = (state, set, part, lit) =>
-  matrix(
-    TITLES[part],
-    state[part],
-    (entry, i, j) => {
-      const put = (value) =>
-        set({
-          draft: {},
-          ...edit(state, { [part]: withEntry(state[part], i, j, value) }),
-          ...dependent(state, part, i, j),
-        });
-      const name = `${part} ${i} ${j}`;
-      const drag = dragged(({ event, isPress }) => {
-        if (isPress) set({ grip: { from: entry, at: event.clientX } });
-        const steps = Math.round((event.clientX - state.grip.at) / PIXELS);
-        if (steps || state[part][i][j] !== state.grip.from) put(within(state.grip.from + STEP * steps));
-      });
-      return html`<td class=${lit(i, j) ? "qkv-lit" : ""}>
-        <label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
-          <input class="qkv-drag" type="number" step="any" .value=${live(state.draft[name] ?? String(entry))} @pointerdown=${drag} @pointermove=${drag}
-            @click=${selectText} @dragstart=${preventDrag} @beforeinput=${({ data }) => warnOfLetter(data, state, set)}
-            @input=${({ target }) => set({ draft: { [name]: target.value } })}
-            @change=${({ target }) => acceptTyped(target, put, set)} @blur=${() => set({ draft: {} })}></label>
-      </td>`;
-    },
-    part,
-    part === "x" ? named : undefined,
-  );
+function editable(state, set, part, framed) {
+  const cell = (entry, i, j) => {
+    const put = (value) => ({
+      ...edit(state, { [part]: withEntry(state[part], i, j, value) }),
+      ...dependent(state, part, i, j),
+    });
+    const name = `${part} ${i} ${j}`;
+    const drag = dragged(({ event, isPress }) => {
+      if (isPress) set({ grip: { from: entry, at: event.clientX } });
+      const steps = Math.round((event.clientX - state.grip.at) / PIXELS);
+      if (steps || state[part][i][j] !== state.grip.from) {
+        set({ draft: {}, ...put(within(state.grip.from + STEP * steps)) });
+      }
+    });
+    const content = html`<label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
+      <input class="qkv-drag" type="number" step="any" .value=${live(state.draft[name] ?? String(entry))} @pointerdown=${drag} @pointermove=${drag}
+        @click=${selectText} @dragstart=${preventDrag} @beforeinput=${({ data }) => warnOfLetter(data, state, set)}
+        @input=${({ target }) => set({ draft: { [name]: target.value }, ...typed(target, put) })}
+        @blur=${({ target }) => set({ draft: {}, ...(isNumber(target) ? {} : { answer: TYPE_A_NUMBER }) })}></label>`;
+    return { content };
+  };
+  const head = part === "x" ? named : undefined;
+  return matrix({ title: TITLES[part], rows: state[part], cell, kind: part, framed, head });
+}
 
 const within = (value) => Math.min(MOST, Math.max(-MOST, value));
 
@@ -213,52 +222,59 @@ function warnOfLetter(data, { answer }, set) {
   if (now !== answer) set({ answer: now });
 }
 
-/** Accept the number that was typed, limited to the range, or show a message about it. */
-function acceptTyped(target, put, set) {
+const isNumber = (target) => !Number.isNaN(target.valueAsNumber);
+
+/** Return the change of the state for a number that is being typed, limited to the range, with a message if it is not
+ * in the range. An unfinished number changes nothing. */
+function typed(target, put) {
+  if (!isNumber(target)) return {};
   const value = target.valueAsNumber;
-  if (Number.isNaN(value)) return set({ answer: TYPE_A_NUMBER, draft: {} });
-  put(within(value));
-  if (within(value) !== value)
-    set({ answer: `${num(value)} is out of range: numbers go from −1,000 to 1,000. It is ${num(within(value))} now.` });
+  const nearest = within(value);
+  if (nearest === value) return put(value);
+  const answer = `${num(value)} is out of range: numbers go from −1,000 to 1,000. It is ${num(nearest)} now.`;
+  return { ...put(nearest), answer };
 }
 
 const withEntry = (rows, i, j, value) =>
   rows.map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
 
-/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed. */
-function outcome(state, set, parts, name, lit) {
+/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed.
+ * The cells of later steps are blank. */
+function outcome(state, set, parts, name, framed) {
+  const isMade = NAMES.indexOf(name) <= lastMade(state);
   const cell = (entry, i, j) => {
+    if (!isMade) return { content: "", kinds: "qkv-blank" };
     const here = name === state.step && i === state.row && j === state.column;
-    const point = () => set({ step: name, row: i, column: j, answer: "" });
-    const kinds = [
-      name === "weights" ? "qkv-heat" : "",
-      here ? "qkv-chosen" : "",
-      lit(i, j) ? "qkv-lit" : "",
-      state.changed[name]?.[i][j] ? "qkv-changed" : "",
-    ];
-    return html`<td class=${kinds.join(" ")} style="--qkv-p: ${name === "weights" ? entry : 0}">
-      <button type="button" class="qkv-outcome" aria-pressed=${here} @click=${point} @focus=${point}
-        aria-label="${name}, row ${i + 1}, column ${j + 1}: ${brief(entry)}"
-        @pointerenter=${({ pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>
-    </td>`;
+    const point = () => set({ step: name, row: i, column: j, made: lastMade(state), answer: "" });
+    const content = html`<button type="button" class="qkv-outcome" aria-pressed=${here} @click=${point} @focus=${point}
+      aria-label="${name}, row ${i + 1}, column ${j + 1}: ${brief(entry)}"
+      @pointerenter=${({ pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>`;
+    const marks = [here ? "qkv-chosen" : "", state.changed[name]?.[i][j] ? "qkv-changed" : ""];
+    return name === "weights"
+      ? { content, kinds: `qkv-heat ${marks.join(" ")}`, weight: entry }
+      : { content, kinds: marks.join(" ") };
   };
-  return matrix(TITLES[name], parts[STEPS[name].result], cell, STEPS[name].kind);
+  const title = html`${TITLES[name]}${isMade ? "" : html`<span class="qkv-unseen">, a later step</span>`}`;
+  return matrix({ title, rows: parts[STEPS[name].result], cell, kind: STEPS[name].kind, framed });
 }
 
-const place = ({ step, row, column }) => {
+function place({ step, row, column }) {
   const [asker, other] = [TOKENS[row], TOKENS[column]];
-  if (step === "scores") return html`<b>${asker}'s query on ${other}'s key:</b>`;
-  if (step === "weights") return html`<b>${asker} reads ${other} with weight:</b>`;
-  return html`<b>${asker}, ${step} ${column + 1}:</b>`;
-};
+  if (step === "scores") return `${asker}'s query on ${other}'s key:`;
+  if (step === "weights") return `${asker} reads ${other} with weight:`;
+  return `${asker}'s ${STEPS[step].kind}, entry ${column + 1}:`;
+}
 
-/** Return the computation of the chosen entry in full, as pieces between which a line may break. */
-function spelled({ step, row, column, scaled }, parts) {
+const power = (exponent) => html`<i>e</i><sup>${exponent}</sup>`;
+
+/** Return the computation of the chosen entry in full, as pieces between which a line may break. `power` writes a power
+ * of e. */
+function spelled({ step, row, column, scaled }, parts, power) {
   const { left, top, result } = STEPS[step];
   const value = `= ${short(parts[result][row][column])}`;
   if (step === "weights") {
-    const powers = parts.scores[row].map((score) => `e^${signed(score)}`);
-    return [`${powers[column]} / (${powers[0]}`, `+ ${powers[1]}`, `+ ${powers[2]})`, value];
+    const powers = parts.scores[row].map((score) => power(short(score)));
+    return [[powers[column], " / (", powers[0]], ["+ ", powers[1]], ["+ ", powers[2], ")"], value];
   }
   const terms = parts[left][row].map(
     (entry, f) => `${f ? `+ ${signed(entry)}` : short(entry)} · ${signed(parts[top][f][column])}`,
@@ -268,18 +284,23 @@ function spelled({ step, row, column, scaled }, parts) {
 }
 
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
-/** Return a number with all its decimal places if it has at most three, else rounded. */
+/** Return a number with all its decimal places if they are few, else rounded. */
 function short(x) {
-  const enough = [0, 1, 2, 3].find((places) => Number(x.toFixed(places)) === x);
-  return num(x, { places: enough ?? (Math.abs(x) < 10 ? 3 : 1) });
+  const size = Math.abs(x);
+  if (size >= 1e7) return scientific(x, 2);
+  const places = size < 100 ? [0, 1, 2, 3] : [0];
+  const enough = places.find((count) => Number(x.toFixed(count)) === x);
+  return num(x, { places: enough ?? (size < 10 ? 3 : 1) });
 }
 
 /** Return a number that fits into a cell: with three digits, or fewer if it is negative. */
 function brief(x) {
   const size = Math.abs(x) * (x < 0 ? 10 : 1);
-  if (Math.abs(x) >= 999.5) return x.toExponential(0).replace("e+", "e").replace("-", "−");
+  if (Math.abs(x) >= 999.5) return scientific(x, 0);
   return Number.isInteger(x) ? num(x) : num(x, { places: size < 9.995 ? 2 : size < 99.95 ? 1 : 0 });
 }
+
+const scientific = (x, digits) => x.toExponential(digits).replace("e+", "e").replace("-", "−");
 
 const everything = ({ q, k, v, scores, weights, out }) =>
   Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
