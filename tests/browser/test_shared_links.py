@@ -44,7 +44,7 @@ def test_a_discovery_can_be_sent_and_opened(visit: Visit):
     expect(opened.locator("input[type=range]").first).to_have_value(
         slot.locator("input[type=range]").first.input_value()
     )
-    expect(opened.locator('[data-number="entropy"]')).to_have_text(slot.locator('[data-number="entropy"]').inner_text())
+    expect(opened.locator('[data-number="largest"]')).to_have_text(slot.locator('[data-number="largest"]').inner_text())
     expect(opened).to_be_in_viewport()
 
 

@@ -201,11 +201,11 @@ def test_scaling_lab_makes_its_point(visit: Callable[..., Page]):
     page = visit("chapters/03_scaling.html")
     start_widgets(page)
     lab = page.locator('[data-widget="ScalingLab"]').first
-    entropy = lab.locator('[data-number="entropy"]')
-    unscaled = float(entropy.inner_text().split()[0])
+    largest = lab.locator('[data-number="largest"]')
+    unscaled = float(largest.inner_text())
     lab.locator("input[type=checkbox]").first.check()
-    expect(entropy, "dividing by √d_k must bring the entropy back").to_have_text(re.compile(r"^[2-9]\."))
-    assert unscaled < 1
+    expect(largest, "dividing by √d_k must make the largest weight small").to_have_text(re.compile(r"^0\.2"))
+    assert unscaled > 0.9
 
 
 def fetched_by(page: Page, address: str) -> set[str]:

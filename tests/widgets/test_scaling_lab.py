@@ -1,12 +1,13 @@
-"""ScalingLab in Chromium: its curve is dragged, and each of its three numbers has a curve."""
+"""ScalingLab in Chromium: its curve is dragged, and nothing covers its numbers."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import drag, frame
-from .test_access import draw
+from .test_access import ROOM, draw
 
 pytestmark = pytest.mark.browser
 
@@ -26,12 +27,46 @@ def test_the_point_is_dragged_along_its_curve(lab: Page):
     expect(lab.get_by_role("slider", name="features")).to_have_attribute("aria-valuetext", "1,024")
 
 
-def test_each_number_has_its_curve(lab: Page):
-    curve = lab.locator("svg.qkv-drag")
-    for name in ("entropy", "gradient norm", "largest weight"):
-        lab.get_by_role("radio", name=name).check()
-        frame(lab)
-        value = lab.locator(f"[data-number={name.replace(' ', '-')}]").inner_text()
-        expect(curve).to_have_attribute(
-            "aria-label", f"Mean {name} against d_k, scores divided and as is: {value} here."
-        )
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_means_that_are_not_drawn_are_in_the_numbers(lab: Page, scaled: bool):
+    lab.locator("summary").click()
+    lab.evaluate("(scaled) => { shown[0].model.set('scaled', scaled); shown[0].model.set('d_k', 4) }", scaled)
+    frame(lab)
+    now, every, _ = lab.locator("details table").all()
+    cells = every.locator("tr", has=lab.get_by_role("rowheader", name="4", exact=True)).locator("td")
+    pairs = [cell.split(" → ") for cell in cells.all_inner_texts()]
+    means = [float(cell.split()[0]) for cell in now.locator("td").all_inner_texts()]
+    assert means == pytest.approx([float(pair[scaled]) for pair in pairs[1:]], abs=0.006)
+    assert now.locator("th[scope=row]").all_inner_texts() == ["largest weight", "entropy", "gradient norm"]
+
+
+def test_a_narrow_histogram_says_where_its_scores_lie(lab: Page):
+    histogram = lab.locator(".qkv-plot").first
+    expect(histogram).not_to_contain_text("divided:")
+    lab.get_by_role("switch").check()
+    expect(histogram).to_have_text(re.compile(r"dashed:\s*not divided\s*divided:\s*−[2-5]\.\d to [2-5]\.\d\s*$"))
+
+
+# The rings, and the texts that one of them covers.
+COVERED = """() => [...document.querySelectorAll('.qkv-plot:has(.qkv-grip)')].flatMap((plot) => {
+  const ring = plot.querySelector('.qkv-grip').getBoundingClientRect();
+  return [...plot.querySelectorAll('text')].filter((text) => {
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    return left < ring.right && right > ring.left && top < ring.bottom && bottom > ring.top;
+  }).map((text) => text.textContent);
+})"""
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_ring_covers_no_text_at_any_width_and_nothing_grows(open_page: Callable[..., Page], scaled: bool):
+    page = open_page(width=390)
+    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    draw(page, [("ScalingLab", {"scaled": scaled})])
+    heights = set()
+    for d_k in [2**i for i in range(11)]:
+        page.evaluate("(d_k) => shown[0].model.set('d_k', d_k)", d_k)
+        frame(page)
+        assert page.evaluate(COVERED) == [], d_k
+        heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
+    assert len(heights) == 1
+    assert max(heights) <= 780

@@ -176,11 +176,11 @@ def test_scaling_lab_shows_its_numbers_as_text(open_page: OpenPage):
     page.evaluate("() => { window.it = show(scalingLab, {d_k: 256, scaled: false, seed: 76}); }")
     number = lambda name: page.locator(f"[data-number={name}]").inner_text()  # noqa: E731
     assert 15 < float(number("std")) < 17
-    assert float(number("entropy")) < 0.5
+    assert float(number("largest")) > 0.9
     page.get_by_role("switch").check()
     frame(page)
     assert 0.9 < float(number("std")) < 1.1
-    assert 2.2 < float(number("entropy")) < 2.6
+    assert 0.2 < float(number("largest")) < 0.3
     assert page.evaluate("() => it.model.get('scaled')") is True
     page.locator("summary").click()
     frame(page)

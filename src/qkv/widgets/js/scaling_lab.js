@@ -1,4 +1,3 @@
-import { live } from "lit-html/directives/live.js";
 import {
   barMarks,
   button,
@@ -12,7 +11,6 @@ import {
   plot,
   powersOfTwo,
   remember,
-  rule,
   stepSlider,
   svg,
   tables,
@@ -30,42 +28,38 @@ const DK = html`<var>d<sub>k</sub></var>`;
 const DK_IN_PLOT = svg`<tspan font-style="italic">d<tspan class="qkv-sub" dy="0.3em">k</tspan></tspan>`;
 
 const score = linear([-150, 150], [0, 100]);
-const size = logarithmic([1, 1024], [0, 100]);
+const size = logarithmic([1, 1024], [6, 100]); // the ring at 1 does not cover the numbers of the axis
 const share = linear([0, 1], [100, 0]);
 
-/** The three metrics of the softmax, which are means over all queries. */
+/** The metrics of the softmax, which are means over all queries. The picture shows the first one. */
 const METRICS = [
-  { key: "largest", name: "largest weight", top: 1, ticks: [0, 0.5, 1], places: 2 },
-  { key: "entropy", name: "entropy", unit: "nats", top: 3, ticks: [0, 1, 2, 3], places: 2 },
-  { key: "jacobianNorm", name: "gradient norm", unit: "of the softmax", top: 0.4, ticks: [0, 0.2, 0.4], places: 3 },
+  { key: "largest", name: "largest weight", places: 2 },
+  { key: "entropy", name: "entropy", unit: "nats", places: 2 },
+  { key: "jacobianNorm", name: "gradient norm", unit: "of the softmax", places: 3 },
 ];
 
 /** @import { Point } from "./chart.js" */
-/** @typedef {{ d_k: number, scaled: boolean, seed: number, metric: string }} State */
+/** @typedef {{ d_k: number, scaled: boolean, seed: number }} State */
 
 export default widget("ScalingLab", {
-  own: { metric: "largest" }, // the metric whose curve is drawn
   says: (/** @type {State} */ state) => {
     const now = current(state);
     const metrics = METRICS.map(({ key, name, unit = "", places }) => `${name} ${num(now[key], { places })} ${unit}`);
     const divided = state.scaled ? "divided" : "not divided";
     return `${state.d_k} features, scores ${divided}: standard deviation ${num(now.std)}, mean ${metrics.join(", ")}`;
   },
-  view: (state, set, id) => html`
+  view: (state, set) => html`
     ${controls(state, set)}
-    <div class="qkv-scaling">
-      ${scoresPanel(state)} ${weightsPanel(state)} ${metricChoice(state, set, id)} ${metricPanel(state, set)}
-    </div>
-    <p class="qkv-note">
-      Sample ${state.seed}: 16 sequences of 16 tokens, every entry drawn on its own from a standard normal.
-    </p>
+    <div class="qkv-scaling">${scoresPanel(state)} ${weightsPanel(state)} ${meanPanel(state, set)}</div>
     ${tables(() => numbers(state))}`,
 });
 
-/** Return the sample of a seed at every d_k, with its table and the curves of its metrics. */
+/** Return the sample of a seed at every d_k, with its table and the curves of the mean largest weight against d_k, with
+ * and without the division. */
 const sample = remember((seed) => {
   const levels = scalingExperiment(seed);
-  return { levels, rows: levels.map(tableRow), curves: METRICS.map((metric) => curvesOf(metric, levels)) };
+  const curveOf = (way) => levels.map((level) => /** @type {Point} */ ([size(level.d_k), share(level[way].largest)]));
+  return { levels, rows: levels.map(tableRow), curves: { plain: curveOf("plain"), scaled: curveOf("scaled") } };
 });
 
 const tableRow = ({ d_k, plain, scaled }) => [
@@ -96,24 +90,38 @@ const controls = ({ d_k, scaled, seed }, set) => html`<div class="qkv-controls">
   ${button({ label: "new sample", onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
 </div>`;
 
+/** Return the histogram of the scores. With the division, it is narrow, and a dashed outline shows it without. */
 function scoresPanel(state) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
-  const expected = expectedStd(state);
   const marks = [
     xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
     curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
-    scaled ? curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }) : "",
+    scaled ? [curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }), legend(scores)] : "",
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
-  const source = scaled ? "" : html`√${num(d_k)} = `;
-  const before = scaled ? `, as is ${num(current({ seed, d_k, scaled: false }).std)}` : "";
   return panel({
-    title: "all scores",
-    reading: html`std <b data-number="std">${num(std)}</b> <small>≈ ${source}${num(expected)}${before}</small>`,
+    title: "scores",
+    reading: html`<small>standard deviation</small> <b data-number="std">${num(std)}</b> <small>≈ ${
+      scaled ? "1" : html`√${num(d_k)}`
+    }</small>`,
     drawing: plot({ label, marks }),
   });
 }
+
+/** Return the names of both outlines. The divided scores are a narrow peak on this axis, so their range is named too. */
+function legend(scores) {
+  const range = rangeOf(scores).map((end) => num(end, { places: 1 }));
+  return [
+    ["start", "dashed:", "not divided"],
+    ["end", "divided:", range.join(" to ")],
+  ].map(([anchor, ...lines]) =>
+    lines.map((content, i) => words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.4 + 1.2 * i, anchor, content })),
+  );
+}
+
+const rangeOf = (scores) =>
+  scores.reduce(([low, high], each) => [Math.min(low, each), Math.max(high, each)], [Infinity, -Infinity]);
 
 /** Return the outline of a histogram as points of the drawing area. The highest bin reaches the top.
  * @returns {Point[]} */
@@ -140,65 +148,53 @@ function weightsPanel(state) {
   const label = `The ${weights.length} weights of one query: the largest is ${num(weights[largest])}, on key ${largest + 1}.`;
   return panel({
     title: "weights of one query",
-    reading: html`key ${largest + 1}: <b>${num(weights[largest], { places: 2 })}</b>`,
+    reading: html`<small>the largest is</small> <b>${num(weights[largest], { places: 2 })}</b>`,
     drawing: plot({ label, marks }),
   });
 }
 
-/** Return the curves of a metric against d_k, with and without the division. They do not depend on the slider. */
-function curvesOf({ key, top }, levels) {
-  const height = linear([0, top], [100, 0]);
-  const points = (way) => levels.map((level) => [size(level.d_k), height(level[way][key])]);
-  return { height, plain: points("plain"), scaled: points("scaled") };
-}
-
-/** Return the three metrics as a choice: the curve of the chosen one is drawn. */
-const metricChoice = (state, set, id) => html`<fieldset class="qkv-control qkv-metrics">
-  <legend class="qkv-label">means over all queries</legend>
-  ${METRICS.map(
-    ({ key, name, unit, places }) => html`<label>
-      <input type="radio" name="${id}-metric" .checked=${live(key === state.metric)} @change=${() => set({ metric: key })}>
-      <span>${name}</span>
-      <b data-number=${name.replaceAll(" ", "-")}>${num(current(state)[key], { places })}</b>
-      <small>${unit}</small>
-    </label>`,
-  )}
-</fieldset>`;
-
-/** Return the plot of the chosen metric against d_k, with the division and without. Its point can be dragged. */
-function metricPanel(state, set) {
-  const index = METRICS.findIndex(({ key }) => key === state.metric);
-  const { key, name, ticks, places } = METRICS[index];
-  const { height, plain, scaled } = sample(state.seed).curves[index];
-  const value = current(state)[key];
+/** Return the plot of the mean largest weight against d_k, with the division and without. Its point can be dragged. */
+function meanPanel(state, set) {
+  const { plain, scaled } = sample(state.seed).curves;
+  const { largest } = current(state);
   const now = state.scaled ? "scaled" : "plain";
-  const here = size(state.d_k);
+  const named = (line, content) => words({ x: 100, y: line.at(-1)[1], dx: 18, anchor: "start", content });
   const marks = [
-    yAxis({ scale: height, ticks }),
+    yAxis({ scale: share, ticks: [0, 0.5, 1] }),
     xAxis({ scale: size, ticks: [1, 32, 1024], format: (tick) => num(tick), title: DK_IN_PLOT }),
-    rule({ x1: here, x2: here, kind: "qkv-here" }),
     Object.entries({ plain, scaled }).map(([way, line]) =>
       curve({ points: line, kind: `qkv-${way} ${way === now ? "qkv-now" : ""}` }),
     ),
-    gripMark({ x: here, y: height(value) }),
-    words({ x: 100, y: plain.at(-1)[1], dx: 14, anchor: "start", content: "as is" }),
-    words({ x: 100, y: scaled.at(-1)[1], dx: 14, anchor: "start", content: svg`÷ √${DK_IN_PLOT}` }),
+    gripMark({ x: size(state.d_k), y: share(largest) }),
+    named(plain, "not divided"),
+    named(scaled, "divided"),
   ];
-  const label = `Mean ${name} against d_k, scores divided and as is: ${num(value, { places })} here.`;
+  const label = `Mean largest weight against d_k, scores divided and not: ${num(largest, { places: 2 })} here.`;
   const grab = ({ x }) => set({ d_k: nearestOf(D_KS, x, (d_k, at) => Math.abs(size(d_k) / 100 - at)) });
-  return panel({ title: html`mean ${name}, for every ${DK}`, drawing: plot({ label, marks, onDrag: dragged(grab) }) });
+  return panel({
+    title: "largest weight, mean of 256 queries",
+    reading: html`<b data-number="largest">${num(largest, { places: 2 })}</b>`,
+    drawing: plot({ label, kind: "qkv-means", marks, onDrag: dragged(grab) }),
+  });
 }
 
 function numbers(state) {
-  const { scores, weights } = current(state);
+  const { scores, weights, ...now } = current(state);
+  const { seed, d_k } = state;
+  const way = state.scaled ? "divided" : "not divided";
   return [
     {
-      caption: `Means over ${num(scores.length / weights.length)} queries: scores as is → divided`,
-      head: [DK, "std of the scores", ...METRICS.map((metric) => metric.name)],
-      rows: sample(state.seed).rows,
+      caption: `Means over ${num(scores.length / weights.length)} queries, d_k = ${num(d_k)}, scores ${way}`,
+      head: ["metric", "mean"],
+      rows: METRICS.map(({ key, name, unit = "", places }) => [name, `${num(now[key], { places })} ${unit}`]),
     },
     {
-      caption: `One query, d_k = ${state.d_k}: scores ${state.scaled ? "divided" : "as is"}`,
+      caption: `The same means for every d_k: scores not divided → divided. Sample ${seed}: 16 sequences of 16 tokens, every entry of their queries and keys drawn on its own from a standard normal.`,
+      head: [DK, "standard deviation of the scores", ...METRICS.map((metric) => metric.name)],
+      rows: sample(seed).rows,
+    },
+    {
+      caption: `One query, d_k = ${num(d_k)}, scores ${way}`,
       head: ["key", "score", "weight"],
       rows: weights.map((weight, i) => [i + 1, num(scores[i]), num(weight)]),
     },
