@@ -53,7 +53,7 @@ CASES = {
         'SentenceLab(handles=["temperature"])', "slider:temperature", "Home", "temperature", "0.01", "1.0", "76"
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
-    "TemperatureLab": Case("TemperatureLab()", "slider:unscaled", "ArrowRight", "d_k", "2", "64", "6"),
+    "TemperatureLab": Case("TemperatureLab()", "switch:unscaled", "Space", "d_k", "64", "1", "off"),
     "TransformerFlow": Case("TransformerFlow(word=3)", "slider:word", "ArrowRight", "word", "4", "1", "2"),
 }
 CELLS = [

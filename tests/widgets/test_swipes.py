@@ -22,6 +22,8 @@ PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("SequenceExplorer", {"kind": "image"}, ".qkv-picture", "row"),
     ("SequenceExplorer", {"kind": "image"}, ".qkv-matrix", None),
     ("PositionExplorer", {}, ".qkv-plot svg.qkv-drag", "key"),
+    ("ScalingLab", {}, ".qkv-plot svg.qkv-drag", "d_k"),
+    ("TemperatureLab", {}, ".qkv-plot svg.qkv-drag", "temperature"),
 ]
 TRAITS = "(names) => names.map((name) => shown[0].model.get(name))"
 

@@ -13,7 +13,8 @@ from qkv.widgets import TemperatureLab
 
 from .conftest import drag, frame
 from .node import node
-from .test_access import draw
+from .test_access import ROOM, draw
+from .test_swipes import opened, swipe
 
 
 def measured(scores: list[float], temperature: float, d_k: int) -> dict:
@@ -98,26 +99,91 @@ def trait(page: Page, name: str):
 @pytest.mark.browser
 def test_a_bar_of_either_kind_is_dragged(lab: Page):
     drag(lab, lab.locator(".qkv-score").nth(1), 0.75)
-    assert trait(lab, "scores")[1] == 2
+    assert trait(lab, "scores")[1] == 3.9, "a quarter of the range from −4 to 4 is added to 1.9"
+    lab.get_by_role("button", name="reset scores").click()
     mouse = lab.locator(".qkv-key", has_text="mouse")
     drag(lab, mouse.locator(".qkv-weight"), 0.8)
-    assert float(mouse.locator("b").inner_text()) == pytest.approx(0.8, abs=0.02)
+    assert float(mouse.locator("b").inner_text()) == pytest.approx(0.241 + 0.3, abs=0.02)
     lab.get_by_role("button", name="reset scores").click()
     assert trait(lab, "scores") == list(TemperatureLab().scores)
 
 
 @pytest.mark.browser
-def test_the_weights_say_by_how_much_a_wide_head_multiplies_the_scores_beside_them(lab: Page):
-    title = lab.locator("p.qkv-key span").last
-    width = lab.get_by_role("slider", name="unscaled head")
-    for key, says in (("Home", "weight"), ("ArrowRight", "weight of score × 1.41"), ("End", "weight of score × 8")):
-        width.press(key)
-        expect(title).to_have_text(says)
+@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight"])
+@pytest.mark.parametrize("press", ["click", "tap"])
+def test_a_press_without_a_drag_changes_no_score(open_page: Callable[..., Page], bar: str, press: str):
+    page = open_page(width=390, has_touch=True)
+    draw(page, [("TemperatureLab", {})])
+    getattr(page.locator(bar).first, press)(position={"x": 70, "y": 12})
+    assert trait(page, "scores") == list(TemperatureLab().scores)
+
+
+@pytest.mark.browser
+def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab: Page):
+    cat = lab.locator(".qkv-key", has_text="cat")
+    title, score, weight = lab.locator("p.qkv-key span").nth(1), cat.locator(".qkv-score span"), cat.locator("b")
+    seen = [each.inner_text() for each in (title, score, weight)]
+    assert seen == ["score", "1.9", "0.359"]
+    lab.get_by_role("switch", name="width 64, unscaled: scores × 8").check()
+    assert trait(lab, "d_k") == 64
+    assert [each.inner_text() for each in (title, score)] == ["score × 8", "15.2"]
+    assert float(weight.inner_text()) > 0.95
+    lab.evaluate("shown[0].model.set('temperature', 8)")
+    frame(lab)
+    assert weight.inner_text() == seen[2]
+    lab.get_by_role("switch").uncheck()
+    assert trait(lab, "d_k") == 1
+
+
+@pytest.mark.browser
+def test_a_width_that_python_sets_is_named(open_page: Callable[..., Page]):
+    page = open_page(width=390)
+    draw(page, [("TemperatureLab", {"d_k": 2})])
+    expect(page.get_by_role("switch", name="width 2, unscaled: scores × 1.41")).to_be_checked()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("scores", "says"),
+    [
+        ([1, 3, 2], "T → 0: all to key 2"),
+        ([3, 3, 1], "T → 0: 0.50 each for key 1, key 2"),
+        ([0, 0, 0], "T → 0: 0.33 each for 3 words"),
+    ],
+)
+def test_the_limits_stand_below_the_ends_of_the_slider(open_page: Callable[..., Page], scores: list[int], says: str):
+    page = open_page(width=390)
+    draw(page, [("TemperatureLab", {"scores": scores})])
+    assert page.locator(".qkv-ends span").all_inner_texts() == [says, "T → ∞: 0.33 for each"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("temperature", [0.05, 1, 10])
+@pytest.mark.parametrize("scores", [list(TemperatureLab().scores), [1000, -1000, 0]])
+def test_on_a_phone_the_ring_covers_no_text_and_every_score_is_inside_its_bar(
+    open_page: Callable[..., Page], scores: list[float], temperature: float
+):
+    page = open_page(width=390)
+    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    draw(page, [("TemperatureLab", {"scores": scores, "temperature": temperature, "d_k": 64})])
+    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 780
+    beyond = page.evaluate("""() => [...document.querySelectorAll('.qkv-score')].filter((bar) => {
+      const [inner, outer] = [bar.querySelector('span'), bar].map((e) => e.getBoundingClientRect());
+      return inner.left < outer.left || inner.right > outer.right;
+    }).map((bar) => bar.innerText)""")
+    assert beyond == []
+    ring, texts = page.locator(".qkv-grip").bounding_box(), page.locator(".qkv-temperature > div:first-child span")
+    assert ring
+    for box in [text.bounding_box() for text in texts.all()]:
+        assert box
+        apart_across = box["x"] > ring["x"] + ring["width"] or box["x"] + box["width"] < ring["x"]
+        apart_down = box["y"] > ring["y"] + ring["height"] or box["y"] + box["height"] < ring["y"]
+        assert apart_across or apart_down
 
 
 @pytest.mark.browser
 def test_a_weight_that_can_go_no_further_says_why(lab: Page):
-    drag(lab, lab.locator(".qkv-weight").nth(1), 0.7)
+    drag(lab, lab.locator(".qkv-weight").nth(1), 0.8)
     assert "Scores end" not in lab.locator(".qkv-keys").inner_text()
     drag(lab, lab.locator(".qkv-weight").nth(1), 1)
     assert trait(lab, "scores")[1] == 4
@@ -148,12 +214,12 @@ def test_the_point_on_the_curve_is_dragged(lab: Page):
 @pytest.mark.browser
 def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
     drag(lab, lab.locator(".qkv-plot svg.qkv-drag"), 0)
-    lab.get_by_role("button", name="+ 100 words").click()
-    expect(lab.locator(".qkv-sampled")).to_contain_text("100 draws (dotted): cat")
+    lab.get_by_role("button", name="draw 100 words").click()
+    expect(lab.locator(".qkv-sampled")).to_have_text(re.compile("^100 drawn, the last: (cat|mouse)"))
     # Its weight is almost 1: now and then another word is drawn.
     expect(lab.locator("details td:last-child").nth(1)).to_have_text(re.compile(r"1\.000|0\.9[5-9]0"))
     lab.get_by_role("slider", name="score of cat").press("ArrowLeft")
-    expect(lab.locator(".qkv-sampled")).to_contain_text("how a language model")
+    expect(lab.locator(".qkv-sampled")).to_contain_text("Language models draw words")
 
 
 @pytest.mark.browser
@@ -166,3 +232,14 @@ def test_nothing_jumps_when_words_are_drawn_and_bars_are_dragged(lab: Page):
     drag(lab, lab.locator(".qkv-weight").nth(5), 1)
     frame(lab)
     assert lab.evaluate(height) == before
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight"])
+def test_a_finger_drags_a_bar_sideways_and_scrolls_the_page_up(open_page: Callable[..., Page], bar: str):
+    page, picture = opened(open_page, ("TemperatureLab", {}), bar)
+    assert swipe(page, picture, 0, -200) > 100
+    assert trait(page, "scores") == list(TemperatureLab().scores)
+    picture.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    assert swipe(page, picture, 20, 0) == 0
+    assert trait(page, "scores")[0] > TemperatureLab().scores[0]

@@ -10,22 +10,17 @@ import {
   num,
   panel,
   plot,
-  powersOfTwo,
-  readings,
   remember,
-  rule,
   stepSlider,
-  svg,
   tables,
+  toggle,
   widget,
-  words,
-  xAxis,
   yAxis,
 } from "./base.js";
 import { picked, scoreForWeight, temperedRow } from "./maths.js";
 import { linear, logarithmic } from "./scales.js";
 
-const D_KS = powersOfTwo(6);
+const WIDE = 64; // d_k of the head without scaling
 const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
@@ -36,11 +31,12 @@ const warmth = logarithmic([0.05, 10], [0, 100]);
 
 /** @import { Point } from "./chart.js" */
 /** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, first: number[] | null,
- *   drawn: number[], drawnWith: number[] | null }} State */
+ *   grip: { from: number, at: number } | null, drawn: number[], drawnWith: number[] | null }} State */
 
 export default widget("TemperatureLab", {
-  // The scores before the first drag; the indices of the drawn tokens, and the weights with which they were drawn.
-  own: { first: null, drawn: [], drawnWith: null },
+  // `first` has the scores before the first drag, `grip` the bar's value and the pointer when a drag began; `drawn` has
+  // the indices of the drawn tokens, and `drawnWith` the weights with which they were drawn.
+  own: { first: null, grip: null, drawn: [], drawnWith: null },
   says: (/** @type {State} */ state) => {
     const { weights, spread } = measured(state);
     const top = weights.indexOf(Math.max(...weights));
@@ -50,8 +46,8 @@ export default widget("TemperatureLab", {
   },
   view: (state, set) => html`
     <div class="qkv-temperature">
-      <div>${rows(state, set)} ${sampling(state, set)} ${summary(state)}</div>
-      <div>${temperaturePanel(state, set)} ${widthSlider(state, set)}</div>
+      <div>${temperaturePanel(state, set)} ${widthToggle(state, set)}</div>
+      <div>${rows(state, set)} ${sampling(state, set)}</div>
     </div>
     ${tables(() => numbers(state))}`,
 });
@@ -69,26 +65,40 @@ const spreads = remember((scores, d_k) =>
 /* ---- the scores and the weights: a row for each token, with two bars that can be dragged */
 
 function rows(state, set) {
-  const { weights } = measured(state);
+  const { stretched, weights } = measured(state);
   const reach = reachOf(state);
   const often = countsOf(state);
   return html`<div class="qkv-keys">
-    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>score, ±${num(reach)}</span><span>${weightTitle(state)}</span></p>
+    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>${scoreTitle(state)}</span>
+      <span>weight${often ? html`, <u></u> drawn` : nothing}</span></p>
     ${state.tokens.map((token, i) => {
-      const put = (score) => set(moved(state, i, score, reach));
+      const score = state.scores[i];
+      const put = (value) => set(moved(state, i, value, reach));
+      const values = stepsUpTo(reach);
+      const putNearest = (share) => put(nearestOf(values, share * 2 * reach));
+      const putWeight = (weight) => put(scoreFor(state, i, weight));
       return html`<div class="qkv-key">
         <span class="qkv-key-name">${token}</span>
-        ${scoreBar({ token, score: state.scores[i], reach, put })}
-        ${weightBar({ weight: weights[i], often: often ? often[i] : null, put: (weight) => put(scoreFor(state, i, weight)) })}
+        ${scoreBar({ token, score, shown: stretched[i], reach, put, drag: pulled(state, set, score / (2 * reach), putNearest) })}
+        ${weightBar({ weight: weights[i], often: often && often[i], drag: pulled(state, set, weights[i], putWeight) })}
         <b>${share(weights[i])}</b>
       </div>`;
     })}
-    ${limits(state)}
+    ${hint(state, set)}
   </div>`;
 }
 
-/** Return the title of the weights: they belong to the scores times √d_k, while the bars show the scores. */
-const weightTitle = ({ d_k }) => (d_k > 1 ? `weight of score × ${num(Math.sqrt(d_k), { digits: 3 })}` : "weight");
+/** Return the title of the scores. Without scaling, they are multiplied by √d_k. */
+const scoreTitle = ({ d_k }) => (d_k > 1 ? `score × ${rootOf(d_k)}` : "score");
+const rootOf = (d_k) => num(Math.sqrt(d_k), { digits: 3 });
+
+/** Return a listener for a bar: a drag moves its value, a share of the bar's width, as far as the pointer. A press alone
+ * changes nothing. */
+const pulled = (state, set, value, put) =>
+  dragged(({ x, isPress }) => {
+    if (isPress) set({ grip: { from: value, at: x } });
+    else put(state.grip.from + x - state.grip.at);
+  });
 
 /** Return the largest absolute score that can be set. */
 const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));
@@ -106,12 +116,11 @@ const stepsUpTo = remember((reach) => {
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** Return a score as a bar that begins at 0, in the middle. For the keyboard, an invisible slider lies over it. */
-function scoreBar({ token, score, reach, put }) {
+/** Return a score as a bar from 0, in the middle, to a handle. For the keyboard, an invisible slider lies over it. */
+function scoreBar({ token, score, shown, reach, put, drag }) {
   const values = stepsUpTo(reach);
   const nearest = nearestOf(values, score);
-  const drag = dragged(({ x }) => put(nearestOf(values, (2 * x - 1) * reach)));
-  const text = num(score, { places: 1 });
+  const text = num(shown, { places: Math.abs(shown) < 100 ? 1 : 0 });
   return html`<div class="qkv-score qkv-drag ${score < 0 ? "qkv-below-zero" : ""}" style="--qkv-p: ${score / reach}"
       @pointerdown=${drag} @pointermove=${drag}>
     <i></i><span aria-hidden="true">${text}</span>
@@ -120,13 +129,11 @@ function scoreBar({ token, score, reach, put }) {
   </div>`;
 }
 
-/** Return a weight as a bar that can be dragged. A line marks how often its token was drawn. */
-function weightBar({ weight, often, put }) {
-  const drag = dragged(({ x }) => put(x));
-  return html`<div class="qkv-weight qkv-drag" style="--qkv-p: ${weight}" @pointerdown=${drag} @pointermove=${drag}>
-    <i></i>${often === null ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
-  </div>`;
-}
+/** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn. */
+const weightBar = ({ weight, often, drag }) => html`<div class="qkv-weight qkv-drag" style="--qkv-p: ${weight}"
+    @pointerdown=${drag} @pointermove=${drag}>
+  <i></i>${often === null ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
+</div>`;
 
 /** Return the score that gives a token a weight, which is limited to 0.001 … 0.999. */
 function scoreFor(state, index, weight) {
@@ -134,18 +141,18 @@ function scoreFor(state, index, weight) {
   return Number(score.toPrecision(3));
 }
 
-function limits(state) {
-  const { scores, tokens, first } = state;
-  const reach = reachOf(state);
-  if (first && scores.some((score, i) => score !== first[i] && Math.abs(score) === reach)) {
-    return html`<p class="qkv-note">Scores end at ±${num(reach)}: weights can go no further.</p>`;
-  }
-  const top = Math.max(...scores);
-  const winners = tokens.filter((_, i) => scores[i] === top);
-  const each = winners.length > 1 ? `${num(1 / winners.length, { places: 2 })} each for` : "all to";
-  return html`<p class="qkv-note">
-    T → 0: ${each} <b>${winners.join(", ")}</b>. T → ∞: ${num(1 / scores.length, { places: 2 })} for each.
-  </p>`;
+/** Return a line that says how to change the bars, or that a score is at the end of its range. */
+function hint({ scores, first }, set) {
+  const reach = reachOf({ scores, first });
+  const changed = scores.filter((score, i) => first && score !== first[i]);
+  return html`<div class="qkv-hint">
+    <p class="qkv-note">${
+      changed.some((score) => Math.abs(score) === reach)
+        ? `Scores end at ±${num(reach)}.`
+        : "↔ Drag a score or a weight."
+    }</p>
+    ${button({ label: "reset scores", disabled: !changed.length, onClick: () => set({ scores: first }) })}
+  </div>`;
 }
 
 /* ---- sampling: a language model draws its next word from weights like these */
@@ -170,17 +177,11 @@ function sampling(state, set) {
   const seen = drawn.slice(-SEEN).map((index) => state.tokens[index]);
   return html`<div class="qkv-sampling">
     ${button({ label: "draw a word", onClick: draw(1) })}
-    ${button({ label: html`+ 100<span class="qkv-unseen"> words</span>`, onClick: draw(100) })}
-    ${button({
-      label: "reset scores",
-      disabled: !state.first || state.first.every((score, i) => score === state.scores[i]),
-      onClick: () => set({ scores: state.first }),
-    })}
-    <p class="qkv-sampled">${
+    ${button({ label: html`<span class="qkv-unseen">draw </span>100 words`, onClick: draw(100) })}
+    <p class="qkv-sampled qkv-note">${
       drawn.length
-        ? html`<span class="qkv-note">${num(drawn.length)} ${drawn.length > 1 ? "draws" : "draw"} (dotted):</span>
-            <b>${seen.at(-1)}</b> <span class="qkv-note">${seen.slice(0, -1).reverse().join(" · ")}</span>`
-        : html`<span class="qkv-note">This is how a language model chooses words.</span>`
+        ? html`${num(drawn.length)} drawn, the last: ${seen.reverse().map((token, i) => (i ? ` · ${token}` : html`<b>${token}</b>`))}`
+        : "Language models draw words like this."
     }</p>
   </div>`;
 }
@@ -195,58 +196,50 @@ function temperaturePanel(state, set) {
   const points = spreads(scores, d_k).map(([x, entropy]) => /** @type {Point} */ ([x, height(entropy)]));
   const grab = ({ x }) => set({ temperature: nearestOf(TEMPERATURES, x, (t, at) => Math.abs(warmth(t) / 100 - at)) });
   const marks = [
-    yAxis({ scale: height, ticks: [0, most], format: (tick) => (tick ? num(tick, { places: 2 }) : "0") }),
-    xAxis({ scale: warmth, ticks: [0.1, 1, 10], title: "temperature, T" }),
+    yAxis({ scale: height, ticks: [0, most], named: [] }),
     curve({ points }),
-    d_k > 1 ? rootMark(warmth(Math.sqrt(d_k))) : nothing,
     gripMark({ x: warmth(temperature), y: height(spread) }),
   ];
   const label = `Entropy against temperature: ${num(spread, { places: 2 })} nats here, at most ${num(most, { places: 2 })}.`;
   return html`${panel({
-    title: "entropy",
-    reading: html`<b>${num(spread, { places: 2 })}</b> <small>nats</small>`,
+    title: "how even the weights are",
+    reading: html`<small>entropy</small> <b>${num(spread, { places: 2 })}</b> <small>nats</small>`,
     drawing: plot({ label, marks, onDrag: dragged(grab) }),
   })}
   ${stepSlider({
     label: html`temperature, <var>T</var>`,
     value: nearestOf(TEMPERATURES, temperature, (a, b) => Math.abs(Math.log(a / b))),
     values: TEMPERATURES,
-    text: num(temperature),
+    text: String(Number(temperature.toPrecision(3))),
     onInput: (value) => set({ temperature: value }),
-  })}`;
+  })}
+  ${limits(state)}`;
 }
 
-/** Return a mark at the temperature √d_k. */
-const rootMark = (x) => [
-  rule({ x1: x, x2: x, kind: "qkv-here" }),
-  words({
-    x,
-    y: 0,
-    lines: -0.7,
-    content: svg`√<tspan font-style="italic">d</tspan><tspan class="qkv-sub" dy="0.3em">k</tspan>`,
-  }),
-];
+/** Return the weights towards which a low and a high temperature go, below the ends of the slider. */
+function limits({ scores, tokens }) {
+  const top = Math.max(...scores);
+  const winners = tokens.filter((_, i) => scores[i] === top);
+  const names = winners.length > 2 ? `${winners.length} words` : winners.join(", ");
+  const each = (count) => num(1 / count, { places: 2 });
+  return html`<p class="qkv-ends">
+    <span>T → 0: ${winners.length > 1 ? `${each(winners.length)} each for` : "all to"} <b>${names}</b></span>
+    <span>T → ∞: ${each(scores.length)} for each</span>
+  </p>`;
+}
 
-const widthSlider = ({ d_k }, set) =>
-  stepSlider({
-    label: html`unscaled head, ${DK}`,
-    value: d_k,
-    values: D_KS,
-    ends: ["scores as they are", html`scores × √${DK}`],
-    onInput: (value) => set({ d_k: value }),
+/** Return the switch for the scores of a wide head that does not divide them by √d_k. */
+function widthToggle({ d_k }, set) {
+  const width = d_k > 1 ? d_k : WIDE;
+  return toggle({
+    label: `width ${width}, unscaled: scores × ${rootOf(width)}`,
+    checked: d_k > 1,
+    onChange: (isWide) => set({ d_k: isWide ? WIDE : 1 }),
   });
-
-function summary(state) {
-  const { weights, spread, slope } = measured(state);
-  return readings([
-    ["largest weight", share(Math.max(...weights))],
-    ["as if spread over", num(Math.exp(spread), { places: 1 }), "tokens"],
-    ["gradient norm", num(slope, { places: 3 })],
-  ]);
 }
 
 function numbers(state) {
-  const { stretched, weights } = measured(state);
+  const { stretched, weights, spread, slope } = measured(state);
   const often = countsOf(state);
   return [
     {
@@ -259,6 +252,16 @@ function numbers(state) {
         num(weights[i]),
         often ? share(often[i]) : "not yet",
       ]),
+    },
+    {
+      caption: "The whole row of weights at this temperature",
+      head: ["metric", "value"],
+      rows: [
+        ["largest weight", share(Math.max(...weights))],
+        ["entropy", `${num(spread, { places: 2 })} nats, at most ${num(Math.log(weights.length), { places: 2 })}`],
+        ["as even as equal weights on", `${num(Math.exp(spread), { places: 1 })} tokens`],
+        ["gradient norm of the softmax", num(slope, { places: 3 })],
+      ],
     },
   ];
 }
