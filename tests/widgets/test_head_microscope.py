@@ -174,22 +174,49 @@ def show(page: Page, **traits: Any) -> Locator:
 def test_the_head_that_copies_hands_over_what_another_text_has_there(open_page: OpenPage):
     widget = show(open_page())
     told = widget.locator(".qkv-scope-next")
-    expect(told).to_contain_text("After M comes S (1.00)")
+    expect(told).to_have_text("The model predicts S (1.00).")
     widget.get_by_role("radio", name="other text").check()
-    expect(told).to_contain_text("After M comes T (0.99)")
-    expect(widget.locator("dd")).to_contain_text("with all heads on 0.14")
+    expect(told).to_contain_text("predicts T (0.99)")
+    expect(widget.locator("figcaption")).to_contain_text("0.14 → ")
     widget.get_by_role("radio", name="1.1").check()
     expect(widget.get_by_role("radio", name="on", exact=True)).to_be_checked()
-    expect(told).to_contain_text("After M comes T")
+    expect(told).to_contain_text("predicts T")
 
 
 @pytest.mark.browser
-def test_a_symbol_and_a_row_of_a_map_are_pressed(open_page: OpenPage):
+def test_the_dot_leaves_the_curve_by_what_a_head_is_worth(open_page: OpenPage):
+    widget = show(open_page())
+    middle = "([dot, curve]) => [dot, curve].map((e) => e.getBoundingClientRect()).map((b) => b.top + b.height / 2)"
+    dot, before = (widget.locator(part).element_handle() for part in (".qkv-grip", ".qkv-scope-intact"))
+    now, intact = widget.page.evaluate(middle, [dot, before])
+    assert now == pytest.approx(intact, abs=1)
+    widget.get_by_role("radio", name="1.1").check()
+    widget.get_by_role("radio", name="zeros").check()
+    frame(widget.page)
+    expect(widget.locator("figcaption")).to_contain_text("0.14 → 3.93 nats")
+    above, same = widget.page.evaluate(middle, [dot, before])
+    assert same == pytest.approx(intact, abs=1)
+    assert above < intact - 20
+    widget.get_by_role("textbox").fill("ABCDE")  # where nothing repeats
+    expect(widget.locator("figcaption")).to_have_text(re.compile("–\\s+nats"))
+    frame(widget.page)
+    on_curve, same = widget.page.evaluate(middle, [dot, before])
+    assert on_curve == pytest.approx(same, abs=1)
+
+
+@pytest.mark.browser
+def test_a_symbol_and_a_row_of_a_map_are_pressed_and_the_text_is_dragged_along(open_page: OpenPage):
     page = open_page(width=390)
     widget = show(page)
-    widget.get_by_role("button", name="J").first.click()
-    expect(widget.locator(".qkv-scope-next")).to_contain_text("After J comes")
+    text = widget.locator(".qkv-scope-text")
+    drag(page, text, 5.5 / 16)
+    expect(widget.locator(".qkv-scope-last")).to_have_text("J is new here: anything can follow.")
     assert page.evaluate("it.model.get('position')") == 5
+    text.click(position={"x": 4, "y": 10})
+    frame(page)
+    assert page.evaluate("it.model.get('position')") == 0
+    widget.get_by_role("slider", name="position").press("End")
+    expect(widget.locator(".qkv-scope-last")).to_have_text("Last time, S came after M.")
     box = widget.locator(".qkv-scope-map").nth(1).bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 5, box["y"] + box["height"] * 0.53)
@@ -200,10 +227,10 @@ def test_a_symbol_and_a_row_of_a_map_are_pressed(open_page: OpenPage):
 def test_a_text_is_typed(open_page: OpenPage):
     widget = show(open_page(), modes=["zeros", "on", "on", "on"], position=3)
     widget.get_by_role("textbox").fill("abcdefgabc")
-    expect(widget.locator(".qkv-scope-next")).to_contain_text("After C comes")
-    expect(widget.get_by_role("status")).to_contain_text("Surprise where the text repeats")
+    expect(widget.locator(".qkv-scope-last")).to_have_text("Last time, D came after C.")
+    expect(widget.get_by_role("status")).to_contain_text("Loss on repeated symbols")
     widget.get_by_role("textbox").fill("")
-    expect(widget.locator(".qkv-scope-symbol")).to_have_count(2)  # it never shows nothing
+    expect(widget.locator(".qkv-scope-text span")).to_have_count(2)  # it never shows nothing
     expect(widget.locator(".qkv-scope-typed")).to_contain_text("too short: AB")
 
 
@@ -211,19 +238,19 @@ def test_a_text_is_typed(open_page: OpenPage):
 def test_what_is_left_out_of_a_text_is_said(open_page: OpenPage):
     widget = show(open_page())
     label = widget.locator(".qkv-scope-typed")
-    expect(label).to_contain_text("text: A to Z, 1 to 6")
+    expect(label).to_contain_text("text of A–Z and 1–6")
     widget.get_by_role("textbox").fill("hello7 hello7 he")
     expect(label).to_contain_text("left out: 7")
 
 
 @pytest.mark.browser
-def test_a_head_that_is_replaced_is_crossed_out_wherever_it_is_named_and_all_come_back(open_page: OpenPage):
+def test_a_head_that_is_replaced_is_crossed_out_and_all_come_back(open_page: OpenPage):
     page = open_page()
     widget = show(page)
     widget.get_by_role("radio", name="zeros").check()
     expect(widget.locator(".qkv-scope-out")).to_have_count(1)
     widget.get_by_role("radio", name="1.1").check()
-    expect(widget.get_by_role("radio", name=re.compile(r"2\.1\s+replaced"))).to_be_visible()
+    expect(widget.get_by_role("radio", name=re.compile(r"2\.1\s+zeros"))).to_be_visible()
     expect(widget.locator(".qkv-scope-head").nth(2)).to_have_class(re.compile("qkv-scope-out"))
     widget.get_by_role("button", name="all on").click()
     expect(widget.locator(".qkv-scope-out")).to_have_count(0)
@@ -232,40 +259,51 @@ def test_a_head_that_is_replaced_is_crossed_out_wherever_it_is_named_and_all_com
 
 
 @pytest.mark.browser
-def test_text_maps_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
-    widget = show(open_page(width=390), symbols="LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM")
-    first, last = (widget.locator(part).bounding_box() for part in (".qkv-scope-text", ".qkv-scope-training"))
-    assert first is not None
-    assert last is not None
-    assert last["y"] + last["height"] - first["y"] < 800
+def test_it_is_as_high_with_any_text_and_any_replacement_and_fits_on_a_phone(open_page: OpenPage):
+    page = open_page(width=390)
+    page.add_style_tag(content="main { width: 354px }")
+    widget = show(page)
+    heights = set()
+    for text in ("", "AB", "LPBMSJLPBM", "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "W" * 32, "7 8 9 _"):
+        widget.get_by_role("textbox").fill(text)
+        for mode in ("on", "zeros", "mean", "other text"):
+            widget.get_by_role("radio", name=mode, exact=True).check()
+            frame(page)
+            heights.add(widget.evaluate("e => e.offsetHeight"))
+    assert len(heights) == 1
+    assert heights.pop() <= 780
 
 
 @pytest.mark.browser
-def test_the_text_that_it_opens_with_is_not_cut_on_a_phone(open_page: OpenPage):
-    field = show(open_page(width=390)).get_by_role("textbox")
-    assert len(field.input_value()) == 16
-    assert field.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+def test_the_longest_text_is_not_cut_on_a_phone(open_page: OpenPage):
+    page = open_page(width=390)
+    page.add_style_tag(content="main { width: 354px }")
+    widget = show(page, symbols="W" * 32)
+    assert widget.get_by_role("textbox").evaluate("e => e.scrollWidth - e.clientWidth") == 0
+    assert widget.locator(".qkv-scope-text").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
 
 
+@pytest.mark.browser
 def test_the_training_is_followed_by_dragging_its_curve_and_by_keys(open_page: OpenPage):
     page = open_page()
     widget = show(page)
     told = widget.locator(".qkv-scope-next")
-    expect(told).to_contain_text("After M comes S (1.00)")
+    expect(told).to_have_text("The model predicts S (1.00).")
     drag(page, widget.locator(".qkv-scope-plot svg").first, 5 / 13)
-    expect(told).to_contain_text("After M comes S (0.6")
+    expect(told).to_contain_text("predicts S (0.6")
     slider = widget.get_by_role("slider", name="training step")
     expect(slider).to_have_attribute("aria-valuetext", "250 of 1,500")
     slider.press("ArrowLeft")
     slider.press("ArrowLeft")
     expect(slider).to_have_attribute("aria-valuetext", "200 of 1,500")
-    expect(told).not_to_contain_text("After M comes S")
+    expect(told).not_to_contain_text("predicts S")
     slider.press("End")
-    expect(told).to_contain_text("After M comes S (1.00)")
+    expect(told).to_have_text("The model predicts S (1.00).")
 
 
 @pytest.mark.browser
 def test_it_can_begin_at_an_earlier_step_with_a_head_replaced(open_page: OpenPage):
     widget = show(open_page(), step=300, modes=["on", "on", "zeros", "on"])
-    expect(widget.locator(".qkv-scope-next")).to_contain_text("After M comes")
-    expect(widget.locator("dd")).not_to_contain_text("with all heads on 0.14")
+    expect(widget.locator(".qkv-scope-next")).to_contain_text("The model predicts")
+    expect(widget.locator("figcaption")).to_contain_text(" → ")
+    expect(widget.locator("figcaption")).not_to_contain_text("0.14 → ")

@@ -3,6 +3,7 @@ import {
   button,
   choices,
   curve,
+  dotMark,
   dragged,
   gripMark,
   html,
@@ -11,25 +12,23 @@ import {
   panel,
   partAt,
   plot,
-  readings,
   remember,
   rule,
-  slider,
   stepSlider,
   tables,
   widget,
   words,
-  xAxis,
   yAxis,
 } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
-import { headScores, idsOf, intervene, moved, nextChances, repeatedLoss, SYMBOLS } from "./repeater.js";
+import { afterTheLast, headScores, idsOf, intervene, moved, nextChances, repeatedLoss, SYMBOLS } from "./repeater.js";
 import { linear } from "./scales.js";
 import { HISTORY, LAST, loadEarlier, theMeans, theRepeater } from "./trained_repeater.js";
 
 const HEADS = [0, 1, 2, 3];
 const MODES = ["on", "zeros", "mean", "other text"];
-const LIKELIEST = 3; // predictions that are shown
+const LIKELIEST = 2; // predictions that are shown
+const SEEN = 0.005; // a smaller chance is shown as 0
 
 /** @import { Weights } from "./repeater.js" */
 /** @typedef {{ symbols: string, position: number, head: number, modes: string[], step: number, repainted: number,
@@ -43,52 +42,25 @@ export default widget("HeadMicroscope", {
   },
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return `${predictionText(seen)} ${attentionText(seen)} ${lossText(seen)}`;
+    return `${lastTimeText(seen)} ${predictionText(seen)} ${attentionText(seen)} ${lossText(seen)}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
-    return html`${text(seen, set)}
-      <p class="qkv-scope-next">${predictionText(seen)}</p>
-      <div class="qkv-scope">
-        <div class="qkv-scope-maps">${HEADS.map((head) => map(head, state, seen, set))}</div>
-        <div class="qkv-scope-controls">
-          <div class="qkv-scope-heads">
-            ${choices({
-              label: "head (layer.head)",
-              name: `${id}-scope-head`,
-              value: state.head,
-              options: HEADS.map((value) => ({ value, label: named(value, state.modes[value]) })),
-              onChange: (head) => set({ head }),
-            })}
-            ${button({ label: "all on", disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
-          </div>
-          ${choices({
-            label: `output of head ${short(state.head)}`,
-            name: `${id}-scope-mode`,
-            value: state.modes[state.head],
-            options: MODES.map((value) => ({ value, label: value })),
-            onChange: (mode) => set({ modes: state.modes.map((now, head) => (head === state.head ? mode : now)) }),
-          })}
-          ${numbers(seen)}
-          <div class="qkv-scope-place">
-            ${slider({
-              label: "position",
-              value: seen.at + 1,
-              min: 1,
-              max: seen.n,
-              text: `${seen.at + 1} of ${seen.n}: ${symbol(seen.ids[seen.at])}`,
-              onInput: (value) => set({ position: value - 1 }),
-            })}
-            <label class="qkv-control qkv-scope-typed"><span class="qkv-label">${fieldLabel(state.symbols)}</span>
-              <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
-                .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
-          </div>
+    return html`<div class="qkv-scope">
+        ${training(state, seen, set)}
+        <div class="qkv-scope-read">
+          ${text(seen, set)}
+          <p class="qkv-note">violet: where head ${short(state.head)} looks from ${symbol(seen.ids[seen.at])}</p>
+          <p class="qkv-scope-last">${lastTimeText(seen)}</p>
+          <p class="qkv-scope-next">${predictionText(seen)}</p>
         </div>
-        ${training(state, set)}
+        ${maps(state, seen, set, id)}
+        ${replacing(state, seen, set, id)}
+        <label class="qkv-control qkv-scope-typed"><span class="qkv-label">${fieldLabel(state.symbols)}</span>
+          <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
+            .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
       </div>
-      <p class="qkv-note">Press a symbol or a row. <b>previous</b>: mean weight on the symbol before. <b>induction</b>: mean weight on the symbol
-        after the last equal one. Other text: ${moved(seen.ids).map(symbol).join("")}. Curves: 64 texts.</p>
-      ${tables(() => [table(seen)])}`;
+      ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
   },
 });
 
@@ -114,9 +86,6 @@ function loader(state, set) {
 const symbol = (id) => SYMBOLS[id];
 /** Return a head's short name, such as "2.1" for head 1 of layer 2. */
 const short = (head) => `${1 + Math.floor(head / 2)}.${1 + (head % 2)}`;
-/** Return a head's name, struck out if its output is replaced. */
-const named = (head, mode) =>
-  mode === "on" ? short(head) : html`<s>${short(head)}</s><span class="qkv-unseen"> replaced</span>`;
 const shown = (number) => num(number, { places: 2 });
 
 /* ---- the model's output for a state */
@@ -142,7 +111,7 @@ const ALL_ON = HEADS.map(() => "on");
 function fieldLabel(text) {
   const others = [...new Set(text.toUpperCase().replace(/\s/g, ""))].filter((letter) => !SYMBOLS.includes(letter));
   if (others.length) return html`<b>left out: ${others.slice(0, 6).join(" ")}</b>`;
-  return idsOf(text).length < 2 ? html`<b>too short: AB</b>` : "text: A to Z, 1 to 6";
+  return idsOf(text).length < 2 ? html`<b>too short: AB</b>` : "text of A–Z and 1–6";
 }
 
 /** Return the values that the drawing of a state needs. */
@@ -155,10 +124,12 @@ function computed(state) {
   const model = theRepeater(shown, state.earlier);
   const run = ran(model, ids, modes);
   const chances = nextChances(run.logits, at);
-  const best = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, LIKELIEST);
+  const likeliest = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, LIKELIEST);
+  const best = likeliest.filter((id) => chances[id] >= SEEN);
   const row = run.maps[state.head].subarray(at * n, (at + 1) * n);
   const intact = ran(model, ids, ALL_ON).loss;
-  return { ...run, ids, n, at, row, chances, best, modes, head: state.head, intact, missing: missing(state) };
+  const next = afterTheLast(ids);
+  return { ...run, ids, n, at, row, next, chances, best, modes, head: state.head, intact, missing: missing(state) };
 }
 
 /** Check whether the weights of the state's step are loaded; those of the last step always are. */
@@ -170,8 +141,14 @@ function missing(state) {
   return `Step ${state.step} is loading.`;
 }
 
-const predictionText = ({ ids, at, best, chances, missing }) =>
-  missing || `After ${symbol(ids[at])} comes ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(", ")}.`;
+/** Return what came after the symbol at its last occurrence, which is what a text that repeats goes on with. */
+function lastTimeText({ ids, at, next }) {
+  if (next[at] < 0) return `${symbol(ids[at])} is new here: anything can follow.`;
+  return `Last time, ${symbol(ids[next[at]])} came after ${symbol(ids[at])}.`;
+}
+
+const predictionText = ({ best, chances, missing }) =>
+  missing || `The model predicts ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(" or ")}.`;
 
 const attentionText = ({ head, ids, row }) => {
   const most = row.indexOf(Math.max(...row));
@@ -179,54 +156,81 @@ const attentionText = ({ head, ids, row }) => {
 };
 
 const lossText = ({ loss }) =>
-  Number.isNaN(loss) ? "Nothing repeats." : `Surprise where the text repeats: ${shown(loss)} nats.`;
+  Number.isNaN(loss) ? "Nothing repeats." : `Loss on repeated symbols: ${shown(loss)} nats.`;
 
 /* ---- the text */
 
-/** Return the symbols, shaded by the weights of the chosen head. A press on a symbol makes it the query. */
-const text = (
-  { ids, at, row },
-  set,
-) => html`<div class="qkv-scope-text" role="group" aria-label="the text: choose a position">
-  ${ids.map(
-    (
-      id,
-      i,
-    ) => html`<button type="button" class=${i === at ? "qkv-scope-symbol qkv-scope-asks" : "qkv-scope-symbol"} aria-pressed=${i === at}
-      style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}" @click=${() => set({ position: i })}>${symbol(id)}</button>`,
-  )}
-</div>`;
+/** Return the symbols in one line, shaded by the weights of the chosen head. A press or a drag chooses the query. */
+function text({ ids, n, at, row }, set) {
+  const grab = dragged(({ x }) => set({ position: partAt(x, n) }));
+  return html`<div class="qkv-scope-text qkv-drag" style="--n: ${n}" @pointerdown=${grab} @pointermove=${grab}>
+    ${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
+    <input class="qkv-over" type="range" aria-label="position" min="1" max=${n} aria-valuetext="${at + 1} of ${n}: ${symbol(ids[at])}"
+      .value=${live(String(at + 1))} @input=${({ target }) => set({ position: target.valueAsNumber - 1 })}>
+  </div>`;
+}
 
 /* ---- the heads */
 
+/** The score of each layer's heads, and its meaning. */
+const SCORES = [
+  ["previous", "mean weight on the symbol before"],
+  ["induction", "mean weight on what followed last time"],
+];
+
+/** Return the maps, a row for each layer. The radio button above a map chooses the head, as a press on the map does. */
+const maps = (state, seen, set, id) => html`<fieldset class="qkv-control qkv-scope-maps">
+  <legend class="qkv-unseen">head</legend>
+  ${SCORES.map(
+    ([score, means], layer) => html`<p class="qkv-note"><b>layer ${layer + 1}</b><br>${means}</p>
+    ${[0, 1].map((i) => map(2 * layer + i, score, state, seen, set, id))}`,
+  )}
+</fieldset>`;
+
 /** Return a head's weights as a map. A press or a drag in it chooses the head and the query. */
-function map(head, state, { n, at, maps, scores, modes }, set) {
+function map(head, score, state, { n, at, maps, scores, modes }, set, id) {
   const weights = maps[head];
   const grab = dragged(({ y }) => set({ head, position: partAt(y, n) }));
+  const isOn = modes[head] === "on";
   const picture = heatmap({
-    label: `Weights of head ${short(head)}: previous token ${shown(scores[head].previous)}, induction ${shown(scores[head].induction)}.`,
+    label: `Weights of head ${short(head)}.`,
     rows: (i) => weights.subarray(i * n, (i + 1) * n),
     width: n,
     height: n,
     key: weights,
     repainted: state.repainted,
   });
-  return html`<figure class="qkv-scope-head ${head === state.head ? "qkv-scope-chosen" : ""} ${modes[head] === "on" ? "" : "qkv-scope-out"}">
+  return html`<div class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"}">
+    <label><input type="radio" name="${id}-scope-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>
+      ${isOn ? short(head) : html`<s>${short(head)}</s>`} <b>${isOn ? shown(scores[head][score]) : modes[head]}</b></label>
     <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${grab}>
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
     </div>
-    <figcaption><b>${short(head)}</b><span>${modes[head] === "on" ? "" : modes[head]}</span>
-      <span>previous <b>${shown(scores[head].previous)}</b></span>
-      <span>induction <b>${shown(scores[head].induction)}</b></span></figcaption>
-  </figure>`;
+  </div>`;
 }
 
-const nats = (loss) => (Number.isNaN(loss) ? "–" : shown(loss));
+/** Return the buttons that replace the chosen head's output, and what the chosen replacement is. */
+const replacing = (state, { ids, modes }, set, id) => html`<div class="qkv-scope-modes">
+  ${choices({
+    label: `output of head ${short(state.head)}`,
+    name: `${id}-scope-mode`,
+    value: state.modes[state.head],
+    options: MODES.map((value) => ({ value, label: value })),
+    onChange: (mode) => set({ modes: state.modes.map((now, head) => (head === state.head ? mode : now)) }),
+  })}
+  ${button({ label: "all on", disabled: modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
+  <p class="qkv-note">${REPLACED[state.modes[state.head]](ids)}</p>
+</div>`;
 
-const numbers = ({ loss, intact }) =>
-  readings([["surprise where the text repeats", nats(loss), `nats; with all heads on ${nats(intact)}`]]);
+/** What each mode puts in place of the head's output. */
+const REPLACED = {
+  on: () => "its own output, as trained",
+  zeros: () => "nothing: the head is silent",
+  mean: () => "its mean output over 16 random texts",
+  "other text": (ids) => `its output on another text: ${moved(ids).slice(0, 8).map(symbol).join("")}…`,
+};
 
-const table = ({ ids, at, maps, chances }) => ({
+const weightsTable = ({ ids, at, maps, chances }) => ({
   caption: `Weights of position ${at + 1}, and the chance that the symbol comes next`,
   head: ["position", ...HEADS.map((head) => `head ${short(head)}`), "chance that it comes next"],
   rows: ids.map((id, i) => [
@@ -236,31 +240,40 @@ const table = ({ ids, at, maps, chances }) => ({
   ]),
 });
 
+const scoresTable = ({ scores }) => ({
+  caption: "Scores of each head",
+  head: ["head", ...SCORES.map(([, means]) => means)],
+  rows: scores.map(({ previous, induction }, head) => [short(head), shown(previous), shown(induction)]),
+});
+
 /* ---- the training */
 
-const { steps: STEPS, loss: LOSS, previous: PREVIOUS, induction: INDUCTION } = HISTORY;
+const { steps: STEPS, loss: LOSS } = HISTORY;
 const NAMED = [0, 200, 250, 300, 500, 1500];
-const LARGEST = 4; // nats: the loss is drawn as a share of this
+const LARGEST = 5; // nats: a larger loss is drawn here
 
 const across = linear([0, STEPS.length - 1], [0, 100]); // by index in the list: half of its steps are before step 300
-const up = linear([0, 1], [100, 0]);
-const pointsOf = (values) => values.map((value, i) => [across(i), up(value)]);
-const CURVES = [
-  ["qkv-scope-loss", pointsOf(LOSS.map((loss) => loss / LARGEST))],
-  ["qkv-scope-previous", pointsOf(PREVIOUS)],
-  ["qkv-scope-induction", pointsOf(INDUCTION)],
-];
+const up = (/** @type {number} */ loss) => 100 - (100 * Math.min(loss, LARGEST)) / LARGEST;
+/** @type {import("./chart.js").Point[]} */
+const CURVE = LOSS.map((loss, i) => [across(i), up(loss)]);
 
-/** Return the curves of the training. They were measured on 64 other texts at each step, and need no weights. */
-function training({ step }, set) {
+/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts. */
+function training({ step }, { loss, intact, modes }, set) {
   const i = STEPS.indexOf(step);
   const drag = dragged(({ x }) => set({ step: STEPS[nearestOf([...STEPS.keys()], x * (STEPS.length - 1))] }));
-  const label = `Loss where texts repeat, previous-token score and induction score after ${STEPS.length} numbers of training steps. After ${step}: loss ${shown(LOSS[i])}, previous token ${shown(PREVIOUS[i])}, induction ${shown(INDUCTION[i])}.`;
+  const repeats = !Number.isNaN(loss);
+  const [now, before] = repeats ? [loss, intact] : [LOSS[i], LOSS[i]];
   return html`<div class="qkv-scope-training">
     ${panel({
-      title: "in training",
-      reading: html`loss <b>${shown(LOSS[i])}</b>, induction <b>${shown(INDUCTION[i])}</b>`,
-      drawing: plot({ label, kind: "qkv-scope-plot", onDrag: drag, marks: trainingMarks(i) }),
+      title: "loss on repeated symbols",
+      reading: html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>nats</small>`,
+      drawing: html`<p class="qkv-note">line: 64 texts in training; dot: this text</p>
+        ${plot({
+          label: `The loss after each training step. After step ${step} it is ${shown(LOSS[i])}.`,
+          kind: "qkv-scope-plot",
+          onDrag: drag,
+          marks: [axes(), curve({ points: CURVE, kind: "qkv-scope-loss" }), dots(across(i), now, before)],
+        })}`,
     })}
     ${stepSlider({
       label: "training step",
@@ -272,13 +285,16 @@ function training({ step }, set) {
   </div>`;
 }
 
-const trainingMarks = (i) => [
-  yAxis({ scale: up, ticks: [0, 0.5, 1], named: [0, 1] }),
-  xAxis({ scale: (step) => across(STEPS.indexOf(step)), ticks: NAMED, format: (tick) => num(tick), title: "" }),
-  rule({ x1: across(i), x2: across(i), kind: "qkv-here" }),
-  CURVES.map(([kind, points]) => curve({ points, kind })),
-  words({ x: 1, y: up(0.66), anchor: "start", content: `loss / ${LARGEST}` }),
-  words({ x: 94, y: up(0.7), anchor: "end", kind: "qkv-scope-induction", content: "induction" }),
-  words({ x: 68, y: up(0.63), anchor: "end", content: "previous token" }),
-  gripMark({ x: across(i), y: up(INDUCTION[i]), kind: "qkv-scope-induction" }),
+/** Return the axes. Their numbers are so far out that the ring around the dot covers none. */
+const axes = () => [
+  yAxis({ scale: up, ticks: [0, 2, 4], named: [] }),
+  [0, 2, 4].map((tick) => words({ x: 0, y: up(tick), dx: -16, anchor: "end", content: tick })),
+  NAMED.map((tick) => words({ x: across(STEPS.indexOf(tick)), y: 100, lines: 1.5, content: num(tick) })),
+];
+
+/** Return the dot, and where it would be with all heads on. */
+const dots = (x, loss, intact) => [
+  rule({ x1: x, x2: x, y1: up(loss), y2: up(intact), kind: "qkv-scope-moved" }),
+  dotMark({ x, y: up(intact), kind: "qkv-scope-intact" }),
+  gripMark({ x, y: up(loss) }),
 ];
