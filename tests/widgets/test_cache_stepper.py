@@ -189,7 +189,7 @@ def page(open_page: Callable[..., Page]) -> Page:
 
 
 PLACES = """() => {
-  const controls = [...document.querySelectorAll("button, input")].filter((e) => !e.closest(".qkv-kv-more"));
+  const controls = [...document.querySelectorAll("button, input")].filter((e) => !e.closest("details"));
   return controls.map((e) => e.getBoundingClientRect()).map(({ x, y, width }) => [x, y, width]);
 }"""
 
@@ -197,10 +197,11 @@ PLACES = """() => {
 @pytest.mark.browser
 def test_controls_stay_where_they_are_through_every_step_and_while_it_plays(page: Page):
     before = page.evaluate(PLACES)
-    for _ in range(2, 9):
+    for _ in range(2, 8):
         page.get_by_role("button", name="next").click()
         frame(page)
         assert page.evaluate(PLACES) == before
+    expect(page.get_by_role("button", name="next")).to_be_disabled()
     page.get_by_role("button", name="play").click()
     expect(page.get_by_role("button", name="pause")).to_be_visible()
     assert page.evaluate(PLACES) == before
@@ -214,7 +215,7 @@ def test_no_number_moves_from_step_to_step(page: Page):
         for (const { sources } of list.getEntries()) moved.push(sources.map(({ node }) => node?.textContent));
       }).observe({ type: "layout-shift" });
     }""")
-    for step in range(2, 9):
+    for step in range(2, 8):
         page.evaluate("(step) => shown[0].model.set('step', step)", step)
         frame(page)
     page.wait_for_timeout(100)
@@ -231,7 +232,7 @@ def test_the_sheets_have_a_cell_for_each_number_of_their_kind(page: Page):
     new, kept = 3 + 5, 2 * 4
     again, masked = 3 * 4 + (1 + 2 + 3 + 4), 4 + 3 + 2 + 1
     with_cache = [["full", new + 3 * kept], ["again", 0], ["masked", 0]]
-    assert drawn == [*with_cache, ["full", new], ["again", 3 * again], ["masked", masked]]
+    assert drawn == [*with_cache, ["full", new], ["again", 4 * again], ["masked", masked]]
 
 
 @pytest.mark.browser
@@ -245,19 +246,43 @@ def test_memory_has_a_place_for_every_token(page: Page, step: int, kept: int, ne
 
 
 @pytest.mark.browser
-def test_the_second_prompt_is_there_in_its_step_only(page: Page):
-    slider = page.get_by_role("slider", name="second prompt")
+def test_the_second_prompt_is_chosen_and_left_by_name(page: Page):
+    slider = page.get_by_role("slider", name="changed word")
     expect(slider).to_have_count(0)
-    page.evaluate("shown[0].model.set('step', 8)")
+    page.get_by_role("radio", name="a second prompt").check()
     expect(slider).to_have_attribute("aria-valuetext", "hungry → tired")
+    assert page.evaluate("shown[0].model.get('step')") == 8
+    expect(page.get_by_role("button", name="play")).to_have_count(0)
+    page.get_by_role("radio", name="one text").check()
+    expect(page.get_by_role("slider", name="step", exact=True)).to_have_attribute("aria-valuetext", "7 of 7")
 
 
 @pytest.mark.browser
-def test_the_second_prompt_has_no_row_of_the_slider_that_it_replaces(page: Page):
-    far = page.locator(".qkv-kv-counters").get_by_text("at 8,192", exact=True)
-    expect(far).to_be_visible()
-    page.evaluate("shown[0].model.set('step', 8)")
+def test_it_fits_on_a_phone_and_keeps_its_height_through_both_texts(page: Page):
+    page.add_style_tag(content="main { width: 354px }")
+    heights = set()
+    for step in STEPS:
+        for changed in range(10) if step == 8 else [9]:
+            for model in MODELS:
+                values = {"step": step, "changed": changed, "model": model}
+                page.evaluate(
+                    "(v) => Object.entries(v).forEach(([key, value]) => shown[0].model.set(key, value))", values
+                )
+                frame(page)
+                heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
+    assert len(heights) == 1
+    assert heights.pop() <= 780
+
+
+@pytest.mark.browser
+def test_a_late_token_s_cost_is_folded_away_with_the_real_models(page: Page):
+    far = page.locator("[data-number=far-ratio]")
     expect(far).to_be_hidden()
+    page.get_by_text("Real models").click()
+    expect(far).to_have_text("8,192 ×")
+    page.get_by_role("radio", name="Llama 3 8B").check()
+    expect(page.locator("[data-number=far-kept-with]")).to_have_text("1 GiB")
+    expect(page.locator(".qkv-kv-counters caption")).to_have_text("multiply-adds of attention, Llama 3 8B")
 
 
 @pytest.mark.browser
@@ -275,7 +300,7 @@ def test_it_says_how_many_rows_are_reused_of_the_keys_that_are_right(page: Page,
     page.evaluate(
         "(values) => Object.entries(values).forEach(([key, value]) => shown[0].model.set(key, value))", values
     )
-    expect(page.locator("[data-number=still-right]")).to_have_text(said)
+    expect(page.locator("[data-number=notice]")).to_have_text(said)
     computed = int(page.locator("[data-number=rows-with]").text_content() or "")
     assert computed == 9 - (changed - 1 if changed else 8)
 
@@ -284,7 +309,7 @@ def test_it_says_how_many_rows_are_reused_of_the_keys_that_are_right(page: Page,
 def test_no_number_runs_into_the_next(page: Page):
     page.add_style_tag(content="main { width: 356px }")
     for model in MODELS:
-        page.evaluate("(m) => [['model', m], ['token', 131072]].forEach((it) => shown[0].model.set(...it))", model)
+        page.evaluate("(m) => [['model', m], ['step', 7]].forEach((it) => shown[0].model.set(...it))", model)
         frame(page)
         gaps = page.locator(".qkv-kv-counters td[data-number]").evaluate_all("""(cells) => cells.map((cell) => {
           const range = document.createRange();
@@ -296,7 +321,7 @@ def test_no_number_runs_into_the_next(page: Page):
 
 @pytest.mark.browser
 def test_a_wide_table_s_name_is_in_sight(page: Page):
-    page.locator("summary").click()
+    page.get_by_text("Numbers").click()
     frame(page)
     caption, box = (page.locator(f".qkv-scroll{part}").bounding_box() for part in (" caption", ""))
     assert caption
@@ -320,7 +345,7 @@ def playing(open_page: Callable[..., Page]) -> Page:
 
 def see(page: Page) -> None:
     """Scroll to the picture, and go on frame by frame until it plays."""
-    page.locator(".qkv-kv-sheet").scroll_into_view_if_needed()
+    page.locator(".qkv-kv-sheet").last.scroll_into_view_if_needed()
     button = page.locator(".qkv-kv-play")
     for _ in range(200):
         if button.inner_text() == "pause":
@@ -339,36 +364,32 @@ def steps(page: Page) -> tuple[str, int]:
 @pytest.mark.browser
 def test_it_plays_the_text_once_seen_and_the_saved_step_stays(playing: Page):
     playing.clock.run_for(5000)
-    assert steps(playing) == ("1 of 8", 1), "nobody has seen it yet"
+    assert steps(playing) == ("1 of 7", 1), "nobody has seen it yet"
     see(playing)
     places = playing.evaluate(PLACES)
     playing.clock.run_for(2900)
-    assert steps(playing) == ("1 of 8", 1), "there is time to look at the first step"
+    assert steps(playing) == ("1 of 7", 1), "there is time to look at the first step"
     for step in (2, 3, 4):
         playing.clock.run_for(100 if step == 2 else 1780)
-        assert steps(playing) == (f"{step} of 8", 1)
+        assert steps(playing) == (f"{step} of 7", 1)
         assert playing.evaluate(PLACES) == places
     playing.clock.run_for(9000)
-    assert steps(playing) == ("7 of 8", 1), "the second prompt is the reader's"
+    assert steps(playing) == ("7 of 7", 1), "the second prompt is the reader's"
     playing.evaluate("scrollTo(0, 0)")
     playing.clock.run_for(2000)
-    playing.locator(".qkv-kv-sheet").scroll_into_view_if_needed()
+    playing.locator(".qkv-kv-sheet").last.scroll_into_view_if_needed()
     playing.clock.run_for(9000)
-    assert steps(playing) == ("7 of 8", 1), "it plays once"
+    assert steps(playing) == ("7 of 7", 1), "it plays once"
 
 
 @pytest.mark.browser
-def test_once_it_has_played_a_press_goes_on_to_the_second_prompt_and_the_next_one_to_the_start(playing: Page):
+def test_once_it_has_played_a_press_plays_it_from_the_start(playing: Page):
     see(playing)
     playing.clock.run_for(15_000)
     for saved in (1, 7):
-        assert steps(playing) == ("7 of 8", saved)
+        assert steps(playing) == ("7 of 7", saved)
         playing.get_by_role("button", name="play").click()
-        assert steps(playing) == ("8 of 8", 8)
-        playing.clock.run_for(9000)
-        assert steps(playing) == ("8 of 8", 8)
-        playing.get_by_role("button", name="play").click()
-        assert steps(playing) == ("1 of 8", 1)
+        assert steps(playing) == ("1 of 7", 1)
         playing.clock.run_for(9000)
 
 
@@ -376,10 +397,10 @@ def test_once_it_has_played_a_press_goes_on_to_the_second_prompt_and_the_next_on
 @pytest.mark.parametrize(
     ("touch", "step"),
     [
-        (".qkv-kv-text", 3),
+        (".qkv-kv-title", 3),
         (".qkv-kv-play button", 3),
         (".qkv-kv-buttons > button:first-child", 2),
-        ("input[type=radio] >> nth=1", 3),
+        ("input[type=radio] >> nth=0", 3),
     ],
 )
 def test_any_touch_pauses_it_at_the_step_that_is_shown(playing: Page, touch: str, step: int):
@@ -387,7 +408,7 @@ def test_any_touch_pauses_it_at_the_step_that_is_shown(playing: Page, touch: str
     playing.clock.run_for(4850)
     playing.locator(touch).click()
     playing.clock.run_for(5000)
-    assert steps(playing) == (f"{step} of 8", step)
+    assert steps(playing) == (f"{step} of 7", step)
 
 
 @pytest.mark.browser
@@ -396,7 +417,7 @@ def test_what_python_sets_ends_what_plays_by_itself(playing: Page):
     playing.clock.run_for(4850)
     playing.evaluate("shown[0].model.set('step', 6)")
     playing.clock.run_for(5000)
-    assert steps(playing) == ("6 of 8", 6)
+    assert steps(playing) == ("6 of 7", 6)
 
 
 @pytest.mark.browser
@@ -409,4 +430,4 @@ def test_it_does_not_play_for_who_asks_for_rest_or_from_a_step_that_was_chosen(
     draw(page, [("CacheStepper", {"step": step})])
     page.wait_for_timeout(300)
     page.clock.run_for(5000)
-    assert steps(page) == (f"{step} of 8", step)
+    assert steps(page) == (f"{step} of 7", step)

@@ -52,15 +52,16 @@ export default widget("CacheStepper", {
 });
 
 const picture = (state, set, id) => html`
-    ${controls(state, set)}
-    ${story(state)}
+    ${controls(state, set, id)}
+    <p class="qkv-kv-title" data-number="title">${title(state)}</p>
+    <p class="qkv-note qkv-kv-notice" data-number="notice">${notice(state)}</p>
     <div class="qkv-kv-pictures">
-      <div>${sheets(state, id)} ${legend}</div>
+      ${sheets(state, id)}
+      ${legend}
       ${memory(state)}
+      ${counters(state)}
     </div>
-    ${counters(state)}
-    <div class="qkv-kv-more">${state.step === LAST ? promptSlider(state, set) : farSlider(state, set)}</div>
-    ${whose(state, set, id)}
+    ${realModels(state, set, id)}
     ${tables(() => [everyStep(state)])}`;
 
 // ---- playing: the button changes the saved step; playing by itself, once, changes only what this view shows
@@ -99,7 +100,7 @@ function playOnceSeen(state, set, root) {
   for (const kind of ["pointerdown", "keydown", "input"]) {
     root.addEventListener(kind, stopPlaying, { capture: true, signal: stop.signal });
   }
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) watch.observe(root.querySelector(".qkv-kv-sheet"));
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) watch.observe(root.querySelectorAll(".qkv-kv-sheet")[1]);
   return () => {
     watch.disconnect();
     stop.abort();
@@ -110,9 +111,9 @@ function playOnceSeen(state, set, root) {
 
 const rows = (count) => (count === 1 ? "1 row is" : `${count} rows are`);
 const WRITTEN = LAST - 1; // the step of the last word, where playing stops
-/** Return the change of the state at a press on play: the next step, or the first one after the second prompt. */
+/** Return the change of the state at a press on play: the next step, or the first one after the last word. */
 const next = ({ step }) =>
-  step < LAST ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
+  step < WRITTEN ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
 const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
 /** Return the words that the model has read at the end of a step, how many of them were kept in the cache (`kept`), and
@@ -146,11 +147,11 @@ const spentSoFar = (state, cached) =>
 
 // ---- numbers as text
 
-/** Return a count as text: in full below 10⁸, with million, billion or trillion below 10¹⁵, else as a power of ten. */
+/** Return a count as text: in full below 10⁶, with million, billion or trillion below 10¹⁵, else as a power of ten. */
 function amount(count) {
   const scale = [1e12, 1e9, 1e6].find((size) => count >= size);
   const names = { 1e12: "trillion", 1e9: "billion", 1e6: "million" };
-  return !scale || count < 1e8 || count >= 1e15 ? num(count) : `${num(count / scale)} ${names[scale]}`;
+  return !scale || count >= 1e15 ? num(count) : `${num(count / scale)} ${names[scale]}`;
 }
 
 function bytes(count) {
@@ -164,74 +165,84 @@ const times = (ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2
 
 const unseen = (words) => html`<span class="qkv-unseen">${words}</span>`;
 
-/** Return the slider and the buttons. The style gives the button one width for both labels, so that nothing moves. */
-const controls = (state, set) => html`<div class="qkv-kv-controls">
-  ${slider({
-    label: "step",
-    value: state.step,
-    min: 1,
-    max: LAST,
-    text: `${state.step} of ${LAST}`,
-    onInput: (step) => set({ step, ...STILL }),
+/** Return the controls of what is chosen: the steps of the first text, or the word that a second prompt changes. */
+const controls = (state, set, id) => html`<div class="qkv-kv-controls">
+  ${choices({
+    label: unseen("what the model reads"),
+    name: `${id}-reads`,
+    value: state.step === LAST,
+    options: [
+      { value: false, label: "one text" },
+      { value: true, label: "a second prompt" },
+    ],
+    onChange: (isSecond) => set({ step: isSecond ? LAST : WRITTEN, ...STILL }),
   })}
-  <div class="qkv-kv-buttons">
-    ${button({ label: html`←${unseen(" back")}`, disabled: state.step === 1, onClick: () => set({ step: state.step - 1, ...STILL }) })}
-    ${button({ label: html`→${unseen(" next")}`, disabled: state.step === LAST, onClick: () => set({ step: state.step + 1, ...STILL }) })}
-    <span class="qkv-kv-play">${button({ label: state.playing ? "pause" : "play", onClick: () => set(state.playing ? { step: state.step, ...STILL } : next(state)) })}</span>
-  </div>
+  ${state.step === LAST ? changedSlider(state, set) : stepping(state, set)}
 </div>`;
 
-/** Return the slider for the word of the second prompt that differs, and how many keys are still right. */
-const promptSlider = (state, set) => html`${slider({
-  label: "second prompt",
-  value: state.changed,
-  min: 0,
-  max: TEXT.length,
-  text: state.changed ? `${TEXT[state.changed - 1]} → ${INSTEAD[state.changed - 1]}` : "the same",
-  onInput: (changed) => set({ changed }),
+/** Return the slider and the buttons of the steps. The style gives the last button one width for both labels, so that
+ * nothing moves. */
+const stepping = ({ step, playing }, set) => html`${slider({
+  label: "step",
+  value: step,
+  min: 1,
+  max: WRITTEN,
+  text: `${step} of ${WRITTEN}`,
+  onInput: (step) => set({ step, ...STILL }),
 })}
-  <p class="qkv-note" data-number="still-right">${stillRight(state)}</p>`;
+  <div class="qkv-kv-buttons">
+    ${button({ label: html`←${unseen(" back")}`, disabled: step === 1, onClick: () => set({ step: step - 1, ...STILL }) })}
+    ${button({ label: html`→${unseen(" next")}`, disabled: step === WRITTEN, onClick: () => set({ step: step + 1, ...STILL }) })}
+    <span class="qkv-kv-play">${button({ label: playing ? "pause" : "play", onClick: () => set(playing ? { step, ...STILL } : next({ step })) })}</span>
+  </div>`;
 
-/** Return the slider for a token late in a conversation, whose cost is a row of the counters. */
-const farSlider = (state, set) => {
-  const { parameters, bytesPerValue } = MODELS[state.model];
-  return html`${stepSlider({
-    label: "late in a conversation, at token",
-    value: state.token,
-    values: powersOfTwo(17),
-    onInput: (token) => set({ token }),
-  })}
-  <p class="qkv-note">
-    There the cache has <span data-number="far-kept-with">${bytes(kvCacheBytes(MODELS[state.model], state.token))}</span>,
-    and all parameters <span data-number="parameters">${bytes(parameters * bytesPerValue)}</span>.
-  </p>`;
-};
-
-const whose = ({ model }, set, id) =>
-  choices({
-    label: "whose work is counted",
-    name: `${id}-model`,
-    value: model,
-    options: Object.keys(MODELS).map((name) => ({ value: name, label: name })),
-    onChange: (value) => set({ model: value }),
+const changedSlider = ({ changed }, set) =>
+  slider({
+    label: "changed word",
+    value: changed,
+    min: 0,
+    max: TEXT.length,
+    text: changed ? `${TEXT[changed - 1]} → ${INSTEAD[changed - 1]}` : "none",
+    onInput: (changed) => set({ changed }),
   });
 
+/** Return the choice of a real model, and what a token late in a conversation costs there. It is folded away. */
+const realModels = (state, set, id) => {
+  const { parameters, bytesPerValue } = MODELS[state.model];
+  const [withCache, without] = atToken(state);
+  return html`<details class="qkv-tables">
+    <summary>Real models, and long texts</summary>
+    ${choices({
+      label: "whose work is counted",
+      name: `${id}-model`,
+      value: state.model,
+      options: Object.keys(MODELS).map((name) => ({ value: name, label: name })),
+      onChange: (value) => set({ model: value }),
+    })}
+    ${stepSlider({
+      label: "at token",
+      value: state.token,
+      values: powersOfTwo(17),
+      onInput: (token) => set({ token }),
+    })}
+    <p class="qkv-note qkv-kv-far">A step with a cache: <b data-number="far-with">${amount(withCache)}</b> multiply-adds. Without one:
+      <b data-number="far-without">${amount(without)}</b>, <b data-number="far-ratio">${times(without / withCache)}</b> as many. The cache
+      takes <b data-number="far-kept-with">${bytes(kvCacheBytes(MODELS[state.model], state.token))}</b>, all parameters
+      <b data-number="parameters">${bytes(parameters * bytesPerValue)}</b>.</p>
+  </details>`;
+};
+
 function title({ step, changed }) {
-  if (step === 1) return `Step 1: the model reads the prompt, ${PROMPT} words at once.`;
-  if (step < LAST) return `Step ${step}: it has written “${TEXT[PROMPT + step - 2]}”, and reads it to continue.`;
-  const what = changed ? `in which word ${changed} differs` : "with the same words";
-  return `Step ${LAST}, a new conversation: a second prompt, ${what}.`;
+  if (step === 1) return `It reads the prompt, ${PROMPT} words.`;
+  if (step < LAST) return `It wrote “${TEXT[PROMPT + step - 2]}”, and now reads it.`;
+  return changed ? `A second prompt: word ${changed} is another.` : "A second prompt: the same words.";
 }
 
-/** Return the step's title and its text, in which the words that are computed with a cache are marked. */
-function story(state) {
-  const { words, kept } = reads(state);
-  const text = state.step === LAST ? words : TEXT;
-  return html`<p class="qkv-kv-title" data-number="title">${title(state)}</p>
-    <p class="qkv-kv-text">${text.map((word, i) => {
-      const isRun = i >= kept && i < words.length;
-      return html`<span class=${isRun ? "qkv-kv-now" : ""}>${word}</span> `;
-    })}</p>`;
+/** Return what there is to notice in a step. */
+function notice(state) {
+  if (state.step === LAST) return stillRight(state);
+  if (state.step === 1) return "The cache was empty, so both ways cost the same.";
+  return `The cache has k and v of ${reads(state).kept} words, so only the new word needs a row.`;
 }
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.
@@ -249,7 +260,7 @@ function stillRight({ changed, model }) {
 }
 
 /** Return what a cell is: "new" (computed for the first time), "again", "kept" (read from the cache), "masked"
- * (computed, then masked) or "none". */
+ * (computed, masked) or "none". */
 export function cellState({ rows: computed, seen, n }, part, i, j) {
   if (i >= n || (part === "score" && j >= n)) return "none";
   const isComputed = computed.includes(i);
@@ -261,24 +272,24 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
 
 // A sheet has one path for each look of cells, coloured by a gradient with a stripe for each part. Hundreds of
 // elements, or a path for each part, would take too long on a slow phone.
-const [CELL, ROW, TOP, LEFT, GAP] = [10.5, 15, 33, 58, 3];
+const [CELL, ROW, TOP, LEFT, GAP] = [21, 13, 31, 58, 5];
 const SHEET = 12 * CELL + GAP;
-const STARTS = { true: LEFT, false: LEFT + SHEET + 8 }; // x of the sheets with a cache and without
-const [WIDTH, HEIGHT] = [STARTS.false + SHEET, TOP + TEXT.length * ROW];
+const [WIDTH, HEIGHT] = [LEFT + SHEET, TOP + TEXT.length * ROW];
 const PARTS = ["q", "k", "v"];
 const columnOf = (part, j) => (part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL);
 const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
 
 /** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash. */
 const LOOKS = {
-  new: (x, y) => box(x + 0.75, y + 1, 9, 13),
-  again: (x, y) => `${box(x + 1.25, y + 1.5, 8, 12)}M${x + 1.5} ${y + 7}l5 -5M${x + 1.5} ${y + 13}l7.5 -7.5`,
-  kept: (x, y) => box(x + 0.75, y + 1, 9, 13) + box(x + 2.5, y + 2.75, 5.5, 9.5) + box(x + 4.25, y + 6.5, 2, 2),
-  masked: (x, y) => box(x + 2.25, y + 6.75, 6, 1.5),
+  new: (x, y) => box(x + 1, y + 1, 19, 11),
+  again: (x, y) =>
+    `${box(x + 1.5, y + 1.5, 18, 10)}M${x + 2} ${y + 9}l7 -7M${x + 6} ${y + 11}l9 -9M${x + 12.5} ${y + 11}l6.5 -6.5`,
+  kept: (x, y) => box(x + 1, y + 1, 19, 11) + box(x + 3, y + 3, 15, 7) + box(x + 8.5, y + 5, 4, 3),
+  masked: (x, y) => box(x + 6, y + 5.75, 9, 1.5),
 };
 const NOTHING = PARTS.concat("score").flatMap((part) =>
   TEXT.flatMap((_, i) =>
-    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.25, TOP + i * ROW + 1.5, 8, 12)),
+    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 10)),
   ),
 );
 
@@ -308,30 +319,31 @@ const STRIPES = [...PARTS, "score"].flatMap((part, i) => {
   return [from, to].map((x) => svg`<stop data-part=${part} offset=${x / SHEET} />`);
 });
 
-/** Return both sheets side by side, with their names and one list of the words. */
-function sheets(state, id) {
-  const [cached, plain] = [run(state, true), run(state, false)];
-  const words = state.step === LAST ? secondPrompt(state) : TEXT;
-  const read = cached.start ? `, and the keys and values of ${cached.start} read` : "";
-  const label = `With a cache ${rows(cached.rows.length)} computed${read}. Without one ${rows(plain.rows.length)}.`;
-  return html`<svg class="qkv-kv-sheet" style="--ink: url(#${id}-parts)" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
-    <linearGradient id="${id}-parts" gradientUnits="userSpaceOnUse" x1="0" x2=${SHEET}>${STRIPES}</linearGradient>
-    ${words.map(
-      (word, i) =>
-        svg`<text class="qkv-kv-word" data-unread=${i >= cached.n} x=${LEFT - 5} y=${TOP + i * ROW + 12}>${word}</text>`,
-    )}
-    ${sheet(state, cached, true)} ${sheet(state, plain, false)}
-  </svg>`;
-}
+/** Return the sheets with a cache and without one. */
+const sheets = (state, id) =>
+  [true, false].map((cached) => {
+    const done = run(state, cached);
+    const count = done.rows.length;
+    const words = state.step === LAST ? secondPrompt(state) : TEXT;
+    const read = done.start ? `, and the keys and values of ${done.start} read` : "";
+    return html`<svg class="qkv-kv-sheet" style="--ink: url(#${id}-parts)" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img"
+      aria-label="${cached ? "With" : "Without"} a cache ${rows(count)} computed${read}.">
+      ${cached ? svg`<linearGradient id="${id}-parts" gradientUnits="userSpaceOnUse" x1="0" x2=${SHEET}>${STRIPES}</linearGradient>` : ""}
+      <text x="0" y="11"><tspan class="qkv-kv-name">${cached ? "with a cache" : "without"}:</tspan> <tspan
+        data-number=${cached ? "rows-with" : "rows-without"}>${count}</tspan> of ${done.n} rows computed</text>
+      ${words.map(
+        (word, i) =>
+          svg`<text class="qkv-kv-word" data-unread=${i >= done.n} x=${LEFT - 5} y=${TOP + i * ROW + 11}>${word}</text>`,
+      )}
+      <g transform="translate(${LEFT} 0)">${cells(state, cached)}</g>
+    </svg>`;
+  });
 
-const sheet = ({ changed, step }, done, cached) => svg`<g transform="translate(${STARTS[cached]} 0)">
-  <text x="0" y="11"><tspan class="qkv-kv-name">${cached ? "with cache" : "without"}</tspan> <tspan
-    data-number=${cached ? "rows-with" : "rows-without"}>${done.rows.length}</tspan> of ${done.n}</text>
-  ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part) + CELL / 2} y=${TOP - 6}>${part}</text>`)}
-  <text class="qkv-kv-scores" x=${columnOf("score", 0)} y=${TOP - 6}>scores</text>
+const cells = ({ changed, step }, cached) => svg`
+  ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part) + CELL / 2} y=${TOP - 4}>${part}</text>`)}
+  <text class="qkv-kv-scores" x=${columnOf("score", 0)} y=${TOP - 4}>scores</text>
   <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
-  ${paths(changed, cached, step).map(({ name, path }) => svg`<path class="qkv-kv-cells" data-is=${name} d=${path} />`)}
-</g>`;
+  ${paths(changed, cached, step).map(({ name, path }) => svg`<path class="qkv-kv-cells" data-is=${name} d=${path} />`)}`;
 
 /** Return the cache after this step: a box for the key and the value of every token, full if the cache has it. */
 function memory(state) {
@@ -348,28 +360,26 @@ function memory(state) {
 }
 
 const swatch = (is, text) => html`<li>
-  <svg viewBox="0 0 10.5 15" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
+  <svg viewBox="0 0 21 13" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
 </li>`;
 
 const legend = html`<ul class="qkv-kv-legend">
-  ${swatch("new", "computed now")} ${swatch("again", "once more")}
+  ${swatch("new", "computed now")} ${swatch("again", "computed again")}
   ${swatch("kept", "read from the cache")} ${swatch("masked", "masked")}
 </ul>`;
 
-/** Return a table of multiply-adds with a cache and without: of this step, of all steps so far, and of a late token. */
+/** Return a table of multiply-adds with a cache and without: of this step, and of all steps so far. */
 function counters(state) {
   /** @type {[string, string, number, number][]} */
   const counted = [
     ["this step", "step", spent(state, run(state, true)), spent(state, run(state, false))],
     ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
-    [`at ${num(state.token)}`, "far", ...atToken(state)],
   ];
-  const isAway = (key) => key === "far" && state.step === LAST; // at the last step its slider is not shown
   return html`<table class="qkv-kv-counters">
-    <caption>multiply-adds of attention, in all layers</caption>
-    <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+    <caption>multiply-adds of attention, ${state.model}</caption>
+    <thead><tr><td></td><th scope="col">with a cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
     <tbody>${counted.map(
-      ([name, key, withCache, without]) => html`<tr class=${isAway(key) ? "qkv-kv-away" : ""}>
+      ([name, key, withCache, without]) => html`<tr>
         <th scope="row">${name}</th>
         <td data-number="${key}-with">${amount(withCache)}</td><td data-number="${key}-without">${amount(without)}</td>
         <td data-number="${key}-ratio">${times(without / withCache)}</td>
