@@ -11,8 +11,8 @@ from .test_access import LOOKS, draw
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
-# These open a part that is asked for: a box to type in, a matrix.
-OPENS = ["type a sentence", "all weights"]
+# This opens a part that is asked for: a box to type in.
+OPENS = ["type a sentence"]
 # Every choice and every switch, and in each the ends and the middle of every slider; then all is put back.
 WALK = """async (opens) => {
   const root = document.querySelector('.qkv-widget');

@@ -164,9 +164,9 @@ def test_a_drawing_that_does_not_fit_is_drawn_anew_and_the_console_says_so(open_
 def test_an_empty_text_can_be_filled_after_the_script_took_over(open_page: OpenPage):
     page = open_page(place(default("SequenceExplorer")))
     start(page)
-    page.get_by_role("radio", name="image").check()
+    page.get_by_role("radio", name="graph").check()
     frame(page)
-    expect(page.locator(".qkv-x > p").first).to_contain_text("n rows × d numbers, ")
+    expect(page.locator(".qkv-columns")).to_contain_text("O")
 
 
 def test_a_model_tells_of_a_change_and_only_of_a_change():

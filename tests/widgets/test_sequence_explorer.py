@@ -138,18 +138,49 @@ def test_a_stretch_of_the_wave_a_patch_and_a_row_are_dragged_to(
 @pytest.mark.browser
 def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     page = explorer()
-    page.get_by_label("or your own").fill("a robot saw a 貓頭鷹")
+    field = page.get_by_role("textbox", name="your own sentence")
+    expect(field).to_have_value("I saw a saw")
+    field.fill("a robot saw a 貓頭鷹")
     frame(page)
     tokens = ["a", "robot", "saw", "a", "貓", "頭", "鷹"]
     assert page.locator(".qkv-sentence button").all_inner_texts() == tokens
     expect(page.locator(".qkv-x b")).to_have_text(f"X is {len(tokens)} × {15 + 4}")
     page.get_by_role("button", name="a", exact=True).first.click()
     expect(page.locator(".qkv-walker")).to_contain_text("Row 4 has the same numbers")
-    page.get_by_role("switch", name="embedded").check()
+    page.get_by_role("radio", name="embedded").check()
     expect(page.locator(".qkv-x b")).to_have_text(f"X is {len(tokens)} × 4")
-    page.get_by_role("radio", name="the cat chased").check()
-    expect(page.get_by_label("or your own")).to_have_value("")
-    expect(page.locator(".qkv-x b")).to_have_text("X is 9 × 4")
+    field.fill("")
+    expect(field).to_have_value("")
+    page.get_by_role("radio", name="中和").check()
+    expect(field).to_have_value("中和有一個永和路")
+    expect(page.locator(".qkv-x b")).to_have_text("X is 4 × 4")
+
+
+@pytest.mark.browser
+def test_it_is_said_that_a_long_sentence_is_cut_and_its_tokens_have_room(explorer: Callable[..., Page]):
+    page = explorer()
+    field, note = page.get_by_role("textbox"), page.locator(".qkv-x .qkv-note").first
+    field.fill("one two three four five six seven eight nine ten")
+    expect(note).to_have_text("n = 10: one row for each token")
+    for text in ("abcd " * 12, "extraordinary " * 5, "w" * 60, "a b c d e f g h i j k l m n o"):
+        field.fill(text)
+        frame(page)
+        low = page.locator(".qkv-sentence").evaluate("e => e.getBoundingClientRect().bottom")
+        ends = page.locator(".qkv-sentence button").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect().bottom)"
+        )
+        assert max(ends) <= low, text
+    expect(note).to_have_text("n = 12: one row for each of the first 12 tokens")
+
+
+@pytest.mark.browser
+def test_the_field_is_on_one_screen_with_the_picture_above_a_keyboard(explorer: Callable[..., Page]):
+    page = explorer()
+    top, bottom = (
+        page.locator(part).evaluate(f"e => e.getBoundingClientRect().{side}")
+        for part, side in ((".qkv-own", "top"), (".qkv-matrix", "bottom"))
+    )
+    assert bottom - top < 450
 
 
 @pytest.mark.browser
@@ -160,8 +191,10 @@ def test_nothing_jumps_from_kind_to_kind(explorer: Callable[..., Page]):
         page.get_by_role("radio", name=kind, exact=True).check()
         frame(page)
         heights.add(page.locator(".qkv-walker").evaluate("e => e.getBoundingClientRect().top"))
+        heights.add(page.locator(".qkv-settings").evaluate("e => e.getBoundingClientRect().top"))
         heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
-    assert len(heights) == 2
+    assert len(heights) == 3
+    assert max(heights) <= 780
 
 
 @pytest.mark.browser
@@ -169,7 +202,7 @@ def test_columns_are_named_in_the_picture_and_in_the_numbers(explorer: Callable[
     page = explorer(kind="text", embedded=True)
     assert page.locator(".qkv-columns").inner_text().split("\n")[-4:] == ["alive", "action", "place", "small talk"]
     assert page.locator("details th[scope=col]").all_text_contents()[1:] == ["alive", "action", "place", "small talk"]
-    page.get_by_role("switch", name="embedded").uncheck()
+    page.get_by_role("radio", name="one-hot").check()
     expect(page.locator("details th[scope=col]").nth(2)).to_have_text("saw")
 
 
@@ -178,12 +211,11 @@ def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer:
     page = explorer(kind="text", embedded=True)
     walker = page.locator(".qkv-walker")
     page.get_by_role("textbox").fill("the zebra chased the zebra")
-    expect(walker).to_contain_text(
-        "The table of embeddings has no row for “zebra”: one is drawn at random. 1 more like it."
-    )
+    expect(walker).to_contain_text("A new word: its features are random.")
+    expect(walker).to_contain_text("Row 5 has the same numbers.")
     page.get_by_role("slider", name="row").press("ArrowLeft")
     expect(walker).not_to_contain_text("random")
-    page.get_by_role("switch", name="embedded").uncheck()
+    page.get_by_role("radio", name="one-hot").check()
     expect(walker).not_to_contain_text("random")
 
 
@@ -193,7 +225,7 @@ def test_all_rows_that_are_the_same_are_counted_and_marked(explorer: Callable[..
     expect(page.locator(".qkv-walker")).to_contain_text("5 other rows have the same numbers")
     assert (page.locator(".qkv-same path").get_attribute("d") or "").count("M") == 5
     page.get_by_role("slider", name="row").fill("3")
-    expect(page.locator(".qkv-walker")).to_contain_text("No other row has these numbers.")
+    expect(page.locator(".qkv-walker")).to_contain_text("No other row has the same numbers.")
 
 
 @pytest.mark.browser
@@ -207,3 +239,16 @@ def test_a_drag_over_a_drawing_selects_no_words(explorer: Callable[..., Page]):
     page.mouse.move(last["x"] + last["width"], last["y"] + last["height"] / 2, steps=4)
     page.mouse.up()
     assert page.evaluate("String(getSelection())") == ""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("row", [0, 100, 255])
+def test_the_frame_of_a_thin_row_can_be_seen(explorer: Callable[..., Page], row: int):
+    """Its middle is the row's middle."""
+    page = explorer(kind="image", patch=1, row=row)
+    frame_, matrix = page.locator(".qkv-looked-at").bounding_box(), page.locator(".qkv-heatmap").bounding_box()
+    assert frame_
+    assert matrix
+    assert frame_["height"] >= 8
+    middle = matrix["y"] + matrix["height"] * (row + 0.5) / 256
+    assert frame_["y"] + frame_["height"] / 2 == pytest.approx(middle, abs=1.5)

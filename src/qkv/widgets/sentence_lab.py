@@ -8,14 +8,14 @@ HANDLES = ["temperature", "scale", "positions", "heads", "layers"]
 class SentenceLab(Widget):
     """A sentence whose words can be changed, with the predictions and attention weights of the tagger (qkv.models).
 
-    Beside the handles, the widget shows in how many of 100 new sentences the model finds the noun of *it*.
+    Below the handles, the widget shows in how many of 100 new sentences the model finds the noun of *it*.
 
     Traits:
         sentence     the sentence, English or Chinese, in words that the model knows
         word         the word whose weights are shown, from 0; −1: *it*, or the last word if there is no *it*
         layer        the layer whose weights are shown: 1, 2 or "both" (the mean)
         head         the head whose weights are shown: 1, 2 or "both" (the mean)
-        matrix       True if the weights of all words are shown as a matrix
+        matrix       True if the weights of all words are shown as a matrix, in place of the arcs
         temperature  the temperature of every softmax, 0.01 to 1000
         scaled       True if scores are divided by √d_k
         positions    True if the position vectors are added

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, html, logSlider, nothing, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
+import { html, logSlider, nothing, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
 import { EXAM_LENGTH, examiner } from "./exam.js";
 import { GLOSSES } from "./glosses.js";
 import { tag } from "./tagger.js";
@@ -10,27 +10,21 @@ const LAYERS = [0, 1];
 const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
-const ROOMY = 9; // the number of words up to which their classes fit into a line in full
-const SHORT = {
-  noun: "noun",
-  verb: "verb",
-  determiner: "det.",
-  adjective: "adj.",
-  conjunction: "conj.",
-  pronoun: "pron.",
-};
+const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
+const ROOMY = 8; // the number of words up to which each has room for its class below it
 const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw", "貓追老鼠因為它餓了"];
+const MODES = { changing: "change", typing: "type a sentence", matrix: "all weights" };
 
 /** @typedef {{ sentence: string, word: number, layer: 1 | 2 | "both", head: 1 | 2 | "both", matrix: boolean,
  *   temperature: number, scaled: boolean, positions: boolean, heads: boolean[][], layers: boolean[], handles: string[],
- *   changing: number, over: number, typing: boolean, draft: string | null,
- *   marks: { it: number, words: number } | null }} State */
-/** @typedef {{ problem: "unknown", unknown: string[], nearest?: string[] }
- *   | { problem: "length", unknown?: undefined, nearest?: undefined }} Problem */
+ *   changing: number, typing: boolean, draft: string | null, marks: number | null }} State */
+/** @typedef {{ problem: "unknown", unknown: string[] }
+ *   | { problem: "length", unknown?: undefined }} Problem */
 /** @typedef {object} Seen
  * @property {undefined} [problem]
  * @property {string[]} words
  * @property {ReturnType<typeof tag>} said
+ * @property {{ word: string, makes: string }[][]} exchanges
  * @property {number} it
  * @property {number} from
  * @property {number} changing
@@ -39,9 +33,9 @@ const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw
  * @property {string} off */
 
 export default widget("SentenceLab", {
-  // The index of the word that is being changed (−1: the last word) and of the word under the pointer, whether the
-  // sentence is typed, the text that is being typed, and the result of the exam.
-  own: { changing: -1, over: -1, typing: false, draft: null, marks: null },
+  // The index of the word that is being changed (−1: the last that can be), whether the sentence is typed, the text that
+  // is being typed, and the number of sentences of the exam whose noun was found.
+  own: { changing: -1, typing: false, draft: null, marks: null },
   setup: ({ state, set, eachDrawing }) => {
     if (state.handles.length === 0) return undefined;
     const { check, close } = examiner({ settings: () => settings(state), report: (marks) => set({ marks }) });
@@ -51,20 +45,16 @@ export default widget("SentenceLab", {
   },
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return seen.problem ? problemText(seen) : [verdictText(seen), examText(state)].join(" ").trim();
+    return seen.problem ? problemText(seen) : [findingText(seen), examText(state)].join(" ").trim();
   },
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      ${state.handles.length ? handles(state, set) : nothing}
-      ${seen.problem ? html`<p class="qkv-finding">${problemText(seen)}</p>` : [verdict(seen), sentence(seen, set, id)]}
-      ${seen.problem ? nothing : picker(seen, set, id)}
-      <div class="qkv-controls qkv-more">
-        ${toggle({ label: "type a sentence", checked: state.typing, onChange: (value) => set({ typing: value, draft: null }) })}
-        ${toggle({ label: "all weights", checked: state.matrix, onChange: (value) => set({ matrix: value }) })}
-      </div>
-      ${state.typing || seen.problem ? typing(state, set) : nothing}
-      ${state.matrix && !seen.problem ? matrixOf(state, seen, set, id) : nothing}
+      ${state.handles.length ? handles(state, set, id) : nothing}
+      ${finding(seen)}
+      ${state.matrix && !seen.problem ? matrixOf(seen, set, id) : sentence(seen, state, set, id)}
+      ${modes(state, set, id)}
+      ${state.typing || seen.problem ? field(state, set) : nothing}
       ${tables(() => (seen.problem ? [] : numbers(seen)))}`;
   },
 });
@@ -88,27 +78,31 @@ const tagged = remember((words, temperature, scaled, positions, heads, layers) =
 /** Return the values that the drawing of a state needs, or the problem with a sentence that the model cannot read.
  * @returns {Problem | Seen} */
 function computed(state) {
-  const { words, unknown, unfinished, nearest } = read(state.sentence);
-  if (!words) return { problem: "unknown", unknown: unknown ?? [unfinished], nearest };
-  if (!words.length || words.length > theTagger().nMax) return { problem: "length" };
+  const { words, unknown, unfinished } = read(state.sentence);
+  if (!words) return { problem: "unknown", unknown: unknown ?? [unfinished] };
+  if (!isReadable(words)) return { problem: "length" };
   const said = tagged(words, state.temperature, state.scaled, state.positions, state.heads, state.layers);
   const it = [...said.refersTo.keys()][0] ?? -1;
   const followed = state.word < 0 ? it : state.word;
-  const chosen = followed < 0 || followed >= words.length ? words.length - 1 : followed;
-  const from = state.over >= 0 && state.over < words.length ? state.over : chosen;
-  const changing = state.changing >= 0 && state.changing < words.length ? state.changing : words.length - 1;
+  const from = followed < 0 || followed >= words.length ? words.length - 1 : followed;
+  const exchanges = exchangesIn(joined(words));
+  const changing = exchanges[state.changing]?.length ? state.changing : exchanges.findLastIndex(({ length }) => length);
   const weights = weightsOf(said.places, words.length, state);
-  return {
-    words,
-    said,
-    it,
-    from,
-    changing,
-    weights,
-    row: weights[from],
-    off: shownHeads(state).length ? "" : offText(state),
-  };
+  const off = shownHeads(state).length ? "" : offText(state);
+  return { words, said, exchanges, it, from, changing, weights, row: weights[from], off };
 }
+
+const isReadable = (words) => words?.length > 0 && words.length <= theTagger().nMax;
+
+/** Return for each word of a sentence the words that can stand in its place, each with the sentence that results; none
+ * if there is only one. */
+const exchangesIn = remember((sentence) => {
+  const { words } = readText(theGrammar(), sentence);
+  return words.map((_, place) => {
+    const all = theGrammar().alternatives(words, place);
+    return all.length < 2 ? [] : all.map((word) => ({ word, makes: joined(theGrammar().replace(words, place, word)) }));
+  });
+});
 
 /** Return the mean weights (n, n) of the chosen layers and heads that are on. */
 function weightsOf(places, n, state) {
@@ -123,9 +117,9 @@ const shownHeads = ({ layer, head, layers, heads }) =>
     chosenOf(HEADS, head).flatMap((h) => (layers[l] && heads[l][h] ? [[l, h]] : [])),
   );
 
-/** Return the sentence for when all heads that the arcs show are off. */
+/** Say which heads are off, if those are all that the arcs show. */
 const offText = ({ layer, head }) =>
-  layer === "both" || head === "both" ? "These heads are off." : `Layer ${layer}, head ${head} is off.`;
+  layer === "both" || head === "both" ? "these heads are off" : `layer ${layer}, head ${head} is off`;
 
 const chosenOf = (all, choice) => (choice === "both" ? all : [choice - 1]);
 
@@ -135,7 +129,7 @@ const langOf = (word) => (CHINESE.test(word) ? "zh-Hant" : nothing);
 const joined = (words) => words.join(words.some((word) => CHINESE.test(word)) ? "" : " ");
 const glossed = (word) => (GLOSSES.has(word) ? `${word} (${GLOSSES.get(word)})` : word);
 
-/* ---- texts */
+/* ---- texts. A finding is a list of texts and of [text, class] for the words in it that have a colour. */
 
 /** Return the sentence from *it* on, with the noun in the place of *it*: the cat was hungry. */
 function reading({ words, said, it }) {
@@ -145,95 +139,115 @@ function reading({ words, said, it }) {
   return `${joined([noun, ...rest])} (${[noun, ...rest].map((word) => GLOSSES.get(word) ?? word).join(" ")})`;
 }
 
-function most({ words, row }) {
+/** Return which word the chosen word looks at most, or that it looks at all alike. */
+function looked({ words, row, from }) {
   const weight = Math.max(...row);
-  return { word: words[row.indexOf(weight)], weight, how: weight > 0.8 ? "looks at" : "looks most at" };
+  const word = words[row.indexOf(weight)];
+  if (row.length > 1 && weight - Math.min(...row) < SEEN)
+    return { isAlike: true, how: "looks at", what: "all words alike" };
+  const what = row.indexOf(weight) === from ? "itself" : glossed(word);
+  return { word, weight, how: weight > 0.8 ? "looks at" : "looks most at", what };
 }
 
-function verdictText(seen) {
-  const { word, weight, how } = most(seen);
-  const start = seen.off || `${seen.words[seen.from]} ${how} ${word}, weight ${shown(weight)}.`;
-  return seen.from === seen.it ? `${start} Read as: ${reading(seen)}.` : `${start} ${classText(seen)}`;
+/** Return what the chosen word looks at. */
+function looking(seen) {
+  const asking = [glossed(seen.words[seen.from]), "qkv-asks"];
+  if (seen.off) return [asking, ` looks at nothing: ${seen.off}.`];
+  const { how, what } = looked(seen);
+  return [asking, ` ${how} `, [what, "qkv-looked-to"], "."];
 }
 
-const classText = ({ words, said, from }) => `The model says that ${words[from]} is a ${said.classes[from]} here.`;
-
-function verdict(seen) {
-  const { word, how } = most(seen);
-  const named = (text, kind) => html`<b class=${kind} lang=${langOf(text)}>${glossed(text)}</b>`;
-  const asking = named(seen.words[seen.from], "qkv-asks");
-  return html`<p class="qkv-finding">
-    <span>${seen.off || html`${asking} ${how} ${named(word, "qkv-looked-to")}.`}</span>
-    <span>${
-      seen.from === seen.it
-        ? html`Read as: <b class="qkv-read-as">${reading(seen)}</b>.`
-        : html`Its class: <b class="qkv-read-as">${seen.said.classes[seen.from]}</b>.`
-    }</span>
-  </p>`;
+/** Return the model's answer: the noun of *it*, or in a sentence without *it* the class of the chosen word. */
+function answer(seen) {
+  const { words, said, it, from, off } = seen;
+  if (it < 0) return ["Its class: ", [said.classes[from], "qkv-read-as"], "."];
+  const noun = [glossed(said.refersTo.get(it)), "qkv-read-as"];
+  if (!words.includes(said.refersTo.get(it))) return ["The answer ", noun, " is not in the sentence."];
+  const { isAlike, word } = looked(seen);
+  if (from === it && !off && !isAlike && word !== said.refersTo.get(it))
+    return ["But the answer is ", noun, ": an arc is no proof."];
+  return ["Read as: ", [reading(seen), "qkv-read-as"], "."];
 }
+
+const plain = (parts) => parts.map((part) => (typeof part === "string" ? part : part[0])).join("");
+
+function findingText(seen) {
+  const { weight } = looked(seen);
+  const measured = seen.off || weight === undefined ? "" : ` The weight is ${shown(weight)}.`;
+  return `${plain(looking(seen))}${measured} ${plain(answer(seen))}`;
+}
+
+const finding = (seen) =>
+  html`<p class="qkv-finding">${seen.problem ? problemText(seen) : [looking(seen), answer(seen)].map(findingLine)}</p>`;
+
+const findingLine = (parts) =>
+  html`<span>${parts.map((part) =>
+    typeof part === "string" ? part : html`<b class=${part[1]} lang=${langOf(part[0])}>${part[0]}</b>`,
+  )}</span>`;
+
+/** @param {Problem} found */
+const problemText = ({ problem, unknown }) => (problem === "unknown" ? notKnown(unknown) : TOO_LONG());
 
 const notKnown = (unknown) =>
   `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
-const SPELLED = "Known words spelled most like"; // similar in their letters, not in their meaning
-const STILL = "The picture still shows the previous sentence.";
+const TOO_LONG = () => `The model reads 1 to ${theTagger().nMax} words.`;
 
-/** @param {Problem} found */
-const problemText = ({ problem, unknown, nearest }) =>
-  problem === "unknown"
-    ? `${notKnown(unknown)}${nearest ? ` ${SPELLED} “${unknown[0]}”: ${nearest.join(", ")}.` : ""}`
-    : `The model reads 1 to ${theTagger().nMax} words.`;
-
-const examText = ({ handles: turned, marks }) =>
-  turned.length && marks ? `It finds the noun in ${Math.round(100 * marks.it)} of ${EXAM_LENGTH} new sentences.` : "";
+const examText = ({ marks }) =>
+  marks === null ? "" : `It finds the right noun in ${marks} of ${EXAM_LENGTH} new sentences.`;
 
 /* ---- the sentence and its arcs */
 
-/** Return the words with arcs above and beside them. The style shows the arcs that have room. */
-function sentence(seen, set, id) {
+/** Return the words with arcs above and beside them, and beside them what can be chosen. The style shows the arcs that
+ * have room. */
+function sentence(seen, state, set, id) {
+  const side = aside(seen, state, set, id);
+  if (seen.problem) return html`<div class="qkv-reading">${side}</div>`;
   const { words } = seen;
-  const widths = words.map((word, i) => widthOf(word, words.length > ROOMY ? "" : seen.said.classes[i]));
+  const widths = words.map((word, i) => widthOf(word, hasClasses(seen) ? seen.said.classes[i] : ""));
   return html`<div class="qkv-reading" style="--qkv-n: ${words.length}; --qkv-columns: ${widths.map((w) => `minmax(0, ${w}fr)`).join(" ")}; --qkv-letters: ${sum(widths)}">
+    <p class="qkv-who qkv-label" aria-hidden="true">who looks?</p>
     ${arcsAbove(seen, widths)} ${arcsBeside(seen)}
-    <fieldset class="qkv-words" @pointerleave=${() => set({ over: -1 })}>
-      <legend class="qkv-unseen">the sentence: choose a word to see where it looks, and to change it</legend>
-      ${words.map((word, i) => wordOf(word, i, seen, set, id))}
-    </fieldset>
+    <div class="qkv-words" role="group" aria-label="the sentence">${words.map((_, i) => wordOf(i, seen, set, id))}</div>
+    ${side}
   </div>`;
 }
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const hasClasses = ({ it, words }) => it < 0 && words.length <= ROOMY;
 
 /** Return the width of a word's column, in letters of the word. Glosses and classes are set in smaller letters. */
 const widthOf = (word, kind) =>
   rounded(
     Math.max(
-      1.2 + word.length * (CHINESE.test(word) ? 2 : 1),
+      1.5 + word.length * (CHINESE.test(word) ? 2 : 1),
       0.8 * (GLOSSES.get(word)?.length ?? 0),
       0.8 * kind.length,
     ),
   );
 
-function wordOf(word, i, { said, row, from, changing, it }, set, id) {
-  const hover = ({ pointerType }) => pointerType === "mouse" && set({ over: i });
-  const state = `${i === from ? "qkv-from" : ""} ${i === changing ? "qkv-changing" : ""}`;
-  return html`<label class="qkv-word ${state}" style="--qkv-p: ${rounded(row[i])}" @pointerenter=${hover}>
-    <input class="qkv-over" type="radio" name="${id}-word" .checked=${live(i === changing)}
-      @change=${() => set({ word: i, changing: i, over: -1 })} @click=${() => set({ word: i, changing: i, over: -1 })}>
+function wordOf(i, seen, set, id) {
+  const { words, said, row, from, it, changing, exchanges } = seen;
+  const word = words[i];
+  const token = html`<span class="qkv-token" lang=${langOf(word)}>${word}</span>`;
+  return html`<div class="qkv-word ${i === from ? "qkv-from" : ""}" style="--qkv-p: ${rounded(row[i])}">
+    ${look(i, seen, set, id)}
+    ${
+      exchanges[i].length
+        ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label="change ${word}"
+            .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}>${token}</label>`
+        : html`<label for="${id}-look-${i}">${token}</label>`
+    }
+    ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}
+    ${i === it ? html`<b class="qkv-read-as" lang=${langOf(said.refersTo.get(i))}>= ${said.refersTo.get(i)}</b>` : nothing}
     <span class="qkv-weight-of" aria-hidden="true">${row[i] < SEEN ? "" : shown(row[i])}</span>
-    <span class="qkv-word-said">
-      <span class="qkv-token" lang=${langOf(word)}>${word}</span>
-      ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}
-      ${i === it ? html`<b class="qkv-read-as" lang=${langOf(said.refersTo.get(i))}>= ${said.refersTo.get(i)}</b>` : nothing}
-    </span>
-    <small class="qkv-class">${classLabel(said.classes[i], row.length)}</small>
-  </label>`;
+    ${hasClasses(seen) ? html`<small class="qkv-class">${said.classes[i]}</small>` : nothing}
+  </div>`;
 }
 
-/** Return a word's class, with its short form if the sentence has many words. */
-const classLabel = (kind, n) =>
-  n > ROOMY
-    ? html`<span class="qkv-class-full">${kind}</span><span class="qkv-class-short" aria-hidden="true">${SHORT[kind]}</span>`
-    : kind;
+/** Return the choice of a word as the one that looks. */
+const look = (i, { words, from }, set, id) =>
+  html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label="where ${words[i]} looks"
+    .checked=${live(i === from)} @change=${() => set({ word: i })}></label>`;
 
 /** Return the arcs above the words, in a picture as wide as the words and 10 high. */
 function arcsAbove({ row, from }, widths) {
@@ -268,85 +282,115 @@ const arcs = (
   ${row.map((weight, i) => svg`<path class=${weight < SEEN ? "qkv-arc-none" : ""} style="--qkv-p: ${rounded(weight)}" d=${path(i)} />`)}
 </svg>`;
 
-/* ---- changing words */
+/* ---- beside the sentence: words for the one that is being changed, or for the text that is being typed */
 
-/** Return the words that can replace a word of a sentence, each with the sentence that results. */
-const alternatives = remember((sentence, place) => {
-  const { words } = readText(theGrammar(), sentence);
-  const changed = (word) => joined(theGrammar().replace(words, place, word));
-  return theGrammar()
-    .alternatives(words, place)
-    .map((word) => ({ word, makes: changed(word) }));
-});
+/** Return what can be chosen, at the height of the word that it changes. */
+function aside(seen, state, set, id) {
+  const draft = state.draft ?? (seen.problem ? state.sentence : null);
+  const at = seen.problem || draft !== null ? 0 : Math.max(0, seen.changing) / (Math.max(ROOMY, seen.words.length) - 1);
+  return html`<div class="qkv-aside" style="--qkv-at: ${rounded(at)}">${draft === null ? picker(seen, set, id) : offers(draft, set)}</div>`;
+}
 
-/** Return a choice of the words that can replace the chosen word. After a change, the weights of *it* are shown,
- * because those change. */
-function picker({ words, changing }, set, id) {
-  const sentence = joined(words);
-  const offered = alternatives(sentence, changing);
+/** Return a choice of the words that can replace the one that is being changed. */
+function picker({ words, changing, exchanges }, set, id) {
+  if (changing < 0) return html`<p class="qkv-note">${UNLIKE}</p>`;
   const word = words[changing];
-  const now = offered.find(({ makes }) => makes === sentence);
-  const room = CHINESE.test(words[0]) ? "qkv-picker qkv-picker-glossed" : "qkv-picker";
-  if (offered.length < 2) {
-    return html`<p class="${room} qkv-note">No other word can replace ${glossed(word)} here. Choose another word to change it.</p>`;
-  }
-  return html`<fieldset class="${room} qkv-control">
-    <legend class="qkv-label">change <b lang=${langOf(word)}>${word}</b> to</legend>
-    <div>${offered.map(
-      (other) => html`<label class="qkv-word-chip qkv-pick">
-        <input class="qkv-over" type="radio" name="${id}-other" .checked=${live(other === now)}
-          @change=${() => set({ sentence: other.makes, word: -1, over: -1, draft: null })}>
-        <span lang=${langOf(other.word)}>${other.word}</span>${GLOSSES.has(other.word) ? html` <small>${GLOSSES.get(other.word)}</small>` : nothing}
-      </label>`,
-    )}</div>
-  </fieldset>`;
+  return pills({
+    label: html`change <span><b lang=${langOf(word)}>${word}</b> to</span>`,
+    name: `${id}-other`,
+    value: joined(words),
+    options: exchanges[changing].map((other) => ({ value: other.makes, label: chipText(other.word) })),
+    onChange: (sentence) => set({ sentence }),
+  });
 }
 
-/** Return a field for the sentence, with the words that may come next, or those spelled most like an unknown one. */
-function typing({ sentence, draft }, set) {
-  const write = (text) => {
-    const { words } = readText(theGrammar(), text);
-    const readable = words?.length > 0 && words.length <= theTagger().nMax;
-    set({ draft: text, over: -1, ...(readable ? { sentence: joined(words), word: -1, changing: -1 } : {}) });
-  };
-  return html`<div class="qkv-typing">
-    <label class="qkv-control"><span class="qkv-label">the sentence</span>
-      <textarea autocomplete="off" autocapitalize="none" spellcheck="false" .value=${live(draft ?? sentence)}
-        @keydown=${noNewLine} @input=${({ target }) => write(target.value)}></textarea></label>
-    ${draft === null ? examples(sentence, set) : answer(draft, write)}
-  </div>`;
-}
+const UNLIKE = "The model was trained on no sentence like this.";
 
-/** Keep line breaks out of the field, which has several lines only because a sentence can be long. */
-const noNewLine = (event) => event.key === "Enter" && event.preventDefault();
+const chipText = (word) =>
+  html`<span lang=${langOf(word)}>${word}</span>${GLOSSES.has(word) ? html`<small>${GLOSSES.get(word)}</small>` : nothing}`;
 
-/** Return the first words of a long sentence. */
-const shortened = (text) => (text.length > 20 ? `${text.split(" ").slice(0, 3).join(" ")} …` : text);
+/** Return radio buttons as words in boxes. */
+const pills = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control">
+  <legend class="qkv-label">${label}</legend>
+  <div class="qkv-chips">${options.map(
+    (option) => html`<label class="qkv-chip qkv-pick">
+      <input class="qkv-over" type="radio" name=${name} .checked=${live(option.value === value)} @change=${() => onChange(option.value)}>
+      ${option.label}</label>`,
+  )}</div>
+</fieldset>`;
 
-const examples = (sentence, set) =>
-  html`<div class="qkv-offers">${EXAMPLES.filter((text) => text !== sentence).map((text) =>
-    offer(text, shortened(text), () => set({ sentence: text, word: -1, changing: -1, over: -1 })),
-  )}</div>`;
-
-function answer(draft, write) {
+/** Return words for a text that is being typed: those that may come next, or that fit in the place of an unknown one. */
+function offers(draft, set) {
   const { words, unknown, nearest } = readText(theGrammar(), draft);
   if (unknown) {
     const [first] = unknown;
-    return html`<div class="qkv-offers"><span>${notKnown(unknown)} ${STILL} ${SPELLED} “${first}”:</span>
-      ${nearest.map((word) => offer(word, word, () => write(mended(draft, first, word))))}</div>`;
+    return offered(
+      `The model does not know “${shortened(first, 12)}”. These fit:`,
+      nearest.map((word) => [word, () => write(mended(draft, first, word), set)]),
+    );
   }
-  if (words?.length > theTagger().nMax)
-    return html`<div class="qkv-offers">${problemText({ problem: "length" })} ${STILL}</div>`;
+  if (words?.length > theTagger().nMax) return offered(TOO_LONG(), []);
   const next = completions(theGrammar(), draft);
-  if (words && !next.words.length) {
-    const known = theGrammar().read(words);
-    return html`<div class="qkv-offers">${known ? "" : "The model was trained on no sentence like this, but it still answers."}</div>`;
-  }
-  return html`<div class="qkv-offers">${next.words.map((word) => offer(word, glossed(word), () => write(withWord(next.start, word))))}</div>`;
+  if (next.words.length || !words?.length)
+    return offered(
+      "next word",
+      next.words.map((word) => [word, () => write(withWord(next.start, word), set)]),
+    );
+  return offered(UNLIKE, [["read it anyway", () => set(drawn(words))]]);
 }
 
-const offer = (text, label, onClick) =>
-  html`<button type="button" class="qkv-word-chip qkv-pick" lang=${langOf(text)} @click=${onClick}>${label}</button>`;
+const offered = (label, choices) => html`<p class="qkv-label">${label}</p>
+  <div class="qkv-chips">${choices.map(([word, onClick]) => chip(chipText(word), onClick))}</div>`;
+
+/** @param {unknown} [isNow] whether what the button draws is drawn now */
+const chip = (label, onClick, isNow = nothing) =>
+  html`<button type="button" class="qkv-chip qkv-pick" aria-pressed=${isNow} @click=${onClick}>${label}</button>`;
+
+/** Return the first letters of a text. */
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()} …` : text);
+
+/* ---- below the sentence */
+
+const modes = ({ matrix, typing }, set, id) =>
+  html`<div class="qkv-modes">${pills({
+    label: html`<span class="qkv-unseen">what to do with the sentence</span>`,
+    name: `${id}-mode`,
+    value: matrix ? "matrix" : typing ? "typing" : "changing",
+    options: Object.entries(MODES).map(([value, label]) => ({ value, label })),
+    onChange: (mode) => set({ matrix: mode === "matrix", typing: mode === "typing", draft: null }),
+  })}</div>`;
+
+/** Return the changes that draw a sentence. */
+const drawn = (words) => ({ sentence: joined(words), draft: null, word: -1, changing: -1 });
+
+/** Take a text that is being typed. It is drawn once it is a whole sentence of the grammar. */
+function write(text, set) {
+  const { words } = readText(theGrammar(), text);
+  const isWhole = isReadable(words) && theGrammar().read(words);
+  set(isWhole ? drawn(words) : { draft: text });
+}
+
+/** Return a field for the sentence, and examples. */
+function field({ sentence, draft }, set) {
+  const finish = (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault(); // the field has several lines only because a sentence can be long
+    const { words } = readText(theGrammar(), event.target.value);
+    if (isReadable(words)) set(drawn(words));
+  };
+  return html`<div class="qkv-typing">
+    <label class="qkv-control"><span class="qkv-label">your sentence, drawn when it is whole</span>
+      <textarea autocomplete="off" autocapitalize="none" spellcheck="false" enterkeyhint="done" .value=${live(draft ?? sentence)}
+        @keydown=${finish} @input=${({ target }) => write(target.value, set)}></textarea></label>
+    <div class="qkv-chips">${EXAMPLES.map((text) =>
+      chip(
+        html`<span lang=${langOf(text)}>${shortened(text, CHINESE.test(text) ? 4 : 14)}</span>`,
+        () => write(text, set),
+        draft === null && text === sentence,
+      ),
+    )}</div>
+  </div>`;
+}
 
 /* ---- handles */
 
@@ -357,6 +401,7 @@ const HANDLES = {
       value: temperature,
       min: 0.01,
       max: 1000,
+      text: num(temperature, { places: Math.min(3, String(temperature).split(".")[1]?.length ?? 0) }),
       onInput: (value) => set({ temperature: value }),
     }),
   scale: ({ scaled }, set) =>
@@ -367,72 +412,81 @@ const HANDLES = {
     }),
   positions: ({ positions }, set) =>
     toggle({ label: "positions", checked: positions, onChange: (value) => set({ positions: value }) }),
-  heads: ({ heads }, set) =>
-    switches(
-      LAYERS.flatMap((l) =>
-        HEADS.map((h) => ({
-          label: `layer ${l + 1}, head ${h + 1}`,
-          checked: heads[l][h],
-          onChange: (value) =>
-            set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? value : on))) }),
-        })),
-      ),
-    ),
-  layers: ({ layers }, set) =>
-    switches(
-      LAYERS.map((l) => ({
+};
+
+/** The columns of the switchboard: in each, a control for every layer. */
+const COLUMNS = {
+  layers: ({ layers }, set) => [
+    {
+      title: "whole",
+      cell: (l) => ({
         label: `layer ${l + 1}`,
         checked: layers[l],
         onChange: (value) => set({ layers: layers.map((on, i) => (i === l ? value : on)) }),
-      })),
-    ),
+      }),
+    },
+  ],
+  heads: ({ heads }, set) =>
+    HEADS.map((h) => ({
+      title: `head ${h + 1}`,
+      cell: (l) => ({
+        label: `layer ${l + 1}, head ${h + 1}`,
+        checked: heads[l][h],
+        onChange: (value) =>
+          set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? value : on))) }),
+      }),
+    })),
 };
 
-/** Return switches of one kind; the style puts them into one line if it has room. */
-const switches = (all) => html`<div class="qkv-switches">${all.map(toggle)}</div>`;
+/** Return switches for layers and heads in a line for each layer, and the choice of the layer that the arcs show. */
+function switchboard(state, set, id) {
+  const columns = state.handles.flatMap((name) => COLUMNS[name]?.(state, set) ?? []);
+  if (!columns.length) return nothing;
+  return html`<div class="qkv-board" style="--qkv-columns: ${columns.length + 2}">
+    ${["", ...columns.map(({ title }) => title), "arcs"].map((title) => html`<span aria-hidden="true">${title}</span>`)}
+    ${LAYERS.map(
+      (l) => html`<span aria-hidden="true">layer ${l + 1}</span>
+        ${columns.map(({ cell }) => {
+          const { label, ...parts } = cell(l);
+          return toggle({ ...parts, label: html`<span class="qkv-unseen">${label}</span>` });
+        })}
+        <label class="qkv-arcs-of"><input type="radio" name="${id}-layer" aria-label="arcs of layer ${l + 1}"
+          .checked=${live(state.layer === l + 1)} @change=${() => set({ layer: l + 1 })}></label>`,
+    )}
+  </div>`;
+}
 
-function handles(state, set) {
+function handles(state, set, id) {
   const { marks } = state;
-  const share = (part) =>
-    html`<span class=${marks ? "qkv-exam-share" : "qkv-exam-share qkv-unmarked"}>${marks ? num(100 * part(marks), { places: 0 }) : "…"}</span>`; // the style makes it as wide as 100
+  // the style makes the number as wide as 100
+  const share = html`<span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ?? "…"}</span>`;
   return html`<div class="qkv-handles">
-    <div class="qkv-controls">${state.handles.map((name) => HANDLES[name](state, set))}</div>
-    <div class="qkv-exam" style="--qkv-right: ${marks?.it ?? 0}">
-      ${readings([
-        [html`<i>it</i> right`, share(({ it }) => it), `of ${EXAM_LENGTH} new sentences`],
-        ["classes right", share(({ words }) => words), "%"],
-      ])}
+    <div class="qkv-controls">${state.handles.map((name) => HANDLES[name]?.(state, set) ?? nothing)}</div>
+    ${switchboard(state, set, id)}
+    <div class="qkv-exam" style="--qkv-right: ${(marks ?? 0) / EXAM_LENGTH}">
+      ${readings([["right noun in", share, `of ${EXAM_LENGTH} new sentences`]])}
     </div>
   </div>`;
 }
 
 /* ---- numbers */
 
-function matrixOf({ layer, head }, { words, weights, from }, set, id) {
-  const choice = (label, name, value) =>
-    choices({
-      label,
-      name: `${id}-${name}`,
-      value,
-      options: [1, 2, "both"].map((each) => ({ value: each, label: each })),
-      onChange: (chosen) => set({ [name]: chosen }),
-    });
-  return html`<div class="qkv-all">
-    <div class="qkv-controls">${choice("layer", "layer", layer)} ${choice("head", "head", head)}</div>
-    <p class="qkv-note">Each row is a word; along it, how much it looks at each word. A row sums to 1. Press a row to choose its word.</p>
-    <div class="qkv-weights" tabindex="0" role="group" aria-label="weights">
-      <table>
-        <thead><tr><td></td>${words.map((word) => html`<th scope="col" lang=${langOf(word)}><span>${word}</span></th>`)}</tr></thead>
-        <tbody>${words.map(
-          (word, i) =>
-            html`<tr class=${i === from ? "qkv-row-from" : ""} @click=${() => set({ word: i, changing: i, over: -1 })}><th scope="row" lang=${langOf(word)}>${word}</th>${weights[
-              i
-            ].map(
-              (weight) => html`<td class="qkv-heat" style="--qkv-p: ${rounded(weight)}">${shown(weight)}</td>`,
-            )}</tr>`,
-        )}</tbody>
-      </table>
-    </div>
+/** Return the weights of all words: a row for each word that looks. */
+function matrixOf(seen, set, id) {
+  const { words, weights, from } = seen;
+  return html`<div class="qkv-weights" style="--qkv-n: ${words.length}">
+    <table>
+      <thead><tr><td>at whom →<br>who ↓</td>${words.map((word) => html`<th scope="col" lang=${langOf(word)}><span>${word}</span></th>`)}</tr></thead>
+      <tbody>${words.map(
+        (word, i) =>
+          html`<tr class=${i === from ? "qkv-row-from" : ""} @click=${() => set({ word: i })}><th scope="row" lang=${langOf(word)}>${look(i, seen, set, id)}<span>${word}</span></th>${weights[
+            i
+          ].map(
+            (weight) =>
+              html`<td class="qkv-heat" style="--qkv-p: ${rounded(weight)}">${weight < LARGE ? "" : num(weight, { places: 1 })}</td>`,
+          )}</tr>`,
+      )}</tbody>
+    </table>
   </div>`;
 }
 

@@ -11,7 +11,6 @@ import {
   stepSlider,
   svg,
   tables,
-  toggle,
   widget,
 } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
@@ -20,9 +19,10 @@ import { MOLECULES } from "./molecules.js";
 
 const SENTENCES = [
   { tokens: ["I", "saw", "a", "saw"] },
-  { tokens: ["中和", "有", "一個", "永和路"], gloss: ["in Zhonghe", "there is", "a", "Yonghe Road"] },
+  { tokens: ["中和", "有", "一個", "永和路"], between: "", gloss: ["in Zhonghe", "there is", "a", "Yonghe Road"] },
   { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"] },
 ];
+const OFFERED = [0, 1]; // the indices of the sentences that the reader can choose
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
 const FEATURES = ["alive", "action", "place", "small talk"];
 // Made-up numbers: how much each token is something alive, an action, a place, and small talk.
@@ -50,14 +50,16 @@ const BANDS = 20;
 const SIDE = 16;
 
 const MOST_TOKENS = 12;
-const OWN = -1; // stands for the reader's own sentence, in the place of an index
+const LONG = 18; // the number of letters after which a row's name is cut
 
 /** Return the tokens of a text that the reader types: words, and single Chinese characters. */
-const tokensOf = (typed) => (typed.match(/\p{Script=Han}|[^\s\p{Script=Han}]+/gu) ?? []).slice(0, MOST_TOKENS);
+const tokensOf = (typed) => typed?.match(/\p{Script=Han}|[^\s\p{Script=Han}]+/gu) ?? [];
 const sentenceOf = ({ sentence, typed }) => {
   const own = tokensOf(typed);
-  return own.length ? { tokens: own } : SENTENCES[sentence];
+  return own.length ? { tokens: own.slice(0, MOST_TOKENS) } : SENTENCES[sentence];
 };
+const isCut = ({ kind, typed }) => kind === "text" && tokensOf(typed).length > MOST_TOKENS;
+const textOf = ({ tokens, between = " " }) => tokens.join(between);
 
 /** Return the features of a token. An unknown word gets random ones, which are always the same. */
 function embedding(token) {
@@ -78,34 +80,21 @@ const KINDS = {
       const rows = tokens.map((t) => (embedded ? embedding(t) : onehot(words.indexOf(t), words.length)));
       return { rows, names: tokens, columns: embedded ? FEATURES : words };
     },
-    columns: (_, d) => `one for each of ${d} words`,
+    columns: ({ embedded }) =>
+      embedded ? "features, made up for this picture" : "one column for each word in the list",
     isMadeUp: ({ embedded }, token) => embedded && !Object.hasOwn(EMBEDDING, token),
-    drawn: (state, row, set) => {
-      const { tokens, gloss = [] } = sentenceOf(state);
-      return html`<p class="qkv-sentence">
-        ${tokens.map(
-          (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
-            @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
-        )}
-      </p>`;
-    },
-    settings: ({ sentence, embedded, typed }, set, id) => html`
-      ${choices({
-        label: "sentence",
-        name: `${id}-sentence`,
-        value: tokensOf(typed).length ? OWN : sentence,
-        options: SENTENCES.map(({ tokens, gloss }, value) => ({
-          value,
-          label: gloss ? html`${tokens.join("")} <small>${gloss.join(" ")}</small>` : tokens.join(" "),
-        })),
-        onChange: (value) => set({ sentence: value, typed: "" }),
-      })}
-      <div class="qkv-own">
-        <label class="qkv-control"><span class="qkv-label">or your own</span>
-          <input type="text" maxlength="80" placeholder="type a sentence" .value=${live(typed)}
-            @input=${({ target }) => set({ typed: target.value })}></label>
-        ${toggle({ label: "embedded", checked: embedded, onChange: (value) => set({ embedded: value }) })}
-      </div>`,
+    drawn: drawText,
+    settings: ({ embedded }, set, id) =>
+      choices({
+        label: "each word as",
+        name: `${id}-embedded`,
+        value: embedded,
+        options: [
+          { value: false, label: "one-hot" },
+          { value: true, label: "features (embedded)" },
+        ],
+        onChange: (value) => set({ embedded: value }),
+      }),
   },
   speech: {
     unit: "window",
@@ -118,7 +107,7 @@ const KINDS = {
     drawn: drawSound,
     settings: ({ tenths }, set) =>
       slider({
-        label: "length",
+        label: "a rising tone, its length",
         value: tenths,
         min: 1,
         max: 5,
@@ -132,6 +121,7 @@ const KINDS = {
       const names = MOLECULES[molecule].atoms.split(" ");
       return { rows: names.map((atom) => onehot(ATOMS.indexOf(atom), 3)), names, columns: ATOMS };
     },
+    columns: () => "one column for each kind of atom",
     drawn: drawMolecule,
     settings: ({ molecule }, set, id) =>
       choices({
@@ -148,7 +138,9 @@ const KINDS = {
       const rows = patches(patch);
       const across = SIDE / patch;
       const names = rows.map((_, i) => `down ${Math.floor(i / across) + 1}, across ${(i % across) + 1}`);
-      const columns = rows[0].map((_, j) => `${["red", "green", "blue"][j % 3]} ${Math.floor(j / 3) + 1}`);
+      const columns = rows[0].map(
+        (_, j) => `${["red", "green", "blue"][j % 3]}${patch > 1 ? ` ${Math.floor(j / 3) + 1}` : ""}`,
+      );
       return { rows, names, columns };
     },
     columns: ({ patch }) => `red, green, blue of ${patch * patch} pixel${patch > 1 ? "s" : ""}`,
@@ -174,10 +166,10 @@ const spectrum = (tenths) => windows().slice(0, 10 * tenths - 2);
 const patches = remember((side) => imagePatches(PICTURE, side));
 
 /** @typedef {{ kind: string, row: number, sentence: number, embedded: boolean, tenths: number, molecule: string,
- *   patch: number, repainted: number, typed: string }} State */
+ *   patch: number, repainted: number, typed: string | null }} State */
 
 export default widget("SequenceExplorer", {
-  own: { repainted: 0, typed: "" },
+  own: { repainted: 0, typed: null },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
     const { rows, names, row } = computed(state);
@@ -194,11 +186,11 @@ export default widget("SequenceExplorer", {
       onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
     })}
       <div class="qkv-two-forms">
-        <div class="qkv-object">${kind.drawn(state, seen.row, set)}</div>
+        <div class="qkv-object">${kind.drawn(state, seen.row, set, id)}</div>
+        <div class="qkv-settings">${kind.settings(state, set, id)}</div>
         ${asMatrix(state, seen, set)}
       </div>
       ${walker(state, seen, set)}
-      <div class="qkv-settings">${kind.settings(state, set, id)}</div>
       ${tables(() => numbers(state, seen))}`;
   },
 });
@@ -235,7 +227,10 @@ function asMatrix(state, { rows, row, same, columns }, set) {
     repainted: state.repainted,
   });
   return html`<div class="qkv-x">
-    <p><b><i>X</i> is ${num(n)} × ${num(d)}</b> <small>n rows × d numbers${state.kind === "image" ? `, ${n * d} in all` : ""}</small></p>
+    <p class="qkv-size"><span><b><i>X</i> is ${num(n)} × ${num(d)}</b>, so ${num(n * d)} numbers</span>
+      <span class="qkv-shades" aria-hidden="true">0<i></i>1</span></p>
+    <p class="qkv-note"><i>n</i> = ${num(n)}: one row for each ${isCut(state) ? `of the first ${MOST_TOKENS} tokens` : KINDS[state.kind].unit}</p>
+    <p class="qkv-note"><i>d</i> = ${num(d)}: ${KINDS[state.kind].columns(state)}</p>
     <div class="qkv-matrix qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
       ${picture}
       <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
@@ -243,40 +238,54 @@ function asMatrix(state, { rows, row, same, columns }, set) {
       </svg>
       <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
     </div>
-    ${
-      d <= FEW
-        ? html`<p class="qkv-note qkv-columns"><span class="qkv-unseen">columns: </span>${columns.map((name) => html`<span>${name}</span> `)}</p>`
-        : html`<p class="qkv-note">columns: ${KINDS[state.kind].columns(state, d)}</p>`
-    }
+    <p class="qkv-note qkv-columns"><span class="qkv-unseen">columns: </span>${d <= FEW ? columns.map((name) => html`<span>${name}</span> `) : nothing}</p>
   </div>`;
 }
 
 function walker(state, { rows, names, row, same }, set) {
   const { unit, isMadeUp } = KINDS[state.kind];
-  const entries = rows[row].slice(0, 12).map((x) => num(x, { places: Number.isInteger(x) ? 0 : 2 }));
-  const more = rows[row].length > 12 ? ` … (${rows[row].length} numbers)` : "";
   return html`<div class="qkv-walker">
     ${slider({
       label: "row",
       value: row + 1,
       min: 1,
       max: rows.length,
-      text: `${row + 1} of ${rows.length}: ${state.kind === "image" ? "" : `${unit} `}${names[row]}`,
+      text: `${row + 1} of ${rows.length}: ${state.kind === "image" ? "" : `${unit} `}${shortened(names[row])}`,
       onInput: (value) => set({ row: value - 1 }),
     })}
-    <p class="qkv-row-numbers">[${entries.join(", ")}${more}]</p>
-    <p class="qkv-note">${isMadeUp?.(state, names[row]) ? madeUp(names[row], same) : twins(same, unit)}</p>
+    <p class="qkv-note">${isMadeUp?.(state, names[row]) ? html`A new word: its features are random.<br>` : nothing}${twins(same)}</p>
   </div>`;
 }
 
-const madeUp = (token, same) =>
-  `The table of embeddings has no row for “${token.slice(0, 12)}”: one is drawn at random.${same.length ? ` ${same.length} more like it.` : ""}`;
+const shortened = (name) => (name.length > LONG ? `${name.slice(0, LONG)}…` : name);
 
 /** Return a sentence about other rows with the same numbers: nothing distinguishes such rows. */
-function twins(same, unit) {
-  if (!same.length) return "No other row has these numbers.";
-  if (same.length > 1) return `${same.length} other rows have the same numbers. They are marked on the left.`;
-  return `Row ${same[0] + 1} has the same numbers: as a row, this ${unit} equals that one.`;
+function twins(same) {
+  if (!same.length) return "No other row has the same numbers.";
+  const who = same.length > 1 ? `${same.length} other rows have` : `Row ${same[0] + 1} has`;
+  return html`<i class="qkv-same-sign"></i>${who} the same numbers.`;
+}
+
+/** Draw the sentence: a choice of sentences, a field for another one, and its tokens. */
+function drawText(state, row, set, id) {
+  const { sentence, typed } = state;
+  const { tokens, gloss = [] } = sentenceOf(state);
+  return html`${choices({
+    label: html`<span class="qkv-unseen">sentence</span>`,
+    name: `${id}-sentence`,
+    value: typed === null ? sentence : null,
+    options: OFFERED.map((value) => ({ value, label: textOf(SENTENCES[value]) })),
+    onChange: (value) => set({ sentence: value, typed: null }),
+  })}
+    <label class="qkv-own"><span class="qkv-unseen">your own sentence</span>
+      <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
+        .value=${live(typed ?? textOf(SENTENCES[sentence]))} @input=${({ target }) => set({ typed: target.value })}></label>
+    <p class="qkv-sentence">
+      ${tokens.map(
+        (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
+          @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
+      )}
+    </p>`;
 }
 
 /** Draw the sound. A press or a drag chooses the window whose middle is nearest to the pointer. */

@@ -1,11 +1,12 @@
-/* A sentence while it is typed: its words, the words that may follow, and known words spelled like an unknown one. */
+/* A sentence while it is typed: its words, the words that may follow, and known words that fit for an unknown one. */
 
 const OFFERED = 18; // words that are offered: the nouns, and one more
+const INSTEAD = 6; // words that are offered for an unknown one
 const LATIN = /^[\0-\x7f]*$/;
 
 /** Read a text. Return { words } if all are known, or { unfinished } if only the last one is not and may still
- * become a known word. Else return { unknown, nearest }: the unknown words, and the known ones spelled most like
- * the first of them. */
+ * become a known word. Else return { unknown, nearest }: the unknown words, and the known ones that fit best in the
+ * place of the first of them. */
 export function readText(grammar, text) {
   const { words } = grammar.split(text);
   if (words) return { words };
@@ -13,7 +14,8 @@ export function readText(grammar, text) {
   const last = unknown.at(-1).toLowerCase();
   const begun = grammar.words.some((word) => word.toLowerCase().startsWith(last));
   const unfinished = text.toLowerCase().endsWith(last) && begun ? unknown.pop() : undefined;
-  return unknown.length ? { unknown: [...new Set(unknown)], nearest: nearest(grammar, unknown[0]) } : { unfinished };
+  if (!unknown.length) return { unfinished };
+  return { unknown: [...new Set(unknown)], nearest: nearest(grammar, unknown[0], knownStart(grammar, text)) };
 }
 
 /** Return the unknown words of a piece of text without spaces, which can contain several Chinese words. */
@@ -36,12 +38,21 @@ export function completions(grammar, text) {
   for (let end = text.length; end >= 0; end--) {
     const { words } = grammar.split(text.slice(0, end));
     const rest = text.slice(end).trimStart().toLowerCase();
-    const cutsAWord = rest && /[a-z]/i.test(text[end - 1] ?? "") && /[a-z]/.test(rest[0]);
-    if (!words || cutsAWord) continue;
+    if (!words || cutsAWord(text, end)) continue;
     const found = grammar.next(words).filter((word) => word.toLowerCase().startsWith(rest) && word !== rest);
     if (found.length) return { start: text.slice(0, end), words: found.slice(0, OFFERED) };
   }
   return { start: text, words: [] };
+}
+
+/** Check whether a text has Latin letters on both sides of an index. */
+const cutsAWord = (text, end) => /[a-z]$/i.test(text.slice(0, end)) && /^[a-z]/i.test(text.slice(end));
+
+/** Return the words before the first unknown word of a text. */
+function knownStart(grammar, text) {
+  let end = text.length;
+  while (!grammar.split(text.slice(0, end)).words || cutsAWord(text, end)) end -= 1;
+  return grammar.split(text.slice(0, end)).words;
 }
 
 /** Return a text with one more word. There are spaces between Latin words, and none between Chinese ones. */
@@ -50,12 +61,15 @@ export function withWord(start, word) {
   return `${start.trimEnd()} ${word} `.trimStart();
 }
 
-/** Return the three known words of the same script that are spelled most like an unknown one. */
-export function nearest(grammar, unknown) {
+/** Return known words of the same script for an unknown one: those that may follow the words before it, or else all;
+ * first those that are spelled most like it. */
+export function nearest(grammar, unknown, before) {
   const wanted = unknown.toLowerCase();
   const unlike = (word) => editDistance(wanted, word.toLowerCase()) / Math.max(wanted.length, word.length);
-  const sameScript = grammar.words.filter((word) => LATIN.test(word) === LATIN.test(unknown));
-  return [...new Set(sameScript)].sort((a, b) => unlike(a) - unlike(b)).slice(0, 3);
+  const sameScript = (word) => LATIN.test(word) === LATIN.test(unknown);
+  const fitting = grammar.next(before).filter(sameScript);
+  const all = fitting.length ? fitting : grammar.words.filter(sameScript);
+  return [...new Set(all)].sort((a, b) => unlike(a) - unlike(b)).slice(0, INSTEAD);
 }
 
 /** Return the edit distance: how many letters have to be inserted, removed or replaced (Levenshtein, 1966). */
