@@ -5,7 +5,7 @@
 //   node tools/bundle.mjs --site DIR   bundles for the site instead: all widgets and their host as DIR/qkv-site.js and .css;
 //                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
 //                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
-//                                      python-page.js loads in DIR/python
+//                                      python-page.js loads in DIR/python; the scripts of pages, minified, as DIR/page.js …
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, parse, relative } from "node:path";
@@ -112,6 +112,13 @@ const FONTS = ["katex", "@fontsource-variable/noto-sans-tc", "@fontsource-variab
   (name) => `node_modules/${name}`,
 );
 
+// The site's own scripts. Minified, they replace the files that Sphinx copies from book/static.
+const PAGE_SCRIPTS = ["page", "predictions", "progress", "search"];
+const pageScript = async (name) => [
+  `${name}.js`,
+  (await bundle(`import "./book/static/${name}.js";`, "js", "iife")).text,
+];
+
 async function siteFiles() {
   const entry = [
     'import { host } from "./book/static/host.js";',
@@ -125,6 +132,7 @@ async function siteFiles() {
   const worker = await bundle('import "./page/runtime/worker.js";', "js", "iife", [nodeApart]);
   return new Map([
     ...(await Promise.all(weights)),
+    ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],

@@ -13,7 +13,7 @@ import { addressWriter, areEqual, linkTo, Shared, settingsIn } from "./link.js";
 /** @typedef {{ script: Element, el: HTMLElement }} Place */
 
 const MIME = "application/vnd.jupyter.widget-";
-const SAID = 5000; // ms for which the message that a link was copied is shown
+const SAID = 3000; // ms for which the message that a link was copied is shown
 const NEAR = "600px 0px"; // a widget starts when it is about a screen away from the window
 
 /** Run widgets (made by `widget()` of base.js) at their places on the page.
@@ -77,22 +77,32 @@ function offerLink(el, shared, refused) {
   const slot = el.closest(".qkv-slot");
   const place = slot?.querySelector(".qkv-share [role=status]");
   if (!slot || !place) return;
-  /** @param {string} words */
-  const say = (words) => {
-    place.classList.remove("qkv-refused");
-    place.textContent = words;
-  };
   if (refused.length) showError(place, `${refused.join(" ")} The widget shows what it can.`);
   slot.querySelector(".qkv-share button")?.addEventListener("click", async () => {
     const link = linkTo(shared, slot.id);
+    place.classList.remove("qkv-refused");
     try {
       await navigator.clipboard.writeText(link);
-      say("Copied. The link opens this page with the widget as it is now.");
-      setTimeout(() => say(""), SAID);
+      place.textContent = "Link copied";
+      setTimeout(() => place.replaceChildren(), SAID);
     } catch {
-      say(link);
+      showLink(place, link);
     }
   });
+}
+
+/** Show a link in a field, selected, until the reader leaves the field: the browser lets no script copy it.
+ * @param {Element} place
+ * @param {string} link */
+function showLink(place, link) {
+  const label = document.createElement("label");
+  const field = document.createElement("input");
+  field.readOnly = true;
+  field.value = link;
+  field.addEventListener("blur", () => place.replaceChildren());
+  label.append("Copy this link:", field);
+  place.replaceChildren(label);
+  field.select();
 }
 
 /** Show an error in a link, which stays.

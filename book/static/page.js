@@ -102,6 +102,15 @@
     opener?.focus();
   });
 
+  // The header of a narrow window goes away on the way down the page.
+  const header = document.querySelector(".mobile-header");
+  let lastTop = scrollY;
+  const moveHeader = () => {
+    header?.classList.toggle("qkv-away", scrollY > Math.max(lastTop, 200));
+    lastTop = scrollY;
+  };
+  addEventListener("scroll", moveHeader, { passive: true });
+
   // The page's contents mark the current section: the last one that begins above the upper third of the window.
   /** @type {NodeListOf<HTMLAnchorElement>} */
   const anchors = document.querySelectorAll(".toc-tree a[href^='#']");

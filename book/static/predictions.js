@@ -31,19 +31,22 @@
     }
   }
 
-  /** @param {Element} cover */
-  const uncover = (cover) => cover.classList.add("qkv-open");
-  /** @param {Element} widget */
-  const nameOf = (widget) => `${page}#${widget.closest(".qkv-slot")?.id}`;
+  /** @param {Element | null | undefined} cover
+   * @param {boolean} isOpen */
+  const put = (cover, isOpen) => cover?.classList.toggle("qkv-open", isOpen);
+  /** Return the cover over what answers a prediction.
+   * @param {Event} event */
+  const coverOf = ({ target }) => {
+    const next = /** @type {Element} */ (target).closest(".cell")?.nextElementSibling;
+    return next?.matches(".qkv-prediction-answer") ? next : null;
+  };
 
-  const guessed = load();
-  for (const cover of document.querySelectorAll(".qkv-prediction-answer")) {
-    const slot = cover.previousElementSibling?.querySelector(".qkv-slot");
-    if (slot && Object.hasOwn(guessed, nameOf(slot))) uncover(cover);
-    const notice = cover.querySelector(".qkv-uncover");
-    notice?.querySelector("button")?.addEventListener("click", () => {
-      uncover(cover);
-      const first = /** @type {HTMLElement | null} */ (notice.nextElementSibling);
+  for (const button of document.querySelectorAll(".qkv-uncover button")) {
+    button.addEventListener("click", () => {
+      const cover = button.closest(".qkv-prediction-answer");
+      put(cover, true);
+      /** @type {HTMLElement | null | undefined} */
+      const first = cover?.querySelector(".cell_output, :scope > .cell ~ :not(.cell)");
       first?.setAttribute("tabindex", "-1");
       first?.focus({ preventScroll: true });
     });
@@ -51,22 +54,18 @@
 
   document.addEventListener("qkv-predicted", (event) => {
     const { target, detail } = /** @type {CustomEvent<Guess> & { target: Element }} */ (event);
-    keepFirst(nameOf(target), detail);
-    const next = target.closest(".cell")?.nextElementSibling;
-    if (next?.matches(".qkv-prediction-answer")) uncover(next);
+    keepFirst(`${page}#${target.closest(".qkv-slot")?.id}`, detail);
+    put(coverOf(event), true);
   });
+  document.addEventListener("qkv-guesses-again", (event) => put(coverOf(event), false));
 
-  /** Uncover the answer that the address points into: a reader who follows a link or the search to it wants to see
-   * it. */
-  function uncoverTarget() {
+  // A reader who follows a link within the page into an answer wants to see it.
+  addEventListener("hashchange", () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const cover = target?.closest(".qkv-prediction-answer");
-    if (!target || !cover) return;
-    uncover(cover);
-    target.scrollIntoView();
-  }
-  addEventListener("hashchange", uncoverTarget);
-  uncoverTarget();
+    const cover = target?.closest(".qkv-prediction-answer:not(.qkv-open)");
+    put(cover, true);
+    if (cover) target?.scrollIntoView();
+  });
 
   const record = document.querySelector(".qkv-prediction-record");
   if (record) {

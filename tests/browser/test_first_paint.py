@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from .conftest import A_FEW, SITE, gate_has, pages
-from .test_site import CHAPTERS, PHONE, start_widgets
+from .test_site import CHAPTERS, PHONE, start_widgets, uncover
 
 pytestmark = pytest.mark.browser
 
@@ -117,11 +117,13 @@ def test_a_drawing_of_the_build_is_what_a_browser_draws_and_is_taken_over(visit:
     taken = visit(path, reduced_motion="reduce")  # then no widget plays by itself
     marks = "[...document.querySelectorAll('.qkv-widget > div')].map((body, i) => { body.mark = i; return i; })"
     count = len(taken.evaluate(marks))
+    uncover(taken)
     start_widgets(taken)
     fresh = visit("404.html", reduced_motion="reduce")
     fresh.route(f"{site}/{path}", without_drawings)
     fresh.goto(f"{site}/{path}", wait_until="load")
     assert fresh.locator(".qkv-widget[data-state=waiting] > div").count() == 0
+    uncover(fresh)
     start_widgets(fresh)
     drawn = fresh.evaluate(DRAWN)
     assert len(before) == len(drawn) == count > 0

@@ -155,7 +155,7 @@ def test_make_lab_opens_on_the_welcome(browser: Browser, lab: tuple[str, Path]):
 def test_moved_by_keyboard_and_seen_in_python(notebook: Page):
     for name, case in CASES.items():
         control(notebook, name).press(case.key)
-    notebook.get_by_role("button", name="commit").press("Enter")
+    notebook.get_by_role("button", name="check").press("Enter")
     seen = run_cell(notebook, 1).strip().split("\n")
     assert seen == [f"{name} {case.moved}" for name, case in CASES.items()]
 

@@ -11,7 +11,7 @@ from fontTools.ttLib import TTFont
 from playwright.sync_api import Page, expect
 from qkv_site.assets import KATEX, USED
 
-from .conftest import A_FEW, SITE, gate_has, pages
+from .conftest import A_FEW, SITE, gate_has, lay_out, pages
 from .test_first_paint import SHIFTS
 from .test_site import CHAPTERS, DESK, PHONE, start_widgets, violations_of
 
@@ -31,23 +31,86 @@ LANDED = """() => [...new Set([...document.querySelectorAll("article a[href^='#'
   })"""
 
 
-# Where a button over an answer is pressed, and what of the answer can be seen below it.
+# Of each covered answer: whether its button can be pressed, what of the answer is shown, and the height of the box.
 COVERS = """() => [...document.querySelectorAll('.qkv-prediction-answer:not(.qkv-open)')].map((cover) => {
   const button = cover.querySelector('.qkv-uncover button');
   button.scrollIntoView({ block: 'center' });
   const { left, top, width, height } = button.getBoundingClientRect();
-  const seen = [...cover.querySelectorAll('.cell_output')].filter((e) => getComputedStyle(e).visibility === 'visible');
-  return [document.elementFromPoint(left + width / 2, top + height / 2) === button, seen.length];
+  const shown = [...cover.querySelectorAll(':scope > :not(.cell, .qkv-uncover), .cell_output, .qkv-own')]
+    .filter((e) => e.checkVisibility());
+  const pressed = document.elementFromPoint(left + width / 2, top + height / 2) === button;
+  return [pressed, shown.length, button.parentElement.offsetHeight];
 })"""
 
 
 @pytest.mark.parametrize("path", gate_has(CHAPTERS, "chapters/04_"))
-def test_an_answer_is_covered_until_its_button_is_pressed(visit: Visit, path: str):
+def test_an_answer_is_covered_by_a_small_box_with_a_button(visit: Visit, path: str):
     page = visit(path, viewport=PHONE)
     start_widgets(page)
     covers = page.evaluate(COVERS)
     assert covers
-    assert all(cover == [True, 0] for cover in covers), covers
+    assert all(cover[:2] == [True, 0] and cover[2] <= 120 for cover in covers), covers
+
+
+COVER = ".qkv-prediction-answer"
+# Where everything that is shown stands before an answer's button.
+BEFORE = """cover => [...document.querySelectorAll('section > p, .qkv-prediction-answer > p, .qkv-widget, .cell_input')]
+  .filter((e) => e.compareDocumentPosition(cover.querySelector('.qkv-uncover')) === Node.DOCUMENT_POSITION_FOLLOWING)
+  .filter((e) => e.checkVisibility())
+  .map((e) => e.getBoundingClientRect().top)"""
+
+
+def test_an_answer_opens_below_its_button_and_moves_nothing_above(visit: Visit):
+    page = visit("chapters/04_softmax_temperature.html", viewport=PHONE)
+    lay_out(page)
+    for cover in page.locator(COVER).all():
+        button = cover.locator(".qkv-uncover button")
+        button.scroll_into_view_if_needed()
+        before = cover.evaluate(BEFORE)
+        button.click()
+        expect(cover.locator(".cell_output").first).to_be_visible()
+        assert len(before) > 10
+        after = cover.evaluate(BEFORE)
+        assert len(after) > len(before)
+        assert after[: len(before)] == before
+        assert page.evaluate("document.activeElement.matches('.qkv-prediction-answer.qkv-open *')")
+
+
+def test_a_guess_uncovers_what_answers_it_and_another_try_covers_it(visit: Visit):
+    page = visit(CHAPTER, viewport=PHONE)
+    cover = page.locator(COVER).first
+    widget = page.locator(".qkv-widget").first
+    widget.scroll_into_view_if_needed()
+    widget.and_(page.locator('[data-state="ready"]')).wait_for()
+    widget.get_by_role("spinbutton").fill("32")
+    widget.get_by_role("button", name="check").click()
+    expect(cover.locator(".cell_output").first).to_be_visible()
+    widget.get_by_role("button", name="try again").click()
+    expect(cover.locator(".cell_output").first).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", gate_has(CHAPTERS, "chapters/04_"))
+def test_answers_that_were_guessed_are_open_before_the_first_paint(visit: Visit, site: str, path: str):
+    page = visit("404.html", viewport=PHONE)
+    guesses = {f"{path.removesuffix('.html')}#widget-{i}": {"isRight": True, "isSure": False} for i in range(1, 30)}
+    kept = {"format": "qkv-predictions", "version": 1, "guesses": guesses}
+    page.evaluate("kept => localStorage.setItem('qkv-predictions', JSON.stringify(kept))", kept)
+    page.add_init_script(SHIFTS)
+    page.goto(f"{site}/{path}")
+    start_widgets(page)
+    assert page.evaluate("window.shifts") == []
+    assert page.locator(COVER).count() == page.locator(f"{COVER}.qkv-open").count() > 0
+
+
+def test_a_link_into_a_covered_answer_opens_it(visit: Visit, site: str):
+    path = "chapters/04_softmax_temperature.html"
+    hidden = visit(path).locator(f"{COVER} .qkv-slot").first.get_attribute("id")
+    page = visit("404.html", viewport=PHONE)
+    page.add_init_script(SHIFTS)
+    page.goto(f"{site}/{path}#{hidden}")
+    expect(page.locator(f"#{hidden}")).to_be_in_viewport()
+    assert page.evaluate("window.shifts") == []
+    expect(page.locator(f"{COVER}.qkv-open")).to_have_count(1)
 
 
 @pytest.mark.parametrize("path", gate_has(LINKED, *A_FEW, "chapters/05_", "chapters/06_", "book/glossary"))

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import SITE
-from .test_site import CHAPTERS
+from .test_site import CHAPTERS, PHONE
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ def test_a_discovery_can_be_sent_and_opened(visit: Visit):
     share = slot.locator(".qkv-share")
     below = slot.locator("xpath=following::p[1]").bounding_box()
     share.get_by_role("button", name="Copy a link").click()
-    expect(share.get_by_role("status")).to_contain_text("Copied")
+    expect(share.get_by_role("status")).to_have_text("Link copied")
     assert slot.locator("xpath=following::p[1]").bounding_box() == below, "what is said moves nothing"
     link = page.evaluate("navigator.clipboard.readText()")
     assert f"{name}.d_k=1" in link
@@ -46,6 +46,30 @@ def test_a_discovery_can_be_sent_and_opened(visit: Visit):
     )
     expect(opened.locator('[data-number="largest"]')).to_have_text(slot.locator('[data-number="largest"]').inner_text())
     expect(opened).to_be_in_viewport()
+
+
+def test_a_link_that_no_script_may_copy_is_selected_in_a_field_that_covers_nothing(visit: Visit):
+    page = visit(CHAPTER, viewport=PHONE)
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); }")
+    name, slot = lab(page)
+    slot.locator("input[type=range]").first.press("Home")
+    widget = slot.locator(".qkv-widget")
+    slot.get_by_role("button", name="Copy a link").click()
+    field = slot.get_by_role("textbox", name="Copy this link:")
+    expect(field).to_be_focused()
+    link = page.evaluate("document.activeElement.value")
+    assert f"{name}.d_k=1" in link
+    assert page.evaluate("getSelection().toString()") == link
+    shown = slot.locator(".qkv-share [role=status]").bounding_box()
+    frame, last = widget.bounding_box(), widget.locator("summary").last.bounding_box()
+    assert frame
+    assert last
+    assert shown
+    assert shown["height"] <= 30
+    assert shown["x"] >= frame["x"]
+    assert shown["y"] >= last["y"] + last["height"] - 1, "it is on the frame, below all that the widget shows"
+    page.keyboard.press("Tab")
+    expect(slot.locator(".qkv-share [role=status]")).to_be_empty()
 
 
 @pytest.mark.parametrize("where", ["served", "file"])

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from tests.widgets.test_access import SMALL_PRINT
 
 from .conftest import A_FEW, gate_has, pages
-from .test_site import CHAPTERS, PHONE, start_widgets
+from .test_site import CHAPTERS, PHONE, start_widgets, uncover
 
 pytestmark = pytest.mark.browser
 
@@ -23,6 +23,7 @@ SIDEWAYS = """[...document.querySelectorAll("html, body, .page, .main, .content"
 def test_a_chapter_does_not_scroll_sideways(visit: Callable[..., Page], width: int, text: int):
     page = visit("chapters/03_scaling.html", viewport={"width": width, "height": 800})
     page.add_style_tag(content=f":root {{ font-size: {text}% }}")
+    uncover(page)
     for slot in page.locator(".qkv-slot").all():
         slot.scroll_into_view_if_needed()
         slot.locator('[data-state="ready"]').wait_for(state="attached", timeout=5000)
@@ -32,6 +33,7 @@ def test_a_chapter_does_not_scroll_sideways(visit: Callable[..., Page], width: i
 @pytest.mark.parametrize("path", gate_has(sorted({*pages()} - {"index.html"}), *A_FEW, "chapters/05_"))
 def test_on_a_phone_no_page_can_be_pushed_sideways(visit: Callable[..., Page], path: str):
     page = visit(path, viewport=PHONE)
+    uncover(page)
     for widget in [page.locator("h1"), *start_widgets(page)]:  # one out of sight is laid out as a box of its size
         widget.scroll_into_view_if_needed()
         page.evaluate("() => new Promise(requestAnimationFrame)")
@@ -41,6 +43,7 @@ def test_on_a_phone_no_page_can_be_pushed_sideways(visit: Callable[..., Page], p
 @pytest.mark.parametrize("path", gate_has(CHAPTERS, "chapters/04_", "chapters/07_"))
 def test_on_a_phone_a_widget_fits_on_the_screen_and_can_be_read(visit: Callable[..., Page], path: str):
     page = visit(path, viewport=PHONE)
+    uncover(page)
     heights = {widget.get_attribute("data-widget"): widget.bounding_box()["height"] for widget in start_widgets(page)}
     assert {name: height for name, height in heights.items() if height > PHONE["height"]} == {}
     assert page.evaluate(SMALL_PRINT) == []

@@ -19,9 +19,9 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("bundled")
     page = ROOT / "tests" / "widgets" / "page.js"
     esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", page, "--bundle", "--log-level=warning"]
-    subprocess.run([*esbuild, f"--outfile={folder / 'page.js'}"], check=True, cwd=ROOT)
+    subprocess.run([*esbuild, f"--outfile={folder / 'tested.js'}"], check=True, cwd=ROOT)
     subprocess.run(["node", "tools/bundle.mjs", "--site", folder], check=True, cwd=ROOT, capture_output=True)
-    script = (folder / "page.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    script = (folder / "tested.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
     return script, (folder / "qkv-site.css").read_text(encoding="utf-8")
 
 

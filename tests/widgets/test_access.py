@@ -252,7 +252,7 @@ def test_every_change_is_said_politely(quiet: Page):
         expect(widget.get_by_role("status")).to_have_text("")
         change(widget)
     for name in PREDICTIONS:
-        quiet.locator(f'[data-widget="{name}"]').get_by_role("button", name="commit").press("Enter")
+        quiet.locator(f'[data-widget="{name}"]').get_by_role("button", name="check").press("Enter")
     for widget in widgets:
         expect(widget.get_by_role("status")).not_to_have_text("")
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page, expect
 
 from .conftest import frame
+from .test_swipes import swipe
 
 pytestmark = pytest.mark.browser
 
@@ -28,6 +29,8 @@ MASK = COMMON | {"rows": ["I", "saw"], "columns": ["I", "saw"], "answer": [[True
 MASK |= {"guess": []}
 CHOICE = {"question": "How large?", "options": [["1", "no"], ["32", "yes"]], "answer": "B", "guess": "", "sure": False}
 
+KINDS = {"predict": CHOICE, "predictNumber": NUMBER, "predictBars": BARS, "predictMask": MASK}
+
 OPEN = """([kind, state]) => {
   window.told = [];
   document.addEventListener("qkv-predicted", ({ detail }) => told.push(detail));
@@ -45,21 +48,35 @@ def start(open_page: Callable[..., Page]) -> Callable[..., Page]:
     return start
 
 
-def commit(page: Page) -> str:
-    """Commit, and return what is said of the guess."""
-    page.get_by_role("button", name="commit").click()
+def fill(page: Page, kind: str) -> None:
+    """Make some guess."""
+    if kind == "predictNumber":
+        page.get_by_role("spinbutton").fill("3")
+    else:
+        role, key = {
+            "predict": ("radio", "Space"),
+            "predictBars": ("slider", "End"),
+            "predictMask": ("checkbox", "Space"),
+        }[kind]
+        page.get_by_role(role).first.press(key)
     frame(page)
-    return page.locator(".qkv-commit b").inner_text()
+
+
+def check(page: Page) -> str:
+    """Check the guess, and return what is said of it."""
+    page.get_by_role("button", name="check").click()
+    frame(page)
+    return page.locator(".qkv-explained b").first.inner_text()
 
 
 def told(page: Page) -> list[dict[str, bool]]:
     return page.evaluate("told")
 
 
-def test_nothing_can_be_committed_before_there_is_a_guess(start):
-    for kind, state in {"predict": CHOICE, "predictNumber": NUMBER, "predictBars": BARS, "predictMask": MASK}.items():
+def test_nothing_can_be_checked_before_there_is_a_guess(start):
+    for kind, state in KINDS.items():
         page = start(kind, state)
-        assert page.get_by_role("button", name="guess first").is_disabled(), kind
+        assert page.get_by_role("button", name="check").is_disabled(), kind
         assert "Because" not in page.locator(".qkv-predict").inner_text(), kind
 
 
@@ -76,30 +93,74 @@ def test_nothing_can_be_committed_before_there_is_a_guess(start):
 )
 def test_a_number_is_judged_by_how_far_it_is_off(start, typed, right, said):
     page = start("predictNumber", NUMBER)
-    page.get_by_role("spinbutton").fill(typed)
-    assert commit(page) == said
+    page.get_by_role("spinbutton", name="your guess").fill(typed)
+    assert check(page) == said
     assert told(page) == [{"isRight": right, "isSure": False}]
+    assert page.locator(".qkv-predict").inner_text().count("32") == said.count("32"), "the answer stands there once"
 
 
 def test_the_page_is_told_whether_the_reader_was_sure(start):
     page = start("predict", CHOICE)
     page.get_by_role("radio").nth(0).check()
-    page.get_by_role("switch", name="I am sure").check()
-    assert commit(page) == "The answer is B."
+    page.get_by_role("group", name="How sure?").get_by_role("radio", name="sure", exact=True).check()
+    assert check(page) == "The answer is B."
     assert told(page) == [{"isRight": False, "isSure": True}]
     assert page.evaluate("shown.model.get('sure')") is True
+    expect(page.get_by_role("radio", name="sure", exact=True)).to_be_checked()
+    expect(page.get_by_role("radio", name="sure", exact=True)).to_be_disabled()
+
+
+def test_the_guess_and_the_right_option_are_explained_and_the_others_on_request(start):
+    options = [["1", "no"], ["32", "yes"], ["64", "too large"], ["1024", "far too large"]]
+    page = start("predict", CHOICE | {"options": options})
+    page.get_by_role("radio").nth(2).check()
+    check(page)
+    assert page.locator(".qkv-option[data-mark]").evaluate_all("all => all.map((e) => e.dataset.mark)") == [
+        "true",
+        "false",
+    ]
+    reasons = page.locator(".qkv-explained li")
+    assert [reason.inner_text().split()[-1] for reason in reasons.all() if reason.is_visible()] == ["yes", "large"]
+    page.get_by_text("Why the others are wrong").click()
+    expect(page.get_by_text("far too large")).to_be_visible()
+    assert reasons.count() == 4
 
 
 def test_the_focus_stays_on_the_button_and_a_guess_can_be_made_again(start):
     page = start("predictNumber", NUMBER)
+    page.evaluate("document.addEventListener('qkv-guesses-again', () => told.push('again'))")
     page.get_by_role("spinbutton").fill("3")
-    page.get_by_role("button", name="commit").press("Enter")
+    page.get_by_role("button", name="check").press("Enter")
     frame(page)
-    assert page.evaluate("document.activeElement.innerText") == "guess again"
+    assert page.evaluate("document.activeElement.innerText") == "try again"
     page.keyboard.press("Enter")
     frame(page)
     assert page.get_by_role("spinbutton").input_value() == "3"
     assert page.evaluate("shown.model.get('guess')") == []
+    assert told(page)[1:] == ["again"], "the page covers the answer"
+
+
+def test_a_guess_of_an_earlier_visit_is_in_the_form_when_it_is_made_again(start):
+    page = start("predict", CHOICE | {"guess": "A", "sure": True})
+    page.get_by_role("button", name="try again").click()
+    frame(page)
+    expect(page.get_by_role("radio", name="A.")).to_be_checked()
+    expect(page.get_by_role("radio", name="sure", exact=True)).to_be_checked()
+
+
+# Where the question, the form and the button stand.
+STANDS = """() => [...document.querySelectorAll("fieldset, fieldset > *, .qkv-option, td, .qkv-check > *")]
+  .map((e) => e.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y, width, height].join(" "))"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 800])
+def test_the_explanation_opens_below_the_button_and_moves_nothing(start, width):
+    for kind, state in KINDS.items():
+        page = start(kind, state, width=width)
+        fill(page, kind)
+        before = page.evaluate(STANDS)
+        check(page)
+        assert page.evaluate(STANDS) == before, kind
 
 
 def test_bars_are_drawn_in_one_stroke(start):
@@ -187,27 +248,28 @@ def test_the_columns_of_numbers_are_below_what_is_drawn_and_nothing_moves_when_t
     bars, names, numbers = page.evaluate(PLACES)
     assert names == pytest.approx(bars, abs=1)
     assert numbers == pytest.approx(bars, abs=1)
-    commit(page)
+    check(page)
     assert page.locator(".qkv-drawn-area").bounding_box() == area
     for places in page.evaluate(PLACES):
         assert places == pytest.approx(bars, abs=1)
 
 
-def test_the_scale_and_what_the_question_gives_are_written(start):
+def test_the_scale_has_what_the_question_gives_and_no_number_so_near_that_they_touch(start):
     page = start("predictBars", BARS | {"top": 0.5, "given": [0.24]})
-    assert page.locator(".qkv-drawn-axis").inner_text().split() == ["0", "0.25", "0.50"]
+    assert sorted(page.locator(".qkv-drawn-axis").inner_text().split()) == ["0", "0.24", "0.50"]
     area, line = (page.locator(f".qkv-drawn-{part}").bounding_box() for part in ("area", "given"))
     assert area
     assert line
     assert line["y"] == pytest.approx(area["y"] + area["height"] * (1 - 0.24 / 0.5), abs=2)
-    assert "given: 0.24" in page.locator(".qkv-drawn").inner_text()
+    page = start("predictBars", BARS | {"top": 3, "given": [1]})
+    assert sorted(page.locator(".qkv-drawn-axis").inner_text().split()) == ["0", "1", "1.5", "3"]
 
 
 def test_an_exact_guess_is_called_right(start):
     page = start("predictBars", BARS | {"answer": [1, 0]})
     page.get_by_role("slider").first.press("End")
     frame(page)
-    assert commit(page) == "That is right."
+    assert check(page) == "That is right."
 
 
 def test_bars_are_drawn_with_the_keyboard_and_compared_on_average(start):
@@ -220,7 +282,7 @@ def test_bars_are_drawn_with_the_keyboard_and_compared_on_average(start):
     for _ in range(10):
         page.keyboard.press("ArrowRight")
         frame(page)
-    assert commit(page) == "That is close. On average you are off by 0.10."
+    assert check(page) == "That is close. On average you are off by 0.10."
     assert page.evaluate("shown.model.get('guess')") == pytest.approx([1, 0.2])
     assert page.locator(".qkv-drawn-table tr").last.inner_text().split() == ["answer", "0.80", "0.20"]
 
@@ -240,14 +302,59 @@ def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):
     page.get_by_role("checkbox", name="I may attend to saw").press("Space")
     frame(page)
     assert page.evaluate("shown.model.get('guess')") == []
-    assert commit(page) == "2 of 4 cells are not right."
+    assert check(page) == "2 of 4 cells differ from the answer."
     assert page.evaluate("shown.model.get('guess')") == [[False, True], [True, True]]
     assert told(page) == [{"isRight": False, "isSure": False}]
+    drawn = "all => all.map((e) => [e.dataset.may, e.dataset.mine, e.innerText.includes('!')].join(' '))"
+    assert page.locator("[data-cell]").evaluate_all(drawn) == [
+        "true false true",  # colour: the answer; corner: the reader painted it; sign: they differ
+        "false true true",
+        "true true false",
+        "true true false",
+    ]
+    for key in ("may attend", "you painted it", "! differs"):
+        expect(page.get_by_text(key, exact=True)).to_be_visible()
+
+
+def on_a_phone(open_page: Callable[..., Page], kind: str, selector: str) -> tuple[Page, Locator]:
+    """A page longer than its screen, with a prediction in its middle, and a part of its picture."""
+    page = open_page("<p style='height: 900px'>above</p>", width=390, has_touch=True)
+    page.evaluate(OPEN, [kind, KINDS[kind]])
+    page.add_style_tag(content="body { padding-bottom: 2000px }")
+    picture = page.locator(selector).first
+    picture.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    frame(page)
+    return page, picture
+
+
+def test_a_finger_paints_by_a_tap_and_sideways_and_scrolls_up_and_down(open_page):
+    page, mask = on_a_phone(open_page, "predictMask", ".qkv-painted tbody")
+    painted = "[...document.querySelectorAll('[data-cell]')].map((cell) => cell.dataset.may === 'true')"
+    assert swipe(page, mask, 0, -200) > 100
+    assert page.evaluate(painted) == [False] * 4
+    page.locator("[data-cell]").nth(2).tap()
+    frame(page)
+    assert page.evaluate(painted) == [False, False, True, False]
+    assert swipe(page, page.locator("[data-cell]").nth(0), 60, 0) == 0
+    assert page.evaluate(painted) == [True, True, True, False]
+
+
+def test_a_finger_drags_a_handle_up_and_scrolls_beside_it(open_page):
+    page, area = on_a_phone(open_page, "predictBars", ".qkv-drawn-area")
+    heights = "[...document.querySelectorAll('input[type=range]')].map(({ valueAsNumber }) => valueAsNumber)"
+    assert swipe(page, area, 0, -200) > 100
+    assert page.evaluate(heights) == [0, 0]
+    area.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    assert swipe(page, page.locator(".qkv-drawn-handle").first, 0, -72) == 0
+    assert page.evaluate(heights) == [pytest.approx(0.5, abs=0.03), 0]
+    area.tap(position={"x": 200, "y": 36})
+    frame(page)
+    assert page.evaluate(heights)[1] == pytest.approx(0.75, abs=0.02), "a tap sets a height"
 
 
 def test_nothing_sticks_out_on_a_phone(start):
     many = BARS | {"labels": [str(2**i) for i in range(8)], "answer": [0.1] * 8}
-    for kind, state in {"predict": CHOICE, "predictNumber": NUMBER, "predictBars": many, "predictMask": MASK}.items():
+    for kind, state in (KINDS | {"predictBars": many}).items():
         page = start(kind, state, width=320)
         inside = "el => [...el.querySelectorAll('*')].every((e) => e.getBoundingClientRect().right <= 321)"
         assert page.locator(".qkv-widget").evaluate(inside), kind

@@ -1,7 +1,10 @@
 """Hide the answer to each prediction on a page until the reader has committed to a guess, or asks to see the answer.
 
-A cell's code stays visible; its result and the text after it are hidden. `predictions.js` shows them. Without scripts
-and on paper nothing is hidden. The hidden parts keep their space, so nothing moves when they appear.
+A cell's code stays visible. A small box with a button stands in place of its result and of the text after it. When
+`predictions.js` shows them, they open downwards from there. Without scripts and on paper nothing is hidden.
+
+A cover ends with a script that opens it at once if the reader has made this prediction, or if the address points into
+it. The script runs before the browser draws what follows the cover, so nothing moves when a page loads.
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ from itertools import dropwhile, takewhile
 from docutils import nodes
 from sphinx.application import Sphinx
 
-BUTTON = '<p class="qkv-uncover"><button type="button">Hidden until you guess. Show it anyway</button></p>'
+END = (
+    '<p class="qkv-uncover"><button type="button">Hidden until you guess. Show it anyway</button></p>'
+    "<script>openKnown(document.currentScript.parentElement)</script>"  # page.html has this function
+)
 
 
 def cover_answers(app: Sphinx, document: nodes.document) -> None:
@@ -19,11 +25,12 @@ def cover_answers(app: Sphinx, document: nodes.document) -> None:
     for cell in [part for part in document.findall(nodes.container) if is_prediction(part)]:
         answer = answer_to(cell)
         if answer:
-            cover = nodes.container("", nodes.raw("", BUTTON, format="html"), classes=["qkv-prediction-answer"])
+            cover = nodes.container("", classes=["qkv-prediction-answer"])
             cell.parent.insert(cell.parent.index(answer[0]), cover)
             for part in answer:
                 part.parent.remove(part)
                 cover += part
+            cover += nodes.raw("", END, format="html")
 
 
 def is_code_cell(node: nodes.Node) -> bool:

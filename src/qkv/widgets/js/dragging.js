@@ -10,7 +10,8 @@
  *
  * The area captures the pointer until it is released, so a drag may leave the area; its position is then the nearest
  * one inside. With `touch-action: pan-y` a finger can scroll the page, so its press counts only once the finger moves
- * sideways or is lifted. A swipe that scrolls the page changes nothing.
+ * sideways or is lifted. A swipe that scrolls the page changes nothing. A handle in the area with `touch-action: none` is
+ * grabbed at once and can be dragged up and down.
  * @param {(grip: Grip) => void} work */
 export const dragged = (work) => (/** @type {Grip["event"]} */ event) => {
   if (event.buttons !== 1) return;
@@ -40,8 +41,10 @@ export const dragged = (work) => (/** @type {Grip["event"]} */ event) => {
 const pressed = new WeakMap();
 
 /** @param {Grip["event"]} event */
-const mayScroll = ({ pointerType, currentTarget }) =>
-  pointerType === "touch" && getComputedStyle(currentTarget).touchAction === "pan-y";
+const mayScroll = ({ pointerType, currentTarget, target }) =>
+  pointerType === "touch" &&
+  getComputedStyle(currentTarget).touchAction === "pan-y" &&
+  getComputedStyle(/** @type {Element} */ (target)).touchAction !== "none";
 
 /** @param {Element} area
  * @param {Grip["event"]} event

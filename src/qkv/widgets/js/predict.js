@@ -1,37 +1,48 @@
 import { html, nothing } from "./base.js";
-import { asked, prediction, rich } from "./predicting.js";
+import { isChecked, prediction, rich } from "./predicting.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** @import { Asking } from "./predicting.js" */
-/** @typedef {Asking & { options: [string, string][], answer: string, guess: string, leaning: string }} State */
+/** @typedef {Asking & { options: [string, string][], answer: string, guess: string, draft: string | null }} State */
 
 export default prediction("Predict", {
-  own: { leaning: "" },
-  leaning: (/** @type {State} */ { leaning }) => leaning || undefined,
   isRight: ({ answer }, guess) => guess === answer,
-  verdict: ({ guess, answer }) => (guess === answer ? "That is right." : `The answer is ${answer}.`),
-  ask: (state, set, id) => html`<fieldset>
-    <legend>${asked(state.question)}</legend>
-    ${state.options.map(([option], index) => choice({ option, letter: LETTERS[index], leaning: state.leaning, set, id }))}
-  </fieldset>`,
-  show: ({ options, answer, guess }) =>
-    html`<ol>${options.map(([option, why], index) => reason({ option, why, letter: LETTERS[index], answer, guess }))}</ol>`,
+  verdict: (/** @type {State} */ { guess, answer }) =>
+    guess === answer ? "That is right." : `The answer is ${answer}.`,
+  form: (state, mine, set, id) => state.options.map(([text], index) => option(state, { text, index, mine, set, id })),
+  explained: ({ options, answer, guess }) => {
+    const reasons = options.map(([, why], index) => ({ why, letter: LETTERS[index], answer, guess }));
+    const [first, others] = [true, false].map((isFirst) =>
+      reasons.filter(({ letter }) => [answer, guess].includes(letter) === isFirst),
+    );
+    return html`<ol>${first.map(reason)}</ol>
+      ${others.length ? html`<details class="qkv-tables"><summary>Why the others are wrong</summary><ol>${others.map(reason)}</ol></details>` : nothing}`;
+  },
 });
 
-const choice = ({ option, letter, leaning, set, id }) => html`<label class="qkv-option">
-  <input type="radio" name="${id}-guess" .checked=${letter === leaning} @change=${() => set({ leaning: letter })}>
-  <span><b>${letter}.</b> ${rich(option)}</span>
-</label>`;
+/** Return an option with its button. After the check, a sign replaces the button of the right option and of the guess. */
+const option = (state, { text, index, mine, set, id }) => {
+  const letter = LETTERS[index];
+  const isRight = letter === state.answer;
+  const isMarked = isChecked(state) && (isRight || letter === mine);
+  return html`<label class="qkv-option" data-mark=${isMarked ? isRight : nothing}>
+    <input type="radio" name="${id}-guess" .checked=${letter === mine} @change=${() => set({ draft: letter })}>
+    ${isMarked ? tick(isRight) : nothing}
+    <span><b>${letter}.</b> ${rich(text)}</span>
+  </label>`;
+};
 
-function reason({ option, why, letter, answer, guess }) {
-  const right = letter === answer;
-  return html`<li class=${right ? "qkv-right" : "qkv-wrong"}>
+const tick = (isRight) => html`<span class="qkv-tick" aria-hidden="true">${isRight ? "✓" : "✗"}</span>`;
+
+const reason = ({ why, letter, answer, guess }) => {
+  const isRight = letter === answer;
+  return html`<li data-mark=${isRight}>
+    ${tick(isRight)}
     <p>
-      <span class="qkv-tick" aria-hidden="true">${right ? "✓" : "✗"}</span>
-      <span class="qkv-unseen">${right ? "Right:" : "Wrong:"}</span>
-      <b>${letter}.</b> ${rich(option)} ${letter === guess ? html`<small class="qkv-yours">your guess</small>` : nothing}
+      <span class="qkv-unseen">${isRight ? "Right:" : "Wrong:"}</span>
+      <b>${letter}.</b> ${letter === guess ? html`<small class="qkv-yours">your guess</small>` : nothing}
+      <span class="qkv-why">${rich(why)}</span>
     </p>
-    <p class="qkv-why">${rich(why)}</p>
   </li>`;
-}
+};

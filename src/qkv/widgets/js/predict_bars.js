@@ -1,5 +1,5 @@
 import { dragged, html, nothing, num, partAt, svg } from "./base.js";
-import { asked, prediction, rich } from "./predicting.js";
+import { isChecked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: an arrow key moves a bar by a step, and a drag is rounded to steps
 const FOOT = 0.04; // of the height: a press or a drag below this means 0
@@ -8,34 +8,41 @@ const NEAR_MIDDLE = 0.05; // of a column's width: a press this near to the middl
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {{ x: number, y: number, column: number, home: number, passed: Record<number, number> }} Stroke */
 /** @typedef {Asking & { labels: string[], answer: number[], near: number, top: number, line: boolean, given: number[],
- *   unit: string, why: string, guess: number[], heights: number[] | null, stroke: Stroke | null }} State */
+ *   unit: string, why: string, guess: number[], draft: number[] | null, stroke: Stroke | null }} State */
 
 export default prediction("PredictBars", {
-  own: { heights: null, stroke: null },
-  leaning: (/** @type {State} */ { heights }) => heights ?? undefined,
+  own: { stroke: null },
   isRight: (state, guess) => meanError(state, guess) <= state.near,
-  verdict: (state) => {
+  verdict: (/** @type {State} */ state) => {
     const off = meanError(state, state.guess);
     if (off < 1e-9) return "That is right.";
-    return `${off <= state.near ? "That is close." : "Not yet."} On average you are off by ${num(off, { digits: 2 })}.`;
+    const mean = withUnit(off, state.unit, { digits: 2 });
+    return `That is ${off <= state.near ? "close" : "not close"}. On average you are off by ${mean}.`;
   },
-  ask: (state, set) => html`<fieldset>
-    <legend>${asked(state.question)}</legend>
-    ${drawing(state, heightsOf(state), set)}
-    <p class="qkv-note">${state.line ? "Draw the curve" : "Drag the bars"} with the mouse or a finger, or move each value with the arrow keys.</p>
-  </fieldset>`,
-  show: (state) => html`${compared(state)}<p class="qkv-why">${rich(state.why)}</p>`,
+  form: (
+    state,
+    _,
+    set,
+  ) => html`<p class="qkv-note">${isChecked(state) ? "Dashed: your guess. Solid: the answer." : HINT}</p>
+    ${drawing(state, set)}`,
+  explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
-const heightsOf = ({ heights, answer }) => heights ?? answer.map(() => 0);
+const HINT = "Drag each handle, or use the arrow keys.";
+
+/** Return the reader's heights: the guess or the draft, at first all 0. */
+const heightsOf = (state) => (isChecked(state) ? state.guess : (state.draft ?? state.answer.map(() => 0)));
 
 const meanError = ({ answer }, guess) =>
   answer.reduce((total, value, i) => total + Math.abs(value - guess[i]), 0) / answer.length;
 
-function drawing(state, heights, set) {
-  const { labels, top, line, unit } = state;
-  const put = (index, value) => set({ heights: heightsOf(state).map((height, i) => (i === index ? value : height)) });
-  const draw = dragged((grip) => set(drawnOn(state, grip)));
+/** Return the picture: the reader's heights, after the check with the answer, and a table of both. */
+function drawing(state, set) {
+  const { labels, top, line, unit, answer } = state;
+  const heights = heightsOf(state);
+  const shown = isChecked(state) ? answer : [];
+  const put = (index, value) => set({ draft: heightsOf(state).map((height, i) => (i === index ? value : height)) });
+  const draw = isChecked(state) ? nothing : dragged((grip) => set(drawnOn(state, grip)));
   // The column that was pressed gets the focus, so that arrow keys change it.
   const focus = ({ currentTarget, clientX }) => {
     const { left, width } = currentTarget.getBoundingClientRect();
@@ -44,18 +51,21 @@ function drawing(state, heights, set) {
   };
   return html`<div class="qkv-drawn" data-line=${line}>
     ${axis(state)}
-    <div class="qkv-drawn-area" @pointerdown=${draw} @pointermove=${draw} @click=${focus}>
+    <div class="qkv-drawn-area qkv-drag" @pointerdown=${draw} @pointermove=${draw} @click=${focus}>
       ${grid(state)}
+      ${line && shown.length ? curve(shown, top, "qkv-answer-line") : nothing}
       ${line ? curve(heights, top, "qkv-yours-line") : nothing}
       ${heights.map(
         (height, i) => html`<span class="qkv-drawn-bar" style="--qkv-p: ${height / top}">
+          ${shown.length ? html`<i class="qkv-drawn-answer" style="--qkv-p: ${shown[i] / top}"></i>` : nothing}
+          <i class="qkv-drawn-handle"></i>
           <input class="qkv-over" type="range" min="0" max=${top} step=${top / STEPS} aria-label=${labels[i]}
             aria-valuetext=${withUnit(height, unit)} .value=${String(height)}
             @input=${({ target }) => put(i, target.valueAsNumber)}>
         </span>`,
       )}
     </div>
-    ${table(labels, [["you", heights]])}
+    ${table(state, heights)}
   </div>`;
 }
 
@@ -76,7 +86,7 @@ function drawnOn(state, { x, y, isPress }) {
   const home = column === last.home ? column : -1;
   const places = { ...passed, ...(home === column || !(column in passed) ? { [column]: y } : {}) };
   const heights = heightsOf(state).map((height, i) => (i in places ? stepAt(1 - places[i]) * (top / STEPS) : height));
-  return { heights, stroke: { x, y, column, home, passed } };
+  return { draft: heights, stroke: { x, y, column, home, passed } };
 }
 
 /** Return the number of steps that is nearest to a share of the height. */
@@ -90,20 +100,22 @@ function heightInMiddle(middle, slack, from, to) {
   return from.y + share * (to.y - from.y);
 }
 
-const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
+const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${unit}`}`;
 
-/* ---- the scale: 0, half of the top, the top, and values that the question gives */
+/* ---- the scale: 0, half of the top, the top, and in bold the values that the question gives */
 
-const axis = ({ top }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
-  ${[0, 0.5, 1].map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
+const APART = 0.1; // of the height: a number of the scale that is nearer to a given value is left out
+
+const axis = ({ top, given }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
+  ${[0, 0.5, 1]
+    .filter((share) => given.every((value) => Math.abs(value / top - share) > APART))
+    .map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
+  ${given.map((value) => html`<b style="--qkv-p: ${value / top}">${num(value, { digits: 2 })}</b>`)}
 </div>`;
 
 const grid = ({ top, given }) => html`
   ${[0.5, 1].map((share) => html`<i class="qkv-drawn-tick" style="--qkv-p: ${share}"></i>`)}
-  ${given.map(
-    (value) =>
-      html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"><b>given: ${num(value, { digits: 2 })}</b></i>`,
-  )}`;
+  ${given.map((value) => html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"></i>`)}`;
 
 /** Return a curve through the middles of the columns. */
 const curve = (heights, top, kind) => {
@@ -113,31 +125,13 @@ const curve = (heights, top, kind) => {
   </svg>`;
 };
 
-/** Return the guess and the answer in one drawing, as outlines and solid shapes, and as numbers. */
-const compared = (state) => {
-  const { labels, guess, answer, top, line } = state;
-  return html`<div class="qkv-drawn" data-line=${line}>
-    ${axis(state)}
-    <div class="qkv-drawn-area qkv-is-shown" role="img" aria-label="Your guess as an outline, the answer solid; the numbers follow.">
-      ${grid(state)}
-      ${line ? html`${curve(answer, top, "qkv-answer-line")}${curve(guess, top, "qkv-yours-line")}` : nothing}
-      ${answer.map(
-        (height, i) =>
-          html`<span class="qkv-drawn-bar" style="--qkv-p: ${height / top}; --qkv-yours: ${guess[i] / top}"></span>`,
-      )}
-    </div>
-    ${table(labels, [
-      ["you", guess],
-      ["answer", answer],
-    ])}
-  </div>`;
-};
-
-/** Return the numbers, each below its column of the drawing. */
-const table = (labels, rows) => html`<table class="qkv-drawn-table">
-  <thead><tr><td></td>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
-  <tbody>${rows.map(
-    ([who, values]) =>
-      html`<tr><th scope="row">${who}</th>${values.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>`,
-  )}</tbody>
+/** Return the numbers, each below its column of the drawing. The answer has its row before it is known. */
+const table = (state, heights) => html`<table class="qkv-drawn-table">
+  <thead><tr><td></td>${state.labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
+  <tbody>
+    <tr><th scope="row">you</th>${heights.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>
+    <tr><th scope="row">answer</th>${state.answer.map(
+      (value) => html`<td>${isChecked(state) ? num(value, { digits: 2 }) : "?"}</td>`,
+    )}</tr>
+  </tbody>
 </table>`;

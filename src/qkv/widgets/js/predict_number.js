@@ -1,23 +1,20 @@
 import { html, num } from "./base.js";
-import { asked, prediction, rich } from "./predicting.js";
+import { prediction, rich } from "./predicting.js";
 
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {Asking & { answer: number, near: number, unit: string, why: string, guess: number[],
- *   typed: number | null }} State */
+ *   draft: number[] | null }} State */
 
 export default prediction("PredictNumber", {
-  own: { typed: null },
-  leaning: (/** @type {State} */ { typed }) => (typed === null ? undefined : [typed]),
   isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
-  verdict: (state) => `${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
-  ask: ({ question, typed, unit }, set) => html`<label class="qkv-question">
-      ${asked(question)}
-      <span class="qkv-typed"><input type="number" step="any" inputmode="decimal" .value=${typed === null ? "" : String(typed)}
-        @input=${({ target }) => set({ typed: Number.isFinite(target.valueAsNumber) ? target.valueAsNumber : null })}> ${unit}</span>
-    </label>`,
-  show: ({ guess: [guess], answer, unit, why }) => html`
-    <p>You said <b>${withUnit(guess, unit)}</b>; it is <b>${withUnit(answer, unit)}</b>.</p>
-    <p class="qkv-why">${rich(why)}</p>`,
+  verdict: (/** @type {State} */ state) => `${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
+  form: ({ unit }, mine, set) => html`<label class="qkv-typed">
+    <span class="qkv-label">your guess</span>
+    <input type="number" step="any" inputmode="decimal" .value=${mine ? String(mine[0]) : ""}
+      @input=${({ target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
+    ${unit}
+  </label>`,
+  explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;

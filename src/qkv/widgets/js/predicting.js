@@ -1,69 +1,87 @@
-/* The common part of all predictions: the question, a button that commits, and the answer, which is shown then. */
+/* The common part of all predictions: the question, a form for the guess, a button that checks it, and the explanation.
+ *
+ * The form and the button stay in their places when the guess is checked: the answer is drawn into the form, and the
+ * explanation opens below the button. */
 
-import { button, html, toggle, widget } from "./base.js";
+import { button, html, nothing, widget } from "./base.js";
 
 /** @import { SetState } from "./base.js" */
-/** @typedef {{ question: string, guess: string | any[], sure: boolean, isSure: boolean }} Asking */
+/** @typedef {string | any[]} Guess */
+/** @typedef {{ question: string, guess: Guess, sure: boolean, draft: any, isSure: boolean }} Asking */
 
 /** Return a widget that asks for a guess and then shows the answer. Its state has the traits `question`, `guess` (empty
- * before the reader commits) and `sure`, and `isSure` of this view alone.
+ * before the check) and `sure`. This view alone has `draft`, which is the guess before the check or null, and `isSure`.
  *
- *   own                    the state of this view alone, with the guess before the reader commits to it
- *   ask(state, set, id)    returns the controls with which the reader makes a guess
- *   leaning(state)         returns the guess before the reader commits to it, or undefined
- *   show(state)            returns the guess beside the answer
- *   isRight(state, guess)  checks whether a guess counts as right
- *   verdict(state)         returns one sentence about the committed guess
+ *   own                           further state of this view alone
+ *   form(state, mine, set, id)    returns the controls for a guess, with the answer once `guess` is not empty; `mine` is
+ *                                 the guess or the draft
+ *   explained(state)              returns the explanation
+ *   isRight(state, guess)         checks whether a guess counts as right
+ *   verdict(state)                returns one sentence about the guess
  *
  * @template {Asking} S
  * @param {string} name
  * @param {object} parts
- * @param {Partial<S>} parts.own
- * @param {(state: S, set: SetState<S>, id: string) => unknown} parts.ask
- * @param {(state: S) => S["guess"] | undefined} parts.leaning
- * @param {(state: S) => unknown} parts.show
- * @param {(state: S, guess: S["guess"]) => boolean} parts.isRight
+ * @param {Partial<S>} [parts.own]
+ * @param {(state: S, mine: any, set: SetState<S>, id: string) => unknown} parts.form
+ * @param {(state: S) => unknown} parts.explained
+ * @param {(state: S, guess: any) => boolean} parts.isRight
  * @param {(state: S) => string} parts.verdict */
-export const prediction = (name, { own, ask, leaning, show, isRight, verdict }) =>
+export const prediction = (name, { own, form, explained, isRight, verdict }) =>
   widget(name, {
-    own: /** @type {Partial<S>} */ ({ ...own, isSure: false }),
-    says: (/** @type {S} */ state) => (isCommitted(state) ? verdict(state) : ""),
-    // The same element is the button before and after the commitment, so that it keeps the focus.
+    own: /** @type {Partial<S>} */ ({ ...own, draft: null, isSure: false }),
+    says: (/** @type {S} */ state) => (isChecked(state) ? verdict(state) : ""),
+    // The button is the same element before and after the check, so that it keeps the focus.
     view: (state, set, id) => html`<div class="qkv-predict">
-      ${isCommitted(state) ? answer(state, show) : ask(state, set, id)}
-      <div class="qkv-commit">
-        ${isCommitted(state) ? html`<b>${verdict(state)}</b>` : sureness(state, set)}
-        ${isCommitted(state) ? again(state, set) : commit(state, set, leaning(state), isRight)}
+      <fieldset ?disabled=${isChecked(state)}>
+        <legend><span class="qkv-chip">Predict</span> ${rich(state.question)}</legend>
+        ${form(state, isChecked(state) ? state.guess : state.draft, set, id)}
+      </fieldset>
+      <div class="qkv-check">
+        ${sureness(state, set, id)}
+        ${isChecked(state) ? again(state, set) : check(state, set, isRight)}
       </div>
+      ${isChecked(state) ? html`<div class="qkv-explained"><p><b>${verdict(state)}</b></p>${explained(state)}</div>` : nothing}
     </div>`,
   });
 
-const isCommitted = ({ guess }) => guess.length > 0;
+/** Check whether the guess was checked: then the answer is shown. */
+export const isChecked = ({ guess }) => guess.length > 0;
 
-const answer = (state, show) => html`<p class="qkv-question">${asked(state.question)}</p>${show(state)}`;
+const sureness = (state, set, id) => {
+  const isSure = isChecked(state) ? state.sure : state.isSure;
+  const option = (value, label) => html`<label>
+    <input type="radio" name="${id}-sure" .checked=${isSure === value} @change=${() => set({ isSure: value })}>
+    <span>${label}</span>
+  </label>`;
+  return html`<fieldset class="qkv-sure" ?disabled=${isChecked(state)}>
+    <legend>How sure?</legend> ${option(false, "guessing")} ${option(true, "sure")}
+  </fieldset>`;
+};
 
-const sureness = ({ isSure }, set) => html`
-  ${toggle({ label: "I am sure", checked: isSure, onChange: (now) => set({ isSure: now }) })}
-  <span class="qkv-note">${isSure ? "counts as sure" : "counts as a guess"}</span>`;
-
-/** Return the button for another guess. It empties the guess, which is a string or a list. */
-const again = ({ guess }, set) =>
-  button({ label: "guess again", onClick: () => set({ guess: guess.slice(0, 0), sure: false }) });
-
-const commit = (state, set, guess, isRight) =>
+const check = (state, set, isRight) =>
   button({
-    label: guess === undefined ? "guess first" : typeof guess === "string" ? `commit to ${guess}` : "commit",
-    disabled: guess === undefined,
+    label: "check",
+    disabled: state.draft === null,
     onClick: ({ currentTarget }) => {
-      const { isSure } = state;
-      set({ guess, sure: isSure });
-      const detail = { isRight: isRight(state, guess), isSure };
-      currentTarget.dispatchEvent(new CustomEvent("qkv-predicted", { bubbles: true, detail }));
+      const { draft, isSure } = state;
+      set({ guess: draft, sure: isSure });
+      report(currentTarget, "qkv-predicted", { isRight: isRight(state, draft), isSure });
     },
   });
 
-/** Return the question after a label that asks for a prediction. */
-export const asked = (question) => html`<span class="qkv-chip">Predict</span> ${rich(question)}`;
+/** Return the button for another guess. It empties the guess, which is a string or a list, and keeps it as the draft. */
+const again = ({ guess, sure }, set) =>
+  button({
+    label: "try again",
+    onClick: ({ currentTarget }) => {
+      set({ draft: guess, isSure: sure, guess: guess.slice(0, 0), sure: false });
+      report(currentTarget, "qkv-guesses-again");
+    },
+  });
+
+/** Report to the page what the reader did: it covers what answers the question. */
+const report = (element, name, detail) => element.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
 
 /** Return a text as a template, with `code`, *emphasis* and subscripts: d_k, W_Q, d_model. */
 export function rich(text) {
