@@ -95,7 +95,7 @@ def test_a_heatmap_is_a_picture_before_there_are_scripts():
     html = drawn(whole(explorer), "widget-1")
     pictures = [base64.b64decode(data) for data in re.findall(r"url\(data:image/png;base64,([\w+/=]+)\)", html)]
     above, below = (matplotlib.image.imread(io.BytesIO(data)) for data in pictures)
-    code = positions.sinusoidal_encoding(128, explorer.d).numpy()
+    code = positions.sinusoidal_encoding(128, explorer.d).numpy().T  # positions are across
     assert above.shape == (*code.shape, 4)
     np.testing.assert_allclose(above[..., 3] - below[..., 3], code, atol=0.5 / 15 + 1e-6)
 

@@ -119,7 +119,7 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
     draw(page, LOOKS)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     small = page.evaluate("""() => [...document.querySelectorAll('input, select, button, summary')].map((control) => {
-      const target = control.closest('.qkv-range, .qkv-pos-handle') ? control : control.closest('label') ?? control;
+      const target = control.closest('.qkv-range') ? control : control.closest('label') ?? control;
       const { width, height } = target.getBoundingClientRect();
       return [control.closest('.qkv-widget').dataset.widget, target.innerText, width, height];
     }).filter(([, , width, height]) => Math.min(width, height) < 24)""")

@@ -1,6 +1,5 @@
 """PositionExplorer: its codes, turns and biases against the reference, and what its two handles leave unmoved."""
 
-import itertools
 import math
 import re
 from collections.abc import Callable
@@ -141,7 +140,8 @@ def test_it_opens_on_a_sentence_that_moves_as_a_whole(explorer: Callable[..., Lo
     assert state[0] - state[1] == 5
     assert state != [6, 1]
     assert root.locator(".qkv-pos-dials").inner_html() != dials
-    assert number(root, "score") == before == number(root, "low") == number(root, "high")
+    assert number(root, "score") == before
+    expect(root).to_contain_text("The same everywhere in the text.")
 
 
 def test_handles_part_when_the_distance_is_let_go(explorer: Callable[..., Locator]):
@@ -162,12 +162,18 @@ def test_a_text_stops_at_its_ends(explorer: Callable[..., Locator]):
     assert slider.input_value() == "21"
 
 
-def test_the_curve_bends_where_codes_are_added_to_words(explorer: Callable[..., Locator]):
+def test_added_codes_make_the_score_of_words_depend_on_the_place(explorer: Callable[..., Locator]):
     root = explorer(words=True, d=32, query=106, key=101)
-    assert number(root, "high") - number(root, "low") > 5
-    root.get_by_label("turned (RoPE)").check()
+    says = root.locator(".qkv-pos-curve p")
+    bar = root.locator(".qkv-pos-anywhere")
+    low, high = (float(text.replace("−", "-")) for text in says.locator("b").all_inner_texts())
+    assert high - low > 5
+    assert low < number(root, "score") < high
+    assert bar.evaluate("line => line.getBoundingClientRect().height") > 10
+    root.get_by_label("RoPE").check()
     frame(root.page)
-    assert number(root, "high") == number(root, "low") == number(root, "score")
+    expect(says).to_have_text("The same everywhere in the text.")
+    assert bar.evaluate("line => line.getBoundingClientRect().height") < 4
 
 
 def test_the_clocks_add_up_to_the_score(explorer: Callable[..., Locator]):
@@ -196,39 +202,50 @@ def test_a_token_of_few_features_shows_its_clocks_alone(explorer: Callable[..., 
 @pytest.mark.parametrize("width", [390, 800])
 def test_it_says_of_what_the_sum_is(explorer: Callable[..., Locator], width: int):
     root = explorer(width=width, words=True, query=30, key=90, d=128)
-    said = root.locator(".qkv-pos-clocks")
-    expect(said).to_contain_text(re.compile(r"8 of 64\s+shown"), use_inner_text=True)
-    expect(said).to_contain_text("sum of all 64", use_inner_text=True)
-    terms = dict(zip(*(root.locator(f".qkv-readings {part}").all_inner_texts() for part in ("dt", "dd")), strict=True))
-    assert terms["place · place (clocks)"].replace("−", "-") == f"{number(root, 'clocks'):.2f}"
-    assert terms["together"].replace("−", "-") == f"{number(root, 'score'):.2f}"
+    expect(root.locator(".qkv-pos-clocks")).to_contain_text("sum of 64 products", use_inner_text=True)
+    root.locator("summary").click()
+    terms = dict(rows_of(root, "the terms of the dot product"))
+    assert terms["code · code (clocks)"] == number(root, "clocks")
+    assert terms["together"] == number(root, "score")
+    *products, together = terms.values()
+    assert len(products) == 4
+    assert abs(sum(products) - together) < 0.03
 
 
-@pytest.mark.parametrize("width", [390, 800])
-@pytest.mark.parametrize("d", [8, 16, 128])
-def test_the_numbers_under_the_clocks_are_named(explorer: Callable[..., Locator], width: int, d: int):
-    said = explorer(width=width, d=d).locator(".qkv-pos-clocks")
-    expect(said).to_contain_text(re.compile(r"product,?\s+↻ tokens\s+a turn"), use_inner_text=True)
-
-
-@pytest.mark.parametrize("width", [390, 800])
-def test_the_slopes_of_alibi_are_named(explorer: Callable[..., Locator], width: int):
-    expect(explorer(width=width, scheme="alibi").locator(".qkv-pos-clocks")).to_contain_text(
-        "slope", use_inner_text=True
+def rows_of(root: Locator, caption: str) -> list[tuple[str, float]]:
+    """The rows of a table of two columns under Numbers."""
+    table = root.locator("table", has=root.page.locator("caption", has_text=caption))
+    cells: list[list[str]] = table.evaluate(
+        "table => [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.innerText))"
     )
+    return [(name, float(text.replace("−", "-"))) for name, text in cells]
 
 
-def test_counts_under_neighbouring_clocks_stay_apart(explorer: Callable[..., Locator]):
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_clocks_say_how_fast_they_are(explorer: Callable[..., Locator], width: int):
+    said = explorer(width=width).locator(".qkv-pos-clocks")
+    expect(said).to_contain_text("fast: a turn in 6.3 tokens", use_inner_text=True)
+    expect(said).to_contain_text("slow: in 19,869", use_inner_text=True)
+
+
+@pytest.mark.parametrize(("width", "shown"), [(390, [0, 1, 3, 7]), (800, list(range(8)))])
+def test_a_phone_has_four_of_eight_clocks(explorer: Callable[..., Locator], width: int, shown: list[int]):
+    dials = explorer(width=width).locator(".qkv-pos-dial")
+    assert [i for i in range(8) if dials.nth(i).is_visible()] == shown
+
+
+def test_the_slope_of_the_chosen_head_is_said(explorer: Callable[..., Locator]):
+    slider = explorer(width=390, scheme="alibi", head=3).get_by_role("slider", name="head")
+    expect(slider).to_have_attribute("aria-valuetext", "3, slope 1/8")
+
+
+def test_the_words_around_the_clocks_stay_apart(explorer: Callable[..., Locator]):
     root = explorer(width=390, d=128, base=1_000_000)
-    edges = root.locator(".qkv-pos-clock small").evaluate_all("""counts => counts.map((count) => {
-      const range = document.createRange();
-      range.selectNodeContents(count);
-      const { left, right, top } = range.getBoundingClientRect();
-      return [left, right, top];
-    })""")
-    in_a_row = [(one, other) for one, other in itertools.pairwise(edges) if one[2] == other[2]]
-    assert len(in_a_row) == 5
-    assert all(other[0] - one[1] >= 4 for one, other in in_a_row)
+    for line in root.locator(".qkv-pos-clocks :is(figcaption, .qkv-ends), .qkv-pos figcaption").all():
+        left, right = (part.bounding_box() for part in line.locator("> *").all())
+        assert left
+        assert right
+        assert right["x"] - left["x"] - left["width"] >= 4
 
 
 @pytest.mark.parametrize("width", [390, 800])
@@ -242,27 +259,18 @@ def test_it_says_that_without_words_rope_shows_what_sinusoidal_shows(explorer: C
 
 def test_no_axis_changes_until_a_handle_is_let_go(explorer: Callable[..., Locator]):
     root = explorer(together=False, query=60, key=50)
-    ticks = root.locator(".qkv-pos-curves figure").first.locator("text")
-    area = root.locator(".qkv-pos-map-area")
-    box = area.bounding_box()
+    ticks = root.locator(".qkv-plot text")
+    box = root.locator(".qkv-pos-picture").bounding_box()
     assert box
     mouse = root.page.mouse
-    mouse.move(box["x"] + 20, box["y"] + 61 / 127 * box["height"])
+    mouse.move(box["x"] + 61 / 127 * box["width"], box["y"] + 20)
     mouse.down()
-    mouse.move(box["x"] + 20, box["y"] + 110 / 127 * box["height"])
+    mouse.move(box["x"] + 110 / 127 * box["width"], box["y"] + 20)
     assert places(root) == [110, 50]
     assert "30" in ticks.all_text_contents()
     mouse.up()
     frame(root.page)
     assert "100" in ticks.all_text_contents()
-
-
-def test_the_four_terms_add_up(explorer: Callable[..., Locator]):
-    root = explorer(words=True, query=30, key=90, d=128)
-    *terms, together = [float(t.replace("−", "-")) for t in root.locator(".qkv-readings dd").all_inner_texts()]
-    assert len(terms) == 4
-    assert abs(sum(terms) - together) < 0.03
-    assert together == number(root, "score")
 
 
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rope", "alibi"])
@@ -274,7 +282,7 @@ def test_the_map_follows_the_page_into_the_dark(explorer: Callable[..., Locator]
       return [canvas.width, canvas.height, Math.min(...bytes.filter((_, i) => i % 4 < 3))];
     }"""
     light = root.page.evaluate(paper)
-    assert light[:2] == [128 if scheme == "alibi" else 16, 128]
+    assert light[:2] == [128, 8 if scheme == "alibi" else 16], "positions are across, features or heads down"
     root.page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
     frame(root.page)
     assert root.page.evaluate(paper)[2] < 30 <= light[2]
@@ -340,20 +348,18 @@ def test_a_hand_of_any_clock_follows_the_pointer(explorer: Callable[..., Locator
     assert abs(places(root)[0] - 40) in (7, 8, 9)
 
 
-def test_the_curves_are_dragged(explorer: Callable[..., Locator]):
+def test_the_curve_is_dragged(explorer: Callable[..., Locator]):
     root = explorer(width=390)
-    distance, place = root.locator("svg.qkv-drag").all()
-    drag(root.page, distance, (20 + 32) / 64)
+    curve = root.locator("svg.qkv-drag")
+    drag(root.page, curve, (20 + 32) / 64)
     assert places(root) == [20, 0], "the query gives way at the start of the text"
-    drag(root.page, distance, 0)
+    drag(root.page, curve, 0)
     assert places(root) == [20, 52]
-    drag(root.page, place, 60 / 127)
-    assert places(root) == [60, 92], "the distance is kept"
 
 
 def test_the_curve_over_distance_is_near_until_the_handles_are_far_apart(explorer: Callable[..., Locator]):
     root = explorer(together=False)
-    ticks = root.locator(".qkv-pos-curves figure").first.locator("text")
+    ticks = root.locator(".qkv-plot text")
     assert "30" in ticks.all_text_contents()
     root.get_by_role("slider", name="query").press("End")
     frame(root.page)
@@ -371,10 +377,45 @@ def test_two_clocks_have_a_second_peak_that_can_be_reached(explorer: Callable[..
 
 
 @pytest.mark.parametrize("scheme", ["sinusoidal", "alibi"])
-def test_the_marks_on_the_map_are_dragged(explorer: Callable[..., Locator], scheme: str):
+def test_the_nearer_mark_on_the_map_is_dragged(explorer: Callable[..., Locator], scheme: str):
     root = explorer(scheme=scheme, together=False, query=60, key=100)
-    drag(root.page, root.locator(".qkv-pos-map-area"), 0.25, 0.3)
-    assert places(root) == ([38, 100] if scheme == "sinusoidal" else [38, 32])
+    drag(root.page, root.locator(".qkv-pos-picture"), 0.3)
+    assert places(root) == [38, 100]
+
+
+@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize(("name", "moved"), [("query", [46, 1]), ("key", [6, 41])])
+def test_a_tag_is_dragged_and_stays_under_the_pointer(
+    explorer: Callable[..., Locator], width: int, name: str, moved: list[int]
+):
+    root = explorer(width=width, together=False)
+    box = root.locator(f".qkv-pos-handle-{name}").bounding_box()
+    text = root.locator(".qkv-pos-text").bounding_box()
+    assert box
+    assert text
+    x, y = box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2
+    root.page.mouse.move(x, y)
+    root.page.mouse.down()
+    assert places(root) == [6, 1], "a press moves nothing"
+    root.page.mouse.move(x + 40 / 127 * text["width"], y, steps=4)
+    assert places(root) == moved
+    root.page.mouse.up()
+
+
+def test_tags_stay_within_the_widget_and_beside_their_marks(explorer: Callable[..., Locator]):
+    root = explorer(width=390, together=False)
+    text = root.locator(".qkv-pos-text").bounding_box()
+    assert text
+    for at in (0, 64, 127):
+        root.get_by_role("slider", name="query").fill(str(at))
+        frame(root.page)
+        tag, line = (root.locator(f".qkv-pos-{part}-query").bounding_box() for part in ("handle", "mark"))
+        assert tag
+        assert line
+        assert text["x"] - 0.5 <= tag["x"]
+        assert tag["x"] + tag["width"] <= text["x"] + text["width"] + 0.5
+        assert tag["x"] - 0.5 <= line["x"]
+        assert line["x"] + line["width"] <= tag["x"] + tag["width"] + 0.5
 
 
 def test_a_head_of_alibi_is_chosen_by_a_press_and_by_the_arrow_keys(explorer: Callable[..., Locator]):
@@ -400,13 +441,31 @@ def test_a_head_of_alibi_is_chosen_by_a_press_and_by_the_arrow_keys(explorer: Ca
     assert root.bounding_box() == height
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "d"), [("alibi", 16), ("sinusoidal", 128)])
-def test_a_longer_number_above_a_curve_moves_nothing(explorer: Callable[..., Locator], scheme: str, d: int):
+def test_a_longer_number_above_the_curve_moves_nothing(explorer: Callable[..., Locator], scheme: str, d: int):
     root = explorer(width=370, scheme=scheme, d=d, words=True, together=False, query=5, key=5)
     heights = set()
     for query in (5, 30, 90, 127):
         root.get_by_role("slider", name="query").fill(str(query))
         frame(root.page)
-        heights.add(root.locator(".qkv-pos-curves").evaluate("e => e.offsetHeight"))
+        heights.add(root.locator(".qkv-pos-curve").evaluate("e => e.offsetHeight"))
     assert len(heights) == 1
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rope", "alibi"])
+def test_all_of_it_is_on_one_screen_of_a_phone(explorer: Callable[..., Locator], scheme: str):
+    page = explorer(width=390, scheme=scheme, d=128, base=1_000_000).page
+    page.add_style_tag(content="main { width: 354px }")
+    heights = set()
+    for words in (False, True):
+        page.evaluate("(words) => drawn.model.set('words', words)", words)
+        frame(page)
+        heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
+    assert len(heights) == 1
+    assert heights.pop() <= 780
+
+
+def test_alibi_s_axis_fits_the_distances_that_are_shown(explorer: Callable[..., Locator]):
+    root = explorer(scheme="alibi", head=1)
+    curve = root.locator(".qkv-curve").evaluate("path => path.getBBox().height")
+    assert curve == pytest.approx(100, abs=0.5), "head 1 falls over the whole height within 32 steps"

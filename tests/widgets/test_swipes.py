@@ -25,6 +25,7 @@ PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("PositionExplorer", {}, ".qkv-plot svg.qkv-drag", "key"),
     ("ScalingLab", {}, ".qkv-plot svg.qkv-drag", "d_k"),
     ("TemperatureLab", {}, ".qkv-plot svg.qkv-drag", "temperature"),
+    ("PositionExplorer", {}, ".qkv-pos-text", "query"),
 ]
 TRAITS = "(names) => names.map((name) => shown[0].model.get(name))"
 

@@ -8,9 +8,7 @@ import {
   logSlider,
   nothing,
   num,
-  panel,
   plot,
-  readings,
   remember,
   rule,
   slider,
@@ -28,41 +26,37 @@ import { linear, roundNumbers, widened } from "./scales.js";
 const LAST = 127;
 const SMALLEST_BASE = 10;
 const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
+const factorOf = (head, distance) => Math.exp(alibiBias(head, HEADS.length, distance));
 const D = html`<var>d</var>`;
-const SCHEMES = {
-  sinusoidal: { label: "added to the tokens (sinusoidal)", brief: "sinusoidal" },
-  rope: { label: "turned (RoPE)", brief: "RoPE" },
-  alibi: { label: "added to the scores (ALiBi)", brief: "ALiBi" },
-};
-const named = (scheme) => `Positions ${SCHEMES[scheme].label}`;
+const SCHEMES = { sinusoidal: "sinusoidal", rope: "RoPE", alibi: "ALiBi" };
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
 const NEAR = 32; // the curve over distance ends here while the two tokens are no further apart
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
 const DIALS = range(0, 7);
-const NO_CLOCK = { asking: [0, 1], answering: [0, 1], product: 0, tokens: 0 };
+const ON_A_PHONE = [0, 1, 3, 7]; // of eight clocks
 const fixed = (x) => num(x, { places: 2 });
 
 /** @import { Point } from "./chart.js" */
 /** @import { Pair } from "./scales.js" */
 /** @typedef {{ scheme: string, query: number, key: number, together: boolean, words: boolean, d: number, base: number,
- *   head: number, repainted: number, held: string, reach: number | null }} State */
+ *   head: number, repainted: number, held: string, apart: number, reach: number | null }} State */
 
 export default widget("PositionExplorer", {
-  // `held` is the token whose hand or mark is dragged. `reach` is where the curve over distance ends during a drag.
-  own: { repainted: 0, held: "query", reach: null },
+  // `held` is the token whose hand or mark is dragged, and `apart` its distance from the pointer, in positions. `reach`
+  // is where the curve over distance ends during a drag.
+  own: { repainted: 0, held: "query", apart: 0, reach: null },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
     const { now, low, high } = current(state);
-    return `${named(state.scheme)}. Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
+    return `${SCHEMES[state.scheme]} positions. Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
   },
   view: (state, set, id) => html`
-    ${controls(state, set, id)}
     <div class="qkv-pos">
-      ${mapPanel(state, set)}
+      ${mapPanel(state, set)} ${switches(state, set)}
       ${state.scheme === "alibi" ? headsPanel(state, set, id) : clocksPanel(state, set)}
-      <div class="qkv-pos-curves">${distancePanel(state, set)} ${placePanel(state, set)}</div>
+      ${distancePanel(state, set)} ${settings(state, set, id)}
     </div>
     ${tables(() => numbers(state))}`,
 });
@@ -79,7 +73,12 @@ const wordsOf = (d) => WORDS.map((features) => features.slice(0, d));
 const worlds = remember((scheme, d, words, base, head) => {
   const pair = words ? wordsOf(d) : null;
   const placed = placedScores({ scheme, d, base, head, words: pair });
-  return { ...placed, pair, setting: { scheme, d, words, base, head }, reach: reach(scheme, words, placed.score) };
+  return {
+    ...placed,
+    pair,
+    setting: { scheme, d, words, base, head },
+    extremes: extremes(scheme, words, placed.score),
+  };
 }, LOOKS);
 
 function world({ scheme, d, base, head, words }) {
@@ -88,19 +87,19 @@ function world({ scheme, d, base, head, words }) {
 
 /** Return the lowest and the highest score of the curves, estimated from a sample of positions. They do not depend
  * on the handles. */
-function reach(scheme, words, score) {
-  const content = score(0, 0);
-  if (scheme === "alibi") return [Math.min(content, 0) - 64, Math.max(content, 0)];
+function extremes(scheme, words, score) {
   const places = scheme === "sinusoidal" && words ? [0, 32, 64, 96, 127] : [0];
   const distances = words ? EVEN : EVEN.filter((distance) => distance <= 0); // without words, s(−d) = s(d)
   const [low, high] = extent(places.flatMap((t) => distances.map((distance) => score(t, t - distance))));
   return [Math.min(0, low), Math.max(0, high)];
 }
 
-/** Return the ends of the score's axis. They have room for the smallest base, whose scores spread most, so that the
- * axis stays while the base changes. */
-function limits({ scheme, d, base, head, words }) {
-  return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).reach));
+/** Return the ends of the score's axis. They have room for ALiBi's steepest head within the reach, and for the smallest
+ * base, whose scores spread most, so that the axis stays while the head or the base changes.
+ * @returns {Pair} */
+function limits({ scheme, d, base, head, words }, score, reach) {
+  if (scheme === "alibi") return [Math.min(score(0, 0), 0) - reach / 2, Math.max(score(0, 0), 0)];
+  return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).extremes));
 }
 
 /** @returns {Pair} */
@@ -114,26 +113,25 @@ function current(state) {
     distance: query - key,
     now: here.score(query, key),
     overDistance: overDistance(here, query, reachOf(state)),
-    ...alongTheText(here, query - key),
+    ...anywhere(here, query - key),
   };
 }
 
 const reachOf = ({ query, key, reach }) => reach ?? (Math.abs(query - key) > NEAR ? LAST : NEAR);
 
 const overDistance = remember((world, query, reach) => {
-  const { height } = axisOf(world);
+  const { height } = axisOf(world, reach);
   const across = distanceAxis(reach);
   return range(-reach, reach).map(
     (apart) => /** @type {Point} */ ([across(apart), height(world.score(query, query - apart))]),
   );
 }, LOOKS);
 
-const alongTheText = remember((world, distance) => {
-  const { height } = axisOf(world);
+/** Return the lowest and the highest score of two tokens at this distance, over all places in the text. */
+const anywhere = remember((world, distance) => {
   const places = range(Math.max(0, distance), Math.min(LAST, LAST + distance));
-  const scores = places.map((t) => world.score(t, t - distance));
-  const [low, high] = extent(scores);
-  return { along: places.map((t, i) => /** @type {Point} */ ([placeAxis(t), height(scores[i])])), low, high };
+  const [low, high] = extent(places.map((t) => world.score(t, t - distance)));
+  return { low, high };
 }, LOOKS);
 
 const nameOfScore = ({ scheme, words }) => {
@@ -143,38 +141,49 @@ const nameOfScore = ({ scheme, words }) => {
 
 /* ---- controls */
 
-/** Return words that are hidden on a phone (`long`), or shown only there (`short`). */
+/** Return words that are hidden on a phone. */
 const long = (words) => html`<span class="qkv-pos-long">${words}</span>`;
-const short = (words) => html`<span class="qkv-pos-short">${words}</span>`;
 
-const controls = (state, set, id) => html`<div class="qkv-pos-controls">
+const switches = (state, set) => html`<div class="qkv-pos-switches">
+  ${toggle({
+    label: html`move both${long(": keep the distance")}`,
+    checked: state.together,
+    onChange: (together) => set({ together }),
+  })}
+  ${toggle({
+    label: html`words${long(" of their own")}: <i>it</i>, <i>cat</i>`,
+    checked: state.words,
+    onChange: (words) => set({ words }),
+  })}
+</div>`;
+
+const settings = (state, set, id) => html`<div class="qkv-pos-settings">
   ${choices({
-    label: "positions are",
+    label: "positions",
     name: `${id}-scheme`,
     value: state.scheme,
-    options: Object.entries(SCHEMES).map(([value, { label, brief }]) => ({
-      value,
-      label: html`${long(label)}${short(brief)}`,
-    })),
+    options: Object.entries(SCHEMES).map(([value, label]) => ({ value, label })),
     onChange: (scheme) => set({ scheme, reach: null }),
   })}
-  <div>
+  <p class="qkv-note">${noteOf(state)}</p>
+  <div class="qkv-pos-sliders">
     ${state.scheme === "alibi" && !state.words ? nothing : featuresSlider(state, set)}
     ${state.scheme === "alibi" ? headSlider(state, set) : baseSlider(state, set)}
   </div>
-  <div>
-    ${toggle({
-      label: html`${long("keep the distance: ")}move both${long(" handles")}`,
-      checked: state.together,
-      onChange: (together) => set({ together }),
-    })}
-    ${toggle({
-      label: html`words${long(" of their own")}: <i>it</i>, <i>cat</i>`,
-      checked: state.words,
-      onChange: (words) => set({ words }),
-    })}
-  </div>
 </div>`;
+
+/** Return what a scheme does with positions, as text. */
+function noteOf({ scheme, words }) {
+  if (scheme === "alibi") return "Lowers each score by its distance. There are no codes, and no clocks.";
+  if (scheme === "rope") {
+    return words
+      ? "Turns the query and the key of the two words."
+      : "Without words: the same numbers as sinusoidal; hands turn the other way.";
+  }
+  return words
+    ? "Codes are added to words, so words meet codes too. The clocks show the codes alone."
+    : "Codes are added to words. Here they stand alone, without words.";
+}
 
 const featuresSlider = ({ d }, set) =>
   stepSlider({
@@ -194,7 +203,14 @@ const baseSlider = ({ base }, set) =>
   });
 
 const headSlider = ({ head }, set) =>
-  slider({ label: "head", value: head, min: 1, max: 8, onInput: (value) => set({ head: value }) });
+  slider({
+    label: "head",
+    value: head,
+    min: 1,
+    max: 8,
+    text: `${head}, slope 1/${2 ** head}`,
+    onInput: (value) => set({ head: value }),
+  });
 
 /** Return the change of the state when a handle is moved. With `together` the other handle moves too, up to the end
  * of the text. `reach` is set, so that no axis changes during the drag. */
@@ -208,59 +224,64 @@ function move(state, name, to) {
 
 const letGo = (set) => () => set({ reach: null });
 
-/** Return the token that is dragged: at a press the nearer one by the function `away`, then the same one to the end. */
-const heldBy = (state, isPress, away) => {
-  if (!isPress) return state.held;
-  return Math.abs(away("key")) < Math.abs(away("query")) ? "key" : "query";
-};
+/** Return the token that is nearer by the function `away`. */
+const nearer = (away) => (Math.abs(away("key")) < Math.abs(away("query")) ? "key" : "query");
 
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
-const handle = (state, set, name) => html`<div class="qkv-control qkv-pos-handle qkv-pos-handle-${name}">
-  <label>
-    <span class="qkv-label">${name}</span>
-    <input type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
-      @input=${(event) => set(move(state, name, Number(event.target.value)))} @change=${letGo(set)}>
-  </label>
-  <b aria-hidden="true">${state[name]}</b>
-</div>`;
+/** Return the tag of a token, which is dragged. For the keyboard there is a slider on it. */
+const handle = (
+  state,
+  set,
+  name,
+) => html`<label class="qkv-pos-handle qkv-pos-handle-${name}" style="--at: ${state[name] / LAST}">
+  ${name} <b aria-hidden="true">${state[name]}</b>
+  <input class="qkv-over" type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
+    @input=${(event) => set(move(state, name, Number(event.target.value)))} @change=${letGo(set)}>
+</label>`;
 
-/* ---- the map: a row of features for every position, or ALiBi's factor for every query and key */
+/* ---- the map: a column for every position in the text, of its features, or of the factors of ALiBi's heads */
 
 function mapPanel(state, set) {
-  const { title, where = "", rows, most, columns, legend } = pictured(state);
+  const { title, where, rows, most, height, legend, key } = pictured(state);
   const scores = state.scheme === "alibi";
-  const grab = dragged(scores ? grabCell(state, set) : grabRow(state, set));
+  const grab = dragged(grabText(state, set));
   const label = `${title}${where}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
   return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
-    <figcaption><span class="qkv-label">${title}${long(where)}</span></figcaption>
-    ${handle(state, set, "query")}
-    <div class="qkv-pos-map-area qkv-drag" @pointerdown=${grab} @pointermove=${grab} @lostpointercapture=${letGo(set)}>
-      ${heatmap({ label, rows, most, width: columns, height: LAST + 1, key: world(state), repainted: `${state.scheme} ${state.repainted}` })}
-      ${mark("query", state.query)} ${mark("key", state.key)}
-      ${state.together && !scores ? stretchBetween(state) : nothing}
+    <figcaption>
+      <span class="qkv-label">${title}${long(where)}</span>
+      <span class="qkv-pos-legend">${legend[0]} <i></i> ${legend[1]}</span>
+    </figcaption>
+    <div class="qkv-pos-text qkv-drag" @pointerdown=${grab} @pointermove=${grab} @lostpointercapture=${letGo(set)}>
+      ${handle(state, set, "query")}
+      <div class="qkv-pos-picture">
+        ${heatmap({ label, rows, most, width: LAST + 1, height, key, repainted: `${state.scheme} ${state.repainted}` })}
+        ${scores ? html`<div class="qkv-looked-at" style="top: ${(100 * (state.head - 1)) / HEADS.length}%; height: ${100 / HEADS.length}%"></div>` : nothing}
+        ${state.together ? stretchBetween(state) : nothing} ${mark("query", state.query)} ${mark("key", state.key)}
+      </div>
+      ${handle(state, set, "key")}
     </div>
-    ${handle(state, set, "key")}
-    <div class="qkv-pos-legend"><span>${legend[0]}</span><i></i><span>${legend[1]}</span></div>
-    <p class="qkv-note">${scores ? "queries down, keys across" : html`positions down${long(`, ${state.d} features across`)}`}</p>
   </figure>`;
 }
 
-/** Return a listener that moves the nearer mark up and down with the pointer. */
-const grabRow =
+/** Return a listener that moves a token with the pointer: the one that the press has taken. */
+const grabText =
   (state, set) =>
-  ({ y, isPress }) => {
-    const to = Math.round(y * LAST);
-    const held = heldBy(state, isPress, (name) => to - state[name]);
-    set({ held, ...move(state, held, to) });
+  ({ x, y, isPress }) => {
+    const at = x * LAST;
+    const { held, apart } = isPress ? taken(state, at, y) : state;
+    set({ held, apart, ...move(state, held, clamp(Math.round(at + apart), 0, LAST)) });
   };
 
-const grabCell =
-  (state, set) =>
-  ({ x, y }) => {
-    const query = Math.round(y * LAST);
-    set(state.together ? move(state, "query", query) : { query, key: Math.round(x * LAST), reach: reachOf(state) });
-  };
+const TAG = 1 / 6; // height of a tag, as a share of both tags and the map
+
+/** Return the token that a press takes, and its distance from the pointer. A tag stays under the pointer; on the map,
+ * the nearer token comes to the pointer. */
+function taken(state, at, y) {
+  if (Math.abs(y - 0.5) < 0.5 - TAG) return { held: nearer((name) => at - state[name]), apart: 0 };
+  const held = y < 0.5 ? "query" : "key";
+  return { held, apart: state[held] - at };
+}
 
 const mark = (name, position) =>
   html`<div class="qkv-pos-mark qkv-pos-mark-${name}" style="--at: ${position / LAST}"></div>`;
@@ -269,34 +290,36 @@ const stretchBetween = ({ query, key }) => html`<div class="qkv-pos-kept"
   style="--from: ${Math.min(query, key) / LAST}; --to: ${Math.max(query, key) / LAST}"></div>`;
 
 function pictured(state) {
-  const { query, pair } = world(state);
+  const here = world(state);
   if (state.scheme === "alibi") {
-    const factors = PLACES.map((distance) => Math.exp(alibiBias(state.head, 8, distance)));
-    const rows = (t) => PLACES.map((s) => factors[Math.abs(t - s)]);
-    return { title: `head ${state.head} multiplies a weight by`, rows, most: 1, columns: LAST + 1, legend: ["0", "1"] };
+    const rows = (row) => PLACES.map((s) => factorOf(row + 1, state.query - s));
+    const title = "what each head multiplies a weight by";
+    const where = ", for a key at each position; head 1 is at the top";
+    return { title, where, rows, most: 1, height: HEADS.length, legend: ["0", "1"], key: state.query };
   }
+  const most = here.pair ? 3 : 1;
   const what = {
-    sinusoidal: pair ? "it + position code" : "position codes",
-    rope: pair ? "it, turned" : "turned hands",
+    sinusoidal: here.pair ? "it + codes of" : "codes of",
+    rope: here.pair ? "it, turned at" : "hands, turned at",
   };
-  const most = pair ? 3 : 1;
   return {
-    title: what[state.scheme],
-    where: !pair && state.scheme === "sinusoidal" ? "" : ", at each position",
-    rows: query,
+    title: `${what[state.scheme]} positions 0 to ${LAST}`,
+    where: `, ${state.d} features down`,
+    rows: (feature) => PLACES.map((t) => here.query(t)[feature]),
     most,
-    columns: state.d,
+    height: state.d,
     legend: [`−${most}`, `${most}`],
+    key: here,
   };
 }
 
-/* ---- the two curves */
+/* ---- the curve */
 
 const distanceAxis = (reach) => linear([-reach, reach], [0, 100]);
-const placeAxis = linear([0, LAST], [0, 100]);
 const TICKS = 3; // on the scores' axis, about
-const axisOf = remember(({ setting }) => {
-  const span = setting.scheme === "alibi" ? limits(setting) : widened(limits(setting), TICKS);
+const axisOf = remember(({ setting, score }, reach) => {
+  const ends = limits(setting, score, reach);
+  const span = setting.scheme === "alibi" ? ends : widened(ends, TICKS);
   return { height: linear(span, [100, 0]), ticks: roundNumbers(span, TICKS) };
 }, LOOKS);
 
@@ -307,28 +330,39 @@ const scoreAxis = ({ height: scale, ticks }) => {
 };
 
 function distancePanel(state, set) {
-  const { distance, now, overDistance } = current(state);
-  const axis = axisOf(world(state));
+  const { distance, now, low, high, overDistance } = current(state);
   const reach = reachOf(state);
+  const axis = axisOf(world(state), reach);
   const across = distanceAxis(reach);
   const ticks = reach === NEAR ? [-30, -20, -10, 0, 10, 20, 30] : [-100, -50, 0, 50, 100];
+  const x = across(clamp(distance, -reach, reach));
   const marks = [
     scoreAxis(axis),
     xAxis({ scale: across, ticks, format: (tick) => num(tick), title: "distance: query − key" }),
     rule({ x1: across(0), x2: across(0), kind: "qkv-here" }),
+    rule({ x1: x, x2: x, y1: axis.height(low), y2: axis.height(high), kind: "qkv-pos-anywhere" }),
     curve({ points: overDistance }),
-    gripMark({ x: across(clamp(distance, -reach, reach)), y: axis.height(now) }),
+    gripMark({ x, y: axis.height(now) }),
   ];
   const grab = ({ x }) => set({ reach, ...atDistance(state, Math.round((2 * x - 1) * reach)) });
-  return panel({
-    title: html`${nameOfScore(state)} over distance`,
-    reading: html`at ${num(distance)}${state.together ? long(", kept") : ""}: <b data-number="score">${fixed(now)}</b>`,
-    drawing: plot({
+  return html`<figure class="qkv-panel qkv-pos-curve">
+    <figcaption>
+      <span class="qkv-label">${nameOfScore(state)} at distance <b>${num(distance)}</b></span>
+      <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
+    </figcaption>
+    <p>${anywhereText(low, high)}</p>
+    ${plot({
       label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
       marks,
       onDrag: dragged(grab),
-    }),
-  });
+    })}
+  </figure>`;
+}
+
+/** Return how much the score depends on where in the text the two tokens stand, as text. */
+function anywhereText(low, high) {
+  if (fixed(low) === fixed(high)) return html`<b>The same</b> everywhere in the text.`;
+  return html`Elsewhere in the text: <b>${fixed(low)}</b> to <b>${fixed(high)}</b>.`;
 }
 
 /** Return query and key at a distance. The query keeps its position if the key is then within the text. */
@@ -337,55 +371,31 @@ function atDistance({ query }, distance) {
   return { query: at, key: at - distance };
 }
 
-function placePanel(state, set) {
-  const { along, distance, low, high, now } = current(state);
-  const axis = axisOf(world(state));
-  const marks = [
-    scoreAxis(axis),
-    xAxis({ scale: placeAxis, ticks: [0, 32, 64, 96, 127], title: "place of the query" }),
-    curve({ points: along }),
-    gripMark({ x: placeAxis(state.query), y: axis.height(now) }),
-  ];
-  const grab = ({ x }) => set({ reach: null, ...atDistance({ query: Math.round(x * LAST) }, distance) });
-  return panel({
-    title: html`${long("the ")}same pair, elsewhere${long(" in the text")}`,
-    reading: html`<b data-number="low">${fixed(low)}</b> to <b data-number="high">${fixed(high)}</b>`,
-    drawing: plot({
-      label: `At this distance, ${fixed(low)} to ${fixed(high)} along the text.`,
-      marks,
-      onDrag: dragged(grab),
-    }),
-  });
-}
-
 /* ---- the clocks, or ALiBi's heads */
 
 function clocksPanel(state, set) {
   const pairs = state.d / 2;
   const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
   const clocks = clocksOf(state);
-  const total = clocks.reduce((sum, { product }) => sum + product, 0);
-  const some = pairs > DIALS.length ? `${DIALS.length} of ${pairs} shown` : "";
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
-      <span class="qkv-label">hands of <b class="qkv-pos-query">query</b>${long(" and")}${short(",")} <b class="qkv-pos-key">key</b>${long(", to be turned; below: product, ↻ tokens a turn")}</span>
-      <span>${long(some && `${some}; `)}sum${some && ` of all ${pairs}`}: <b data-number="clocks">${fixed(total)}</b></span>
+      <span class="qkv-label">hands of <b class="qkv-pos-query">query</b>, <b class="qkv-pos-key">key</b></span>
+      <span class="qkv-label">sum of ${pairs} products: <b data-number="clocks">${fixed(sumOf(clocks))}</b></span>
     </figcaption>
-    <div class="qkv-pos-dials">${DIALS.map(
-      (i) => html`${dial(clocks[shown[i]], dragged(turnHand(state, set, shown[i])), letGo(set))}
-      ${i === shown.length - 1 ? html`<small class="qkv-pos-short qkv-pos-below"><span>${some}</span>product<br>↻ tokens<br>a turn</small>` : nothing}`,
+    <div class="qkv-pos-dials">${shown.map((clock, i) =>
+      dial(
+        clocks[clock],
+        dragged(turnHand(state, set, clock)),
+        letGo(set),
+        shown.length > 4 && !ON_A_PHONE.includes(i),
+      ),
     )}</div>
-  </figure>
-  ${underClocks(state, total)}`;
+    <div class="qkv-ends"><span>fast: a turn in ${turnOf(clocks[0])} tokens</span><span>slow: in ${turnOf(clocks[pairs - 1])}</span></div>
+  </figure>`;
 }
 
-/** Return the note under the clocks: with words, the four terms of the score of added codes; without words, that
- * RoPE gives the same numbers. */
-function underClocks(state, total) {
-  if (state.words) return state.scheme === "sinusoidal" ? fourTerms(state, total) : nothing;
-  if (state.scheme === "sinusoidal") return nothing;
-  return html`<p class="qkv-note qkv-pos-same">Without words: the same numbers as sinusoidal; hands turn the other way.</p>`;
-}
+const sumOf = (clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
+const turnOf = ({ tokens }) => num(tokens, { digits: 2 });
 
 /** Return the features that the clocks show for a token at a position. */
 function featuresAt(state, name, place) {
@@ -409,7 +419,7 @@ const turnHand =
   ({ x, y, isPress }) => {
     const pointer = Math.atan2(x - 0.5, 0.5 - y);
     const away = (name) => wrapped(pointer - angleAt(state, name, state[name], clock));
-    const held = heldBy(state, isPress, away);
+    const held = isPress ? nearer(away) : state.held;
     const aPlace = wrapped(angleAt(state, held, 1, clock) - angleAt(state, held, 0, clock));
     set({ held, ...move(state, held, clamp(Math.round(state[held] + away(held) / aPlace), 0, LAST)) });
   };
@@ -423,66 +433,79 @@ function clocksOf(state) {
   });
 }
 
-/** Return a count as text that fits under a clock: 6.3, 1,117, 54.4k, 5.06M. */
-function brief(count) {
-  if (count < 10_000) return num(count, { digits: 2 });
-  return count < 1_000_000 ? `${num(count / 1000)}k` : `${num(count / 1_000_000)}M`;
-}
-
-/** Return a clock, or its room if d has too few features for it. Transforms turn the hands without a new layout. */
-function dial(clock, turn, release) {
-  const { asking, answering, product, tokens } = clock ?? NO_CLOCK;
+/** Return a clock; a phone has no room for it if it is one of `more`. Transforms turn the hands without a new layout. */
+function dial({ asking, answering, product }, turn, release, more) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
-  return html`<div class="qkv-pos-clock ${clock ? "" : "qkv-pos-none"}">
+  return html`<div class="qkv-pos-clock ${more ? "qkv-pos-more" : ""}">
     <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn} @lostpointercapture=${release}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
     <b>${fixed(product)}</b>
-    <small>↻ ${brief(tokens)}</small>
   </div>`;
 }
 
-function fourTerms(state, places) {
-  const { query, key, score } = world(state);
-  const [it, cat] = wordsOf(state.d);
-  const content = dot(it, cat);
-  const itAndPlace = dot(it, key(state.key)) - content;
-  const catAndPlace = dot(cat, query(state.query)) - content;
-  return readings([
-    ["it · cat", fixed(content)],
-    ["it · key's place", fixed(itAndPlace)],
-    ["query's place · cat", fixed(catAndPlace)],
-    ["place · place (clocks)", fixed(places)],
-    ["together", fixed(score(state.query, state.key))],
-  ]);
-}
-
-/** Return ALiBi's heads, each with its factor at this distance. A press chooses the head that the map shows. */
+/** Return ALiBi's heads, each with its factor at this distance. A press chooses the head that the curve shows. */
 function headsPanel(state, set, id) {
   const distance = state.query - state.key;
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <figcaption><span class="qkv-label">at distance ${Math.abs(distance)}, each head multiplies a weight by${long("; below it, its slope")}</span></figcaption>
+    <figcaption><span class="qkv-label">at distance ${Math.abs(distance)}, each head multiplies a weight by</span></figcaption>
     <div class="qkv-pos-dials" role="radiogroup" aria-label="head">${HEADS.map((head) => {
-      const factor = Math.exp(alibiBias(head, 8, distance));
+      const factor = factorOf(head, distance);
       return html`<label class="qkv-pos-head">
         <input class="qkv-over" type="radio" name="${id}-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>
         <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
-        <small>head ${head}<br>1/${2 ** head}</small>
+        <small>head ${head}</small>
       </label>`;
-    })}
-      <div class="qkv-pos-short"><span class="qkv-heat-name">factor</span><small>head<br>slope</small></div></div>
+    })}</div>
   </figure>`;
 }
 
-function numbers(state) {
+/* ---- the numbers as tables */
+
+const numbers = (state) => [
+  overDistanceTable(state),
+  ...(state.scheme === "alibi" ? [headsTable(state)] : clockTables(state)),
+];
+
+function overDistanceTable(state) {
   const { score } = world(state);
   const rows = [0, 1, 2, 3, 4, 5, 6, 10, 20, 50, 100].map((apart) => [
     apart,
     fixed(score(state.query, state.query - apart)),
     fixed(score(state.query, state.query + apart)),
   ]);
-  return [
-    { caption: `${nameOfScore(state)}, query at ${state.query}`, head: ["distance", "key before", "key after"], rows },
+  return {
+    caption: `${nameOfScore(state)}, query at ${state.query}`,
+    head: ["distance", "key before", "key after"],
+    rows,
+  };
+}
+
+const headsTable = ({ query, key }) => ({
+  caption: `ALiBi's heads at distance ${Math.abs(query - key)}`,
+  head: ["head", "slope", "factor"],
+  rows: HEADS.map((head) => [head, `1/${2 ** head}`, fixed(factorOf(head, query - key))]),
+});
+
+function clockTables(state) {
+  const clocks = clocksOf(state);
+  const rows = clocks.map((clock, i) => [i + 1, turnOf(clock), fixed(clock.product)]);
+  const table = { caption: "all clocks", head: ["clock", "tokens a turn", "product"], rows };
+  return state.words && state.scheme === "sinusoidal" ? [table, termsTable(state, sumOf(clocks))] : [table];
+}
+
+/** Return the four terms of the score of two words with added codes. */
+function termsTable(state, places) {
+  const { query, key, score } = world(state);
+  const [it, cat] = wordsOf(state.d);
+  const content = dot(it, cat);
+  const rows = [
+    ["it · cat", fixed(content)],
+    ["it · key's code", fixed(dot(it, key(state.key)) - content)],
+    ["query's code · cat", fixed(dot(cat, query(state.query)) - content)],
+    ["code · code (clocks)", fixed(places)],
+    ["together", fixed(score(state.query, state.key))],
   ];
+  return { caption: "the terms of the dot product", head: ["term", "product"], rows };
 }
