@@ -54,7 +54,9 @@ CASES = {
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
     "TemperatureLab": Case("TemperatureLab()", "switch:unscaled", "Space", "d_k", "64", "1", "off"),
-    "TransformerFlow": Case("TransformerFlow(word=3)", "slider:word", "ArrowRight", "word", "4", "1", "2"),
+    "TransformerFlow": Case(
+        "TransformerFlow()", "slider:place", "ArrowRight", "stage", "'2 sum 1'", "'embedding'", "0"
+    ),
 }
 CELLS = [
     "from IPython.display import display\nfrom qkv import widgets as W\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -113,12 +115,19 @@ def test_every_stage_shows_what_python_computes(open_page: OpenPage, off: dict[s
     assert said == [[kind, tagged.refers_to.get(i, "–")] for i, kind in enumerate(tagged.classes)]
 
 
+def stand_at(widget: Locator, stage: str) -> None:
+    widget.page.evaluate("(stage) => it.model.set('stage', stage)", stage)
+    frame(widget.page)
+
+
 @pytest.mark.browser
-def test_the_flow_gives_the_shape_of_every_stage(open_page: OpenPage):
+def test_the_shape_of_every_stage_is_given(open_page: OpenPage):
     widget = show(open_page(), sentence="I saw a saw")
     places = load_tagger().tag("I saw a saw").places
-    shapes = ["×".join(map(str, places[place_of(stage)].shape)) for stage in STAGES]
-    assert widget.locator(".qkv-flow-stage small").all_inner_texts() == shapes
+    for stage in STAGES:
+        stand_at(widget, stage)
+        said = widget.locator(".qkv-flow-shape").inner_text()
+        assert [int(size) for size in re.findall(r"\d+", said)] == list(places[place_of(stage)].shape), said
 
 
 @pytest.mark.browser
@@ -139,10 +148,10 @@ def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPa
     page = open_page(width=390)
     widget = show(page, stage="nouns")
     row = tagger.tag(SENTENCES[0]).places["noun_logits"][6]
-    shares, best = row.softmax(0).topk(3)
-    said = widget.locator(".qkv-flow-likeliest dd").all_inner_texts()
-    assert [float(text) for text in said] == pytest.approx(shares.tolist(), abs=0.0051)
-    assert widget.locator(".qkv-flow-likeliest dt").first.inner_text() == "cat"
+    shares, best = row.softmax(0).topk(2)
+    said = [text.rsplit(" ", 1) for text in widget.locator(".qkv-flow-row span").all_inner_texts()]
+    assert [float(chance) for _, chance in said] == pytest.approx(shares.tolist(), abs=0.0051)
+    assert said[0][0] == "cat"
     name = widget.locator(".qkv-flow-columns i")
     expect(name).to_have_text("cat")
     assert name.evaluate("i => parseFloat(i.style.getPropertyValue('--at'))") == (int(best[0]) + 0.5) / 32 * 100
@@ -158,97 +167,174 @@ def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPa
 
 
 @pytest.mark.browser
-def test_a_stage_that_is_off_is_struck_out(open_page: OpenPage):
-    widget = show(open_page(width=390))
-    off = widget.locator(".qkv-flow-off")
-    expect(off).to_have_count(0)
-    widget.get_by_role("switch", name="feed-forward").uncheck()
-    expect(off).to_contain_text(["feed-forward (off)"] * 2)
-    widget.get_by_role("switch", name="norm").uncheck()
-    expect(off).to_have_count(7)
+@pytest.mark.parametrize(
+    ("off", "stage", "title", "means"),
+    [
+        ({}, "1 sum 1", "stream after attention, block 1", "what was there, plus what attention has read"),
+        ({"residual": False}, "1 sum 1", "stream after attention, block 1", "only what attention has read"),
+        ({"norm": False}, "2 norm 2", "norm before feed-forward, block 2, off", "the stream as it is"),
+        ({"feed_forward": False}, "2 hidden", "feed-forward, block 2, off", "computed, but not added to the stream"),
+        ({"feed_forward": False}, "2 sum 2", "stream after feed-forward, block 2", "as before: nothing is added"),
+    ],
+)
+def test_it_says_what_a_stage_is(open_page: OpenPage, off: dict[str, bool], stage: str, title: str, means: str):
+    widget = show(open_page(width=390), stage=stage, **off)
+    expect(widget.locator(".qkv-flow-title b")).to_have_text(title)
+    expect(widget.locator(".qkv-flow-here .qkv-note")).to_contain_text(means)
+    slider = widget.get_by_role("slider", name="place in the flow")
+    assert (slider.get_attribute("aria-valuetext") or "").startswith(title)
+
+
+def gaps(widget: Locator) -> int:
+    """How often the stream of the chosen word is cut."""
+    path = widget.locator(".qkv-flow-stream.qkv-flow-mine").get_attribute("d") or ""
+    pieces = [(float(start), float(end)) for start, end in re.findall(r"M([\d.]+) [\d.]+H([\d.]+)", path)]
+    return sum(end < start for (_, end), (start, _) in pairwise(pieces))
 
 
 @pytest.mark.browser
-def test_what_a_switch_changes_has_a_dot_and_what_comes_before_it_has_none(open_page: OpenPage):
-    widget = show(open_page(width=390), stage="1 norm 2")
-    stages, title = widget.locator(".qkv-flow-stage"), widget.locator(".qkv-flow-title")
-    dots = widget.locator("small.qkv-flow-changed")
-    expect(dots).to_have_count(0)
-    expect(title).to_have_text("norm before feed-forward, block 1 9 × 32")
+def test_the_picture_shows_what_is_switched_off(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    marks = {part: widget.locator(f".qkv-flow-{part}.qkv-flow-mine") for part in ("branch", "norm", "network")}
+
+    def drawn() -> dict[str, int]:
+        return {part: (path.get_attribute("d") or "").count("M") for part, path in marks.items()}
+
+    assert (drawn(), gaps(widget)) == ({"branch": 4, "norm": 5, "network": 2}, 0)
+    widget.get_by_role("switch", name="residual").uncheck()
+    frame(widget.page)
+    assert (drawn(), gaps(widget)) == ({"branch": 4, "norm": 5, "network": 2}, 4)
     widget.get_by_role("switch", name="feed-forward").uncheck()
-    expect(dots).to_have_count(10)
-    expect(stages.filter(has_text="(changed)")).to_have_count(10)
-    expect(title).to_have_text("norm before feed-forward, block 1, as before 9 × 32")
-    stages.nth(6).click()
-    expect(title).to_have_text("stream after feed-forward, block 1, changed 9 × 32")
+    frame(widget.page)
+    assert (drawn(), gaps(widget)) == ({"branch": 2, "norm": 3, "network": 0}, 2)
     widget.get_by_role("switch", name="norm").uncheck()
-    expect(dots).to_have_count(15)  # all but the embedding
+    frame(widget.page)
+    assert drawn() == {"branch": 2, "norm": 0, "network": 0}
+
+
+@pytest.mark.browser
+def test_the_stream_is_as_thick_as_its_numbers_are_large(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    path = widget.locator(".qkv-flow-stream.qkv-flow-mine").get_attribute("d") or ""
+    thick = torch.tensor([float(height) for height in re.findall(r"v([\d.]+)", path)])
+    places = load_tagger().tag(SENTENCES[0]).places
+    sums = ["0.state", *(f"{layer}.{part}.sum" for layer in (0, 1) for part in ("attention", "feed_forward")), "normed"]
+    spreads = torch.stack([places[place][6].std(correction=0) for place in sums])
+    torch.testing.assert_close(thick / thick[0], spreads / spreads[0], atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.browser
+def test_lines_of_attention_are_as_thick_as_the_heads_mean_weights(open_page: OpenPage):
+    widget = show(open_page(width=390), word=4)
+    widths = widget.locator(".qkv-flow-read").evaluate_all(
+        "all => all.map((line) => Number(line.getAttribute('stroke-width')))"
+    )
+    places = load_tagger().double().tag(SENTENCES[0]).places
+    weights = torch.cat([places[f"{layer}.attention.weights"].mean(0)[4] for layer in (0, 1)])
+    drawn = torch.tensor(widths, dtype=torch.float64)
+    torch.testing.assert_close(drawn / drawn.sum(), weights / weights.sum(), atol=1e-6, rtol=0)
+
+
+@pytest.mark.browser
+def test_classes_that_a_switch_changes_are_marked(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    wrong = widget.locator(".qkv-flow-wrong")
+    expect(wrong).to_have_count(0)
+    widget.get_by_role("switch", name="feed-forward").uncheck()
+    expect(wrong).to_have_text(["pronoun"] * 3)
+    assert wrong.first.evaluate("e => getComputedStyle(e, '::before').content").startswith('"✗')
 
 
 @pytest.mark.browser
 def test_a_chinese_noun_in_an_english_sentence_is_said_to_be_one(open_page: OpenPage):
     widget = show(open_page(width=390), residual=False, stage="nouns")
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("It stands for 鳥, Chinese for bird")
-    expect(widget.locator(".qkv-flow-across")).to_contain_text("one list for both languages")
+    expect(widget.locator(".qkv-flow-here .qkv-note")).to_contain_text("English or Chinese")
 
 
 @pytest.mark.browser
-def test_stages_are_walked_by_keyboard_and_rows_are_pressed(open_page: OpenPage):
+def test_places_are_walked_by_keyboard_and_words_are_chosen(open_page: OpenPage):
     page = open_page(width=390)
     widget = show(page)
-    widget.get_by_role("radio", name="embedding").focus()
-    page.keyboard.press("Space")
+    widget.get_by_role("slider", name="place in the flow").focus()
+    page.keyboard.press("Home")
     for _ in range(3):
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
     assert page.evaluate("it.model.get('stage')") == "1 sum 1"
     frame(page)
-    expect(widget.locator(".qkv-flow-title")).to_have_text("stream after attention, block 1 9 × 32")
-    area = widget.locator(".qkv-flow-map")
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 20, box["y"] + 1.5 / 9 * box["height"])
+    expect(widget.locator(".qkv-flow-title b")).to_have_text("stream after attention, block 1")
+    widget.get_by_role("radio", name="cat").check()
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("cat: noun")
-    expect(widget.get_by_role("slider", name="word")).to_have_attribute("aria-valuetext", "2 of 9: cat")
+    page.keyboard.press("ArrowDown")
+    expect(widget.locator(".qkv-flow-answer")).to_contain_text("chased: verb")
+    assert page.evaluate("it.model.get('stage')") == "1 sum 1"
+
+
+def ring(widget: Locator) -> tuple[float, float]:
+    """The middle of the ring, on the page."""
+    box = widget.locator(".qkv-flow-ring").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+def test_any_place_can_be_pointed_at(open_page: OpenPage, width: int):
+    page = open_page(width=width)
+    widget = show(page)
+    for stage in STAGES:
+        stand_at(widget, stage)
+        page.evaluate("it.model.set('word', 2)")
+        frame(page)
+        x, y = ring(widget)
+        widget.get_by_role("slider").press("Home")
+        page.evaluate("it.model.set('word', 8)")
+        frame(page)
+        page.mouse.click(x, y)
+        assert page.evaluate("[it.model.get('stage'), it.model.get('word')]") == [stage, 2]
+
+
+@pytest.mark.browser
+def test_a_press_on_a_class_chooses_its_word_alone(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page)
+    widget.locator(".qkv-flow-answers span").nth(1).click()
+    assert page.evaluate("[it.model.get('stage'), it.model.get('word')]") == ["2 attention", 1]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("sentence", [SENTENCES[0], SENTENCES[2]])
+def test_words_stand_beside_their_streams(open_page: OpenPage, sentence: str):
+    widget = show(open_page(width=390), sentence=sentence, stage="embedding")
+    for i, word in enumerate(widget.locator(".qkv-flow-word").all()):
+        word.click()
+        frame(widget.page)
+        for names in (".qkv-flow-word", ".qkv-flow-answers span"):
+            box = widget.locator(names).nth(i).bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] / 2 == pytest.approx(ring(widget)[1], abs=1)
 
 
 @pytest.mark.browser
 def test_flow_and_numbers_are_on_one_screen_of_a_phone(open_page: OpenPage):
-    widget = show(open_page(width=390))
+    page = open_page(width=390)
+    page.add_style_tag(content="main { width: 354px }")
+    widget = show(page)
     heights = set()
-    for stage in STAGES:
-        widget.page.evaluate("(stage) => it.model.set('stage', stage)", stage)
-        frame(widget.page)
+    for residual, stage in product((True, False), STAGES):
+        page.evaluate("(residual) => it.model.set('residual', residual)", residual)
+        stand_at(widget, stage)
         box = widget.bounding_box()
         assert box is not None
         heights.add(box["height"])
-    assert max(heights) < 844
     assert len(heights) == 1, "the page below moves from stage to stage"
-
-
-@pytest.mark.browser
-def test_on_a_phone_the_numbers_have_the_whole_width_and_the_blocks_are_side_by_side(open_page: OpenPage):
-    widget = show(open_page(width=390))
-    area = widget.locator(".qkv-flow-map").bounding_box()
-    assert area is not None
-    assert area["width"] > 250
-    assert area["height"] > 200
-    stages = widget.locator(".qkv-flow-stage")
-    boxes = [stages.nth(i).bounding_box() for i in range(len(STAGES))]
-    one, other = boxes[1:7], boxes[7:13]
-    for left, right in zip(one, other, strict=True):
-        assert left is not None
-        assert right is not None
-        assert left["y"] == right["y"]
-        assert left["x"] + left["width"] < right["x"]
-    assert len({box["y"] for box in boxes[13:] if box}) == 1, "norm, classes and nouns are one row"
-    assert all(box and box["y"] + box["height"] <= area["y"] for box in boxes)
+    assert heights.pop() <= 780
 
 
 SEEN = """() => [
   document.querySelector(".qkv-flow-answer").innerText,
-  document.querySelector(".qkv-flow-stages").outerHTML,
-  document.querySelector("canvas").toDataURL(),
+  document.querySelector(".qkv-flow-map svg").innerHTML,
+  document.querySelector(".qkv-flow-bars svg").innerHTML,
 ]"""
 
 
@@ -256,7 +342,7 @@ SEEN = """() => [
 @pytest.mark.parametrize("switch", ["residual", "norm", "feed-forward"])
 def test_a_switch_changes_the_flow_and_the_numbers_that_follow(open_page: OpenPage, switch: str):
     page = open_page(width=390, has_touch=True)
-    widget = show(page, stage="2 attention")
+    widget = show(page, stage="2 sum 2")
     before = page.evaluate(SEEN)
     widget.get_by_role("switch", name=switch).tap()
     frame(page)

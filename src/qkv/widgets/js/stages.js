@@ -1,36 +1,67 @@
-/* The stages of the tagger, from the words to the answers, and the table of numbers at each stage. */
+/* The stages of the tagger, from the words to the answers: where each stands in the flow, and its table of numbers. */
 
 import { tag } from "./tagger.js";
 
-/** Return the stages of block l: each has a name, its label in the flow, its title, its place in qkv.transformer, and
- * whether it is beside the residual stream. */
-const block = (l) =>
-  /** @type {[string, string, string, string, boolean][]} */ ([
-    ["norm 1", "norm", "norm before attention", "attention.normed", true],
-    ["attention", "attention", "weights of attention", "attention.weights", true],
-    ["sum 1", "stream", "stream after attention", "attention.sum", false],
-    ["norm 2", "norm", "norm before feed-forward", "feed_forward.normed", true],
-    ["hidden", "feed-forward", "hidden layer", "feed_forward.hidden", true],
-    ["sum 2", "stream", "stream after feed-forward", "feed_forward.sum", false],
-  ]).map(([part, label, title, place, aside]) => ({
+/** @typedef {{ layer: number, part: "attention" | "feed_forward", start: number, end: number }} Branch a part that is
+ *   beside the stream: where it leaves the stream and where it joins it again, as percentages across the flow */
+
+const WIDTH = 40; // of a block
+
+/** Return the two branches of block l.
+ * @returns {Branch[]} */
+const branchesOf = (l) => [
+  { layer: l, part: "attention", start: 4 + l * WIDTH, end: 24 + l * WIDTH },
+  { layer: l, part: "feed_forward", start: 28 + l * WIDTH, end: 41 + l * WIDTH },
+];
+
+/** @type {Branch[]} */
+export const BRANCHES = [0, 1].flatMap(branchesOf);
+
+/** Where the ends of the flow stand. */
+const ENDS = { embedding: 1, norm: 87.5, classes: 92, nouns: 96.5 };
+
+/** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and where it stands in the
+ * flow: how far across, and whether it is beside the stream. */
+function block(l) {
+  const [attention, network] = branchesOf(l);
+  return /** @type {[string, string, string, number, boolean][]} */ ([
+    ["norm 1", "norm before attention", "attention.normed", attention.start + 4, true],
+    ["attention", "attention", "attention.weights", (attention.start + attention.end) / 2, true],
+    ["sum 1", "stream after attention", "attention.sum", attention.end + 1, false],
+    ["norm 2", "norm before feed-forward", "feed_forward.normed", network.start + 4, true],
+    ["hidden", "feed-forward", "feed_forward.hidden", network.end - 4.5, true],
+    ["sum 2", "stream after feed-forward", "feed_forward.sum", network.end + 1, false],
+  ]).map(([part, title, place, x, beside]) => ({
     name: `${l + 1} ${part}`,
-    label,
     title: `${title}, block ${l + 1}`,
     place: `${l}.${place}`,
-    aside,
-    block: l + 1,
+    x,
+    beside,
   }));
+}
 
-/** @typedef {{ name: string, label: string, title: string, place: string, aside?: boolean, block?: number }} Stage */
+/** @typedef {{ name: string, title: string, place: string, x: number, beside?: boolean }} Stage */
 /** @type {Stage[]} */
 export const STAGES = [
-  { name: "embedding", label: "embedding", title: "embedding and positions", place: "0.state" },
+  { name: "embedding", title: "embedding", place: "0.state", x: ENDS.embedding },
   ...block(0),
   ...block(1),
-  { name: "norm", label: "norm", title: "last norm", place: "normed" },
-  { name: "classes", label: "classes", title: "scores of each class", place: "class_logits" },
-  { name: "nouns", label: "nouns", title: "scores of each noun", place: "noun_logits" },
+  { name: "norm", title: "last norm", place: "normed", x: ENDS.norm },
+  { name: "classes", title: "classes", place: "class_logits", x: ENDS.classes },
+  { name: "nouns", title: "nouns", place: "noun_logits", x: ENDS.nouns },
 ];
+
+/** Return the pieces of the stream, from left to right: where each begins and ends, and the place of its numbers.
+ * Where the stream does not pass a branch, it ends at the start of that branch.
+ * @param {(branch: Branch) => boolean} passes
+ * @returns {{ from: number, to: number, place: string }[]} */
+export function streamOf(passes) {
+  const sums = ["0.state", ...BRANCHES.map(({ layer, part }) => `${layer}.${part}.sum`)];
+  const from = [ENDS.embedding, ...BRANCHES.map(({ end }) => end)];
+  const to = [...BRANCHES.map((branch) => (passes(branch) ? branch.end : branch.start)), ENDS.norm];
+  const pieces = sums.map((place, i) => ({ from: from[i], to: to[i], place }));
+  return [...pieces, { from: ENDS.norm, to: 100, place: "normed" }];
+}
 
 /** Return the stage with a name.
  * @param {string} name */

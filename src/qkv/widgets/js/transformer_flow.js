@@ -1,21 +1,8 @@
 import { live } from "lit-html/directives/live.js";
-import {
-  choices,
-  dragged,
-  html,
-  nothing,
-  num,
-  partAt,
-  readings,
-  remember,
-  slider,
-  tables,
-  toggle,
-  widget,
-} from "./base.js";
+import { choices, dragged, html, nearestOf, num, partAt, remember, svg, tables, toggle, widget } from "./base.js";
 import { GLOSSES } from "./glosses.js";
-import { heatmap, whenColoursChange } from "./heatmap.js";
-import { STAGES, stageNamed, stageRows, tagWithParts } from "./stages.js";
+import { linear } from "./scales.js";
+import { BRANCHES, STAGES, stageNamed, stageRows, streamOf, tagWithParts } from "./stages.js";
 import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
@@ -26,12 +13,10 @@ const SENTENCES = {
   "I saw a saw": "I saw a saw",
 };
 
-/** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean, feed_forward: boolean,
- *   repainted: number }} State */
+/** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean,
+ *   feed_forward: boolean }} State */
 
 export default widget("TransformerFlow", {
-  own: { repainted: 0 },
-  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
     return `${seen.stage.title}, ${shapeText(seen)}. ${answerText(seen)}`;
@@ -52,18 +37,7 @@ export default widget("TransformerFlow", {
         onChange: (sentence) => set({ sentence, word: -1 }),
       })}
       <p class="qkv-flow-answer">${answerText(seen)}</p>
-      <div class="qkv-flow">
-        ${flow(state, seen, set, id)}
-        <div class="qkv-flow-numbers">${picture(state, seen, set)}<div class="qkv-flow-row">${numbers(seen)}</div></div>
-      </div>
-      ${slider({
-        label: "word",
-        value: seen.at + 1,
-        min: 1,
-        max: seen.n,
-        text: `${seen.at + 1} of ${seen.n}: ${seen.words[seen.at]}`,
-        onInput: (value) => set({ word: value - 1 }),
-      })}
+      ${legend(seen)} ${flow(state, seen, set, id)} ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
 });
@@ -86,30 +60,8 @@ function computed(state) {
   const at = state.word < 0 || state.word >= n ? it : state.word;
   const stage = stageNamed(state.stage);
   const intact = tagged(state.sentence, true, true, true);
-  const same = said.classes.filter((kind, i) => kind === intact.classes[i]).length;
-  return {
-    said,
-    words,
-    n,
-    at,
-    stage,
-    same,
-    changed: changedPlaces(places, intact.places),
-    ...stageRows(places, stage, n, theTagger().nHeads),
-  };
+  return { said, intact, words, n, at, stage, ...stageRows(places, stage, n, theTagger().nHeads) };
 }
-
-/** Return the places whose numbers the switches change. */
-const changedPlaces = remember(
-  (places, intact) =>
-    new Set(Object.keys(intact).filter((place) => intact[place].some((x, i) => x !== places[place][i]))),
-);
-
-const shapeText = ({ isWeights, heads, n, width }) => (isWeights ? `${heads} × ${n} × ${n}` : `${n} × ${width}`);
-const shapeOf = ({ place }, said, n) => {
-  const size = said.places[place].length / n;
-  return place.endsWith("weights") ? `${size / n}×${n}×${n}` : `${n}×${size}`;
-};
 
 /** Return the tagger's probabilities of a word's class, and of the noun that it stands for. */
 const sure = ({ places }, at) => ({
@@ -117,127 +69,277 @@ const sure = ({ places }, at) => ({
   noun: Math.max(...chances(places.noun_logits, at, theTagger().nouns.length)),
 });
 
-function answerText({ said, words, n, at, same }) {
+function answerText({ said, intact, words, n, at }) {
   const { kind, noun } = sure(said, at);
   const stands = said.refersTo.has(at) ? ` It stands for ${glossed(said.refersTo.get(at))} (${shown(noun)}).` : "";
-  return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${same} of ${n} words keep their class.`;
+  const same = said.classes.filter((each, i) => each === intact.classes[i]).length;
+  const next = said === intact ? "Switch a part off: what changes?" : `${same} of ${n} words keep their class.`;
+  return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${next}`;
 }
 
-/* ---- the flow */
+/* ---- the flow: a line for each word, from the word to its answer. It is as thick as the word's numbers are large.
+ * Attention and the feed-forward network are on branches beside it. */
+
+const legend = ({ words, at }) => html`<p class="qkv-note qkv-flow-legend" aria-hidden="true">
+  <span><i class="qkv-flow-key-stream"></i>residual stream (thick: large numbers)</span>
+  <span><i class="qkv-flow-key-read"></i>attention of <i>${words[at]}</i></span>
+  <span><i class="qkv-flow-key-norm"></i>norm</span>
+  <span><i class="qkv-flow-key-network"></i>feed-forward</span>
+</p>`;
+
+function flow(state, seen, set, id) {
+  const { said, intact, words, n, at, stage } = seen;
+  const point = dragged(({ x, y }) => set({ word: partAt(y, n), stage: stageAt(100 * x) }));
+  const pick = dragged(({ y }) => set({ word: partAt(y, n) }));
+  return html`<div class="qkv-flow" style="--n: ${n}">
+    <div class="qkv-flow-heads" aria-hidden="true">
+      <span>word</span><span class="qkv-flow-block">block 1</span><span class="qkv-flow-block">block 2</span><span>class</span>
+    </div>
+    <div class="qkv-flow-words" role="radiogroup" aria-label="word">${words.map(
+      (word, i) => html`<label class="qkv-flow-word qkv-pick">
+        <input class="qkv-over" type="radio" name="${id}-flow-word" .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
+      </label>`,
+    )}</div>
+    <div class="qkv-flow-map qkv-drag" @pointerdown=${point} @pointermove=${point}>
+      <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${n} words through two blocks: ${readText(seen)}">
+        ${drawing(state, said.places, n, at)}
+      </svg>
+      <i class="qkv-flow-ring" style="left: ${stage.x}%; top: ${heightOf(at, n, stage.beside)}%"></i>
+    </div>
+    <div class="qkv-flow-answers" @pointerdown=${pick} @pointermove=${pick}>${said.classes.map(
+      (kind, i) => html`<span class=${kind === intact.classes[i] ? "" : "qkv-flow-wrong"}>${kind}</span>`,
+    )}</div>
+  </div>`;
+}
+
+const PLACES_ACROSS = STAGES.map(({ x }) => x);
+const stageAt = (x) => STAGES[PLACES_ACROSS.indexOf(nearestOf(PLACES_ACROSS, x))].name;
+
+/** Return how far down a word's stream is, or the branches beside it, in percent. */
+const heightOf = (i, n, beside = false) => (100 * (i + (beside ? 0.82 : 0.36))) / n;
+
+/** Return the drawing: all words, then the chosen word over them. */
+const drawing = (state, places, n, at) => {
+  const all = allShapes(places, n, state.residual, state.norm, state.feed_forward);
+  return svg`${shapes(all, "")} ${reads(places, n, at)} ${shapes(shapesOf([at], places, n, state), "qkv-flow-mine")}`;
+};
+
+/** Return the paths of some words' streams, branches, norms and networks. */
+const shapes = ({ streams, branches, norms, networks }, kind) => svg`
+  <path class="qkv-flow-branch ${kind}" d=${branches} />
+  <path class="qkv-flow-stream ${kind}" d=${streams} />
+  <path class="qkv-flow-norm ${kind}" d=${norms} />
+  <path class="qkv-flow-network ${kind}" d=${networks} />`;
+
+const allShapes = remember((places, n, residual, norm, feed_forward) =>
+  shapesOf([...Array(n).keys()], places, n, { residual, norm, feed_forward }),
+);
+
+function shapesOf(words, places, n, { residual, norm, feed_forward }) {
+  const isOn = ({ part }) => feed_forward || part === "attention";
+  const pieces = streamOf((branch) => residual || !isOn(branch));
+  const on = BRANCHES.filter(isOn);
+  const inUse = STAGES.filter(({ place }) => feed_forward || !place.includes("feed_forward"));
+  const normed = inUse.filter(({ place }) => norm && place.endsWith("normed"));
+  const networks = inUse.filter(({ place }) => place.endsWith("hidden"));
+  const of = (parts, draw) => words.flatMap((i) => parts.map((part) => draw(part, i))).join("");
+  return {
+    streams: of(pieces, (piece, i) => bar(piece, heightOf(i, n), spread(places[piece.place], i, n))),
+    branches: of(on, ({ start, end }, i) => branchPath(start, end, heightOf(i, n), heightOf(i, n, true))),
+    norms: of(normed, ({ x, beside }, i) => `M${x} ${heightOf(i, n, beside) - TICK}v${2 * TICK}`),
+    networks: of(networks, ({ x, beside }, i) => `M${x} ${heightOf(i, n, beside)}h0`), // a square, by its caps
+  };
+}
+
+const TICK = 2.2; // half the height of a norm's mark, in percent of the flow's height
+const THICKNESS = 1.2; // of a stream whose numbers have a standard deviation of 1, in percent of the flow's height
+
+const bar = ({ from, to }, y, spread) => {
+  const height = THICKNESS * spread;
+  return `M${from} ${y - height / 2}H${to}v${height}H${from}z`;
+};
+
+const branchPath = (start, end, y, deep) =>
+  `M${start} ${y}C${start + 2} ${y} ${start + 1} ${deep} ${start + 4} ${deep}H${end - 4}C${end - 1} ${deep} ${end - 2} ${y} ${end} ${y}`;
+
+/** Return the standard deviation of row i of a table of n rows. */
+function spread(table, i, n) {
+  const width = table.length / n;
+  return meanAndSpread(table.subarray(i * width, (i + 1) * width)).spread;
+}
+
+function meanAndSpread(row) {
+  const mean = row.reduce((total, x) => total + x, 0) / row.length;
+  return { mean, spread: Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length) };
+}
+
+const MOST = 6; // pixels of the line of a weight of 1
+
+/** Return what the chosen word reads in each block: a line from each word, as thick as the mean weight of the heads. */
+const reads = (places, n, at) =>
+  BRANCHES.filter(({ part }) => part === "attention").map(({ layer, start, end }) =>
+    weightsOf(places[`${layer}.attention.weights`], n, at).map((weight, j) => {
+      const [from, to] = [heightOf(j, n, true), heightOf(at, n, true)];
+      const middle = (start + end) / 2;
+      return svg`<path class="qkv-flow-read" stroke-width=${MOST * weight} d="M${start + 5} ${from}C${middle + 3} ${from} ${middle - 3} ${to} ${end - 5} ${to}H${end - 4}" />`;
+    }),
+  );
+
+/** Return the weights of word i, averaged over the heads. */
+function weightsOf(table, n, i) {
+  const heads = table.length / n / n;
+  const ofHeads = (j) => Array.from({ length: heads }, (_, h) => table[(h * n + i) * n + j]);
+  return Array.from({ length: n }, (_, j) => ofHeads(j).reduce((total, weight) => total + weight, 0) / heads);
+}
+
+const readText = ({ said, words, n, at }) =>
+  BRANCHES.filter(({ part }) => part === "attention")
+    .map(({ layer }) => {
+      const weights = weightsOf(said.places[`${layer}.attention.weights`], n, at);
+      return `in block ${layer + 1} ${words[at]} reads most from ${words[weights.indexOf(Math.max(...weights))]}`;
+    })
+    .join(", ");
+
+/* ---- what stands at the place that is pointed at: the numbers of the chosen word, as bars */
 
 /** Check whether the part that computes a stage is switched off. */
 const isOff = ({ name, place }, { norm, feed_forward }) =>
   (!norm && place.endsWith("normed")) || (!feed_forward && name.endsWith("hidden"));
 
-/** Return the stages as one choice, from top to bottom; on a phone the blocks are side by side. The line at the left
- * is the residual stream, which is cut without residuals. */
-const flow = (
-  state,
-  { said, n, changed },
-  set,
-  id,
-) => html`<fieldset class=${state.residual ? "qkv-flow-stages" : "qkv-flow-stages qkv-flow-cut"}>
-  <legend class="qkv-unseen">stage, from the words to the answers</legend>
-  ${STAGES.map(
-    (
-      stage,
-    ) => html`${stage.name.endsWith("norm 1") ? html`<small class="qkv-flow-block" data-block=${stage.block}>block ${stage.block}</small>` : nothing}
-    <label data-block=${stage.block ?? (stage.name === "embedding" ? "before" : "after")} class="qkv-flow-stage qkv-pick ${stage.aside ? "qkv-flow-aside" : ""} ${isOff(stage, state) ? "qkv-flow-off" : ""}">
-      <input class="qkv-over" type="radio" name="${id}-flow-stage" .checked=${live(stage.name === state.stage)} @change=${() => set({ stage: stage.name })}>
-      <span>${stage.label}<i class="qkv-unseen">${isOff(stage, state) ? " (off)" : ""}${changed.has(stage.place) ? " (changed)" : ""}</i></span> <small class=${changed.has(stage.place) ? "qkv-flow-changed" : ""}>${shapeOf(stage, said, n)}</small>
-    </label>`,
-  )}
-</fieldset>`;
+const last = STAGES.length - 1;
 
-/* ---- the numbers of a stage */
-
-/** Return whether the switches change the stage that is shown, as text; "" while they change nothing. */
-function changeText({ stage, changed }) {
-  if (changed.size === 0) return "";
-  return changed.has(stage.place) ? html`, <i class="qkv-flow-changed"></i>changed` : ", as before";
+function here(state, seen, set) {
+  const { stage } = seen;
+  const off = isOff(stage, state) ? ", off" : "";
+  return html`<div class="qkv-flow-here" style="--at: ${stage.x / 100}">
+    <label class="qkv-flow-title">
+      <span class="qkv-unseen">place in the flow</span>
+      <b aria-hidden="true">${stage.title}${off}</b>
+      <input class="qkv-over" type="range" min="0" max=${last} aria-valuetext="${stage.title}${off}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
+        @input=${(event) => set({ stage: STAGES[event.target.valueAsNumber].name })}>
+    </label>
+    <p class="qkv-note"><span class="qkv-flow-shape">${shapeText(seen)}</span>: ${meaning(state, seen)}</p>
+    ${bars(seen)}
+    <p class="qkv-flow-row">${reading(seen)}</p>
+  </div>`;
 }
 
-/** Return a stage's table as a picture with a row for each word. A press or a drag chooses the word. */
-function picture(state, seen, set) {
-  const { n, at, table, isWeights, heads, width, rows, words } = seen;
-  const press = dragged(({ y }) => set({ word: partAt(y, n) }));
-  const most = isWeights ? 1 : table.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-9);
-  return html`<p class="qkv-flow-title" data-off=${isOff(seen.stage, state)}><b>${seen.stage.title}</b><span>${isOff(seen.stage, state) ? ", off" : ""}</span>${changeText(seen)} <span>${shapeText(seen)}</span></p>
-    <div class="qkv-flow-table">
-      <div class="qkv-flow-columns" aria-hidden="true">${strongest(seen).map(
-        ({ name, column }) => html`<span><i style="--at: ${100 * column}%">${name}</i></span>`,
-      )}</div>
-      <div class="qkv-flow-words" aria-hidden="true">${words.map((word, i) => html`<span class=${i === at ? "qkv-flow-at" : ""}>${word}</span>`)}</div>
-      <div class=${isWeights ? "qkv-flow-map qkv-flow-weights" : "qkv-flow-map"} @pointerdown=${press} @pointermove=${press}>
-        ${heatmap({
-          label: `${seen.stage.title}: ${n} rows of ${heads * width} numbers.`,
-          rows,
-          width: heads * width,
-          height: n,
-          most,
-          key: table,
-          repainted: `${isWeights} ${state.repainted}`,
-        })}
-        <div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
-      </div>
-      <div class=${isWeights ? "qkv-flow-scale qkv-flow-weights" : "qkv-flow-scale"}><span>${isWeights ? 0 : num(-most, { digits: 2 })}</span><i></i><span>${num(most, { digits: 2 })}</span></div>
-    </div>
-    <p class="qkv-note qkv-flow-across">across: ${across(seen)}</p>`;
+/** Return the shape of a stage's table as text. */
+function shapeText({ stage, isWeights, heads, n, width }) {
+  if (isWeights) return `${heads} heads × ${n} × ${n} words`;
+  return `${n} words × ${width} ${stage.name in NAMED ? stage.name : "numbers"}`;
+}
+
+/** The stages whose numbers have names, which the tagger knows. */
+const NAMED = { classes: "classes", nouns: "nouns" };
+
+/** Return what a stage is, as text. */
+function meaning(state, { stage, words, at }) {
+  const word = html`<i>${words[at]}</i>`;
+  const part = stage.name.replace(/^\d /, "");
+  if (isOff(stage, state)) return part === "hidden" ? "computed, but not added to the stream" : "the stream as it is";
+  const before = state.residual ? "what was there, plus " : "only ";
+  const texts = {
+    embedding: html`${word} and its position, as numbers`,
+    "norm 1": "a copy of the stream, on one scale, for attention to read",
+    attention: html`how much ${word} reads from each word`,
+    "sum 1": `${before}what attention has read`,
+    "norm 2": "a copy of the stream, on one scale, for the network to read",
+    hidden: html`the network's hidden numbers for ${word} alone, none below 0`,
+    "sum 2": state.feed_forward ? `${before}what the network has computed` : "as before: nothing is added",
+    norm: "the stream, on one scale, for the answers",
+    classes: html`how likely each class is for ${word}`,
+    nouns: html`how likely ${word} stands for each noun, English or Chinese`,
+  };
+  return texts[part];
+}
+
+/** Return the numbers of the chosen word to draw, and their limits: weights and probabilities from 0 to 1, others on one
+ * scale for all stages. */
+function drawn({ said, intact, stage, isWeights, table, at, width, rows }) {
+  if (isWeights) return { values: [...rows(at)], low: 0, high: 1 };
+  if (stage.name in NAMED) return { values: [...chances(table, at, width)], low: 0, high: 1 };
+  const most = Math.max(largest(said.places), largest(intact.places));
+  return { values: [...rows(at)], low: -most, high: most };
+}
+
+const FEATURES = STAGES.map(({ place }) => place).filter((place) => !/weights|logits/.test(place));
+const largest = remember((places) =>
+  Math.max(...FEATURES.map((place) => places[place].reduce((most, x) => Math.max(most, Math.abs(x)), 0))),
+);
+
+function bars(seen) {
+  const { stage, isWeights, heads, width } = seen;
+  const { values, low, high } = drawn(seen);
+  const height = linear([low, high], [100, 0]);
+  const step = 100 / values.length;
+  const path = values
+    .map(
+      (x, i) =>
+        `M${((i + 0.15) * step).toFixed(2)} ${height(0)}V${height(x).toFixed(2)}h${(0.7 * step).toFixed(2)}V${height(0)}z`,
+    )
+    .join("");
+  return html`<div class="qkv-flow-bars ${isWeights ? "qkv-flow-weights" : ""}">
+    <div class="qkv-flow-columns" aria-hidden="true">${strongest(seen, values).map(
+      ({ name, column }) => html`<span><i style="--at: ${100 * column}%">${name}</i></span>`,
+    )}</div>
+    <div class="qkv-flow-scale"><span>${num(high, { digits: 2 })}</span><span>${num(low, { digits: 2 })}</span></div>
+    <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${values.length} bars: ${stage.title}">
+      <path class="qkv-flow-zero" d="M0 ${height(0)}H100" /><path d=${path} />
+    </svg>
+    <div class="qkv-flow-across">${across(seen, heads, width).map((text) => html`<span>${text}</span>`)}</div>
+  </div>`;
 }
 
 /** Return the names of the columns of a stage's table, if they have names. */
-const columnNames = ({ stage, words }) =>
-  stage.place.endsWith("weights") ? words : { classes: theTagger().classes, nouns: theTagger().nouns }[stage.name];
+const columnNames = ({ stage, words, isWeights }) => (isWeights ? words : theTagger()[NAMED[stage.name]]);
 
-function across(seen) {
-  if (seen.isWeights) return `the ${seen.n} words, for head 1 and for head 2`;
-  if (seen.stage.name === "nouns") return `${seen.width} nouns: the model has one list for both languages`;
-  return `${seen.width} ${seen.stage.name === "classes" ? "classes" : "features"}`;
+/** Return the words below the bars. */
+function across({ words, at, stage, n }, heads, width) {
+  if (stage.name in NAMED) return [`${width} ${stage.name}`];
+  if (heads === 1) return [html`${width} numbers of <i>${words[at]}</i>`];
+  return Array.from({ length: heads }, (_, h) => `head ${h + 1}: ${n} words`);
 }
 
-/** Return for each head the column of the largest number in the chosen row: its name, and its position from 0 to 1. */
-function strongest(seen) {
+/** Return for each head the column of the largest number: its name, and its position from 0 to 1. */
+function strongest(seen, values) {
   const names = columnNames(seen);
   if (!names) return [];
-  const row = [...seen.rows(seen.at)];
   return Array.from({ length: seen.heads }, (_, h) => {
-    const part = row.slice(h * seen.width, (h + 1) * seen.width);
+    const part = values.slice(h * seen.width, (h + 1) * seen.width);
     const column = part.indexOf(Math.max(...part));
     return { name: names[column], column: (column + 0.5) / seen.width };
   });
 }
 
 /** Return numbers about the word's row: each head's largest weight, the likeliest answers, or mean and deviation. */
-function numbers(seen) {
-  const row = [...seen.rows(seen.at)];
+function reading(seen) {
+  const { values } = drawn(seen);
+  if (seen.isWeights) return headsReading(seen, values);
   const names = columnNames(seen);
-  if (names && !seen.isWeights) return html`<p class="qkv-note">most likely:</p>${likeliest(seen, names)}`;
-  if (!seen.isWeights) {
-    const mean = row.reduce((total, x) => total + x, 0) / row.length;
-    const spread = Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length);
-    return readings([
-      ["mean of the row", shown(mean)],
-      ["its standard deviation", shown(spread)],
-    ]);
-  }
-  return readings(
-    Array.from({ length: seen.heads }, (_, h) => {
-      const weights = row.slice(h * seen.n, (h + 1) * seen.n);
-      const most = Math.max(...weights);
-      return [`head ${h + 1} looks most at`, seen.words[weights.indexOf(most)], shown(most)];
-    }),
+  if (names) return likeliest(values, names);
+  const { mean, spread } = meanAndSpread(values);
+  return html`<span>mean <b>${shown(mean)}</b></span> <span>standard deviation <b>${shown(spread)}</b></span>`;
+}
+
+const headsReading = ({ heads, n, words }, values) =>
+  Array.from({ length: heads }, (_, h) => {
+    const weights = values.slice(h * n, (h + 1) * n);
+    const most = Math.max(...weights);
+    return html`<span>head ${h + 1}: <b>${words[weights.indexOf(most)]}</b> ${shown(most)}</span> `;
+  });
+
+const LIKELIEST = 2;
+
+function likeliest(shares, names) {
+  const best = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, LIKELIEST);
+  return best.map(
+    (i) =>
+      html`<span><b>${GLOSSES.has(names[i]) ? `${names[i]}, ${GLOSSES.get(names[i])}` : names[i]}</b> ${shown(shares[i])}</span> `,
   );
 }
 
-const LIKELIEST = 3;
-
-function likeliest({ table, at, width }, names) {
-  const shares = chances(table, at, width);
-  const best = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, LIKELIEST);
-  return html`<div class="qkv-flow-likeliest">${readings(
-    best.map((i) => [GLOSSES.has(names[i]) ? `${names[i]}, ${GLOSSES.get(names[i])}` : names[i], shown(shares[i])]),
-  )}</div>`;
-}
+/* ---- the numbers as tables */
 
 const COLUMNS = 8; // columns in the table of numbers if they have no names
 
