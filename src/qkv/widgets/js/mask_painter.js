@@ -1,23 +1,23 @@
 import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
-import { button, choices, html, nothing, num, slider, tables, widget } from "./base.js";
+import { button, html, nothing, num, slider, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
 
 const PRESETS = [
-  { value: "causal", label: "causal" },
-  { value: "padding", label: "padding" },
-  { value: "window", label: "window" },
-  { value: "all", label: "everything" },
-  { value: "top-left", label: "causal, lined up at the start" },
+  { value: "causal", label: "causal", note: () => "No word sees a later one." },
+  { value: "padding", label: "padding", note: ({ real }) => `Words after the first ${real} are filling.` },
+  { value: "window", label: "window", note: ({ window }) => `Each word sees the last ${window}, itself included.` },
+  { value: "all", label: "none", note: () => "Every word sees every word." },
+  { value: "top-left", label: "top-left", note: () => "Causal, but the first row counts as word 1." },
 ];
 const METHODS = [
-  { value: "−∞", label: "−∞" },
-  { value: "−1e9", label: "−1e9" },
-  { value: "0", label: "0" },
-  { value: "after", label: "anything: its weight becomes 0" },
+  { value: "−∞", label: "score −∞", note: () => "Right: e to the power −∞ is 0." },
+  { value: "−1e9", label: "score −1e9", note: () => "Like −∞, unless a row sees no word." },
+  { value: "0", label: "score 0", note: () => "Wrong: e to the power 0 is 1, not 0." },
+  { value: "after", label: "weight 0", note: () => "Wrong: too late, the softmax is done." },
 ];
 
-const IT = 5; // the query that the chapter asks about: the summary is about it until another row is chosen or painted
+const IT = 5; // the query that the chapter asks about: the sentence is about it until another row is chosen or painted
 
 /** @typedef {{ start: HTMLElement, shown: boolean, moved: boolean, met: Set<HTMLElement> }} Stroke */
 /** @typedef {{ preset: string, queries: number, window: number, real: number, flipped: number[], method: string,
@@ -25,16 +25,22 @@ const IT = 5; // the query that the chapter asks about: the summary is about it 
 
 export default widget("MaskPainter", {
   own: { stroke: { paint: null }, told: IT },
-  says: (/** @type {State} */ state) => summary(table(state), state),
+  says: (/** @type {State} */ state) => {
+    const rows = table(state);
+    const { sight, effect } = ofRow(toldRow(rows, state), state);
+    return [sight, effect, ...faults(rows, state)].join(" ");
+  },
   view: (state, set, id) => {
     const rows = table(state);
+    const told = toldRow(rows, state);
+    const { sight, effect, wrong } = ofRow(told, state);
     return html`
       <div class="qkv-mask-lab">
-        <div>${painting(state, set)} ${grid(rows, state, set)}</div>
+        <div>${painting(state, set)} ${grid(rows, told, state, set)}</div>
         <div>
-          <p class="qkv-mask-summary" data-number="summary">${summary(rows, state)}</p>
+          <p class="qkv-mask-summary" data-number="summary">${sight} <span class=${wrong ? "qkv-error" : ""}>${effect}</span></p>
           ${controls(state, set, id)}
-          <p class="qkv-note">Queries down, keys across. With the keyboard, use the arrow keys and the space bar.</p>
+          <p class="qkv-note qkv-mask-keys">With the keyboard, use the arrow keys and the space bar.</p>
         </div>
       </div>
       ${tables(() => [numbers(rows, state)])}`;
@@ -58,9 +64,9 @@ function table(state, queries = state.queries) {
 const english = (token) => token.split(" ").at(-1);
 const spoken = (token) => token.replace(/ (.+)/, " ($1)");
 
-/** Return the line above the mask: how to paint it, and a button that undoes all painting. */
+/** Return the line above the mask: how to paint it, the legend, and a button that undoes all painting. */
 const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
-  <p class="qkv-note">Press a cell, drag over several, or press a row's name.</p>
+  <p class="qkv-note">Press a cell, or drag: <span><i class="qkv-hidden"></i> hidden</span> <span><i class="qkv-heat" style="--qkv-p: 0.5"></i> seen</span></p>
   ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
 </div>`;
 
@@ -68,58 +74,77 @@ function controls(state, set, id) {
   const { preset, method, queries, window, real, tokens } = state;
   const n = tokens.length;
   return html`<div class="qkv-mask-controls">
-    ${choices({
+    ${picks({
       label: "start from this mask",
       name: `${id}-preset`,
       value: isPainted(state) ? undefined : preset,
       options: PRESETS,
+      state,
       onChange: (value) => set({ preset: value, flipped: [] }),
     })}
     <div>
-      ${slider({ label: "last queries", value: queries, min: 1, max: n, onInput: (value) => set({ queries: value }) })}
-      ${preset === "window" ? slider({ label: "window", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
-      ${preset === "padding" ? slider({ label: "real tokens", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
+      ${slider({ label: "who looks", value: queries, min: 1, max: n, text: queries === n ? `all ${n}` : `last ${queries}`, onInput: (value) => set({ queries: value }) })}
+      ${preset === "window" ? slider({ label: "words in sight", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
+      ${preset === "padding" ? slider({ label: "real words", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
     </div>
-    ${choices({
-      label: "a hidden score becomes",
+    ${picks({
+      label: "to hide a word, make its",
       name: `${id}-method`,
       value: method,
       options: METHODS,
+      state,
       onChange: (value) => set({ method: value }),
     })}
   </div>`;
 }
+
+/** Return radio buttons as a row of words in boxes, and below it what the chosen one means. */
+const picks = ({ label, name, value, options, state, onChange }) => html`<fieldset class="qkv-control qkv-mask-picks">
+  <legend class="qkv-label">${label}</legend>
+  <div>${options.map(
+    (option) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name=${name} .checked=${live(option.value === value)} @change=${() => onChange(option.value)}>
+      <span>${option.label}</span>
+    </label>`,
+  )}</div>
+  <p class="qkv-note">${options.find((option) => option.value === value)?.note(state) ?? "Your own mask."}</p>
+</fieldset>`;
 
 /** Check whether a cell of the mask in sight has been painted. */
 const isPainted = ({ flipped, queries, tokens: { length: n } }) => flipped.some((cell) => cell >= n * (n - queries));
 
 /** Return the mask as a table. Queries that are not asked have hidden rows, because adding rows, or laying the table
  * out again, takes long. */
-const grid = (rows, state, set) => html`<table class="qkv-mask"
+const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
   @click=${(event) => endOfStroke(event, state)}>
   <colgroup><col class="qkv-names"><col span=${state.tokens.length}><col></colgroup>
-  <thead style="--skipped: ${rows[0].query}"><tr>
-    <td>${unasked(rows, state)}</td>
-    ${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}
-    <th scope="col">sum${grows(state) ? html`<small>growth</small>` : nothing}</th>
-  </tr></thead>
+  <thead style="--skipped: ${rows[0].query}">
+    <tr>
+      <th class="qkv-who" rowspan="2" scope="col">who looks (query) ↓</th>
+      <th colspan=${state.tokens.length} scope="colgroup">at which word (key) →</th>
+      <td>${unasked(rows, state)}</td>
+    </tr>
+    <tr>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th></tr>
+  </thead>
   <tbody>${everyRow(rows, state).map(
     (row) =>
-      html`<tr class=${isSkipped(row, state) ? "qkv-skipped" : ""} aria-hidden=${isSkipped(row, state)}>${guardedCells(row, row === summaryRow(rows, state), state, set)}</tr>`,
+      html`<tr class=${rowClass(row, row === told, state)} aria-hidden=${isSkipped(row, state)}>${guardedCells(row, row === told, state, set)}</tr>`,
   )}</tbody>
 </table>`;
 
 /** Return the names of the queries that are not asked, for the place of their rows. */
 const unasked = ([{ query }], { tokens }) =>
-  html`<span class="qkv-unasked">not asked: ${tokens.slice(0, query).map(english).join(", ")}</span>`;
+  html`<span class="qkv-unasked">done before, as with a cache: ${tokens.slice(0, query).map(english).join(", ")}</span>`;
 
 /** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight. */
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
 
+const rowClass = (row, isTold, state) => (isTold ? "qkv-told" : isSkipped(row, state) ? "qkv-skipped" : "");
+
 /** Return the cells of a row, which are drawn again only when one of them changes. */
 const guardedCells = (row, isTold, state, set) =>
-  guard([...row.mask, ...row.weights, state.method, state.tokens, isSkipped(row, state), isTold], () =>
+  guard([...row.mask, ...row.weights, state.tokens, isSkipped(row, state), isTold], () =>
     cells(row, isTold, state, set),
   );
 
@@ -128,8 +153,8 @@ const isSkipped = ({ query }, { tokens, queries }) => query < tokens.length - qu
 const cells = (row, isTold, state, set) => html`<th scope="row">
     <button type="button" aria-pressed=${isTold} ?disabled=${isSkipped(row, state)} @click=${() => set({ told: row.query })}>${name(state.tokens[row.query])}</button>
   </th>
-  ${row.weights.map((weight, key) => cell(row, key, weight, state, set))}
-  <td class="qkv-mask-end">${rowEnd(row, state)}</td>`;
+  ${row.weights.map((_, key) => cell(row, key, state, set))}
+  <td class="qkv-mask-end">${rowEnd(row)}</td>`;
 
 /** Return the word, with its English gloss below it; a comma needs no gloss. */
 function name(token) {
@@ -137,31 +162,27 @@ function name(token) {
   return html`${word}${gloss && /\p{L}/u.test(word) ? html`<small>${gloss}</small>` : nothing}`;
 }
 
-function cell({ query, mask }, key, weight, state, set) {
+function cell(row, key, state, set) {
   const { tokens } = state;
-  const leak = !mask[key] && weight > 0;
-  const kind = `qkv-heat ${mask[key] ? "" : "qkv-hidden"} ${leak ? "qkv-leak" : ""}`;
+  const { query } = row;
+  const weight = row.weights[key];
+  const kind = `qkv-heat ${row.mask[key] ? "" : "qkv-hidden"} ${leaks(row, key) ? "qkv-leak" : ""}`;
   const index = tokens.length * query + key;
   return html`<td><label data-cell=${index}>
-    <input class="qkv-over" type="checkbox" .checked=${live(mask[key])} ?disabled=${isSkipped({ query }, state)} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
+    <input class="qkv-over" type="checkbox" .checked=${live(row.mask[key])} ?disabled=${isSkipped(row, state)} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
       @change=${() => set({ flipped: toggled(state.flipped, index), told: query })}>
-    <span class=${kind} style="--qkv-p: ${weight || 0}">${Number.isNaN(weight) ? "NaN" : num(weight, { places: 2 })}</span>
+    <span class=${kind} style="--qkv-p: ${weight || 0}">${two(weight)}</span>
   </label></td>`;
 }
 
 const toggled = (flipped, index) =>
   flipped.includes(index) ? flipped.filter((other) => other !== index) : [...flipped, index];
 
-/** Check whether the method makes the weights in sight grow. */
-const grows = ({ method }) => method === "−∞" || method === "−1e9";
+/** Check whether a row of weights has the sum 1. */
+const sumsToOne = ({ total }) => Math.abs(total - 1) < 1e-9;
 
-const factor = (growth) => `×${num(growth, { places: growth < 9.995 ? 2 : 1 })}`;
-
-function rowEnd({ total, growth }, state) {
-  const text = Number.isNaN(total) ? "NaN" : num(total, { places: 2 });
-  return html`<b data-wrong=${!(Math.abs(total - 1) < 1e-9)}>${text}</b>
-    ${grows(state) && Number.isFinite(growth) ? html`<small>${factor(growth)}</small>` : nothing}`;
-}
+const rowEnd = (row) => html`<b data-wrong=${!sumsToOne(row)}>${two(row.total)}</b>
+  ${sumsToOne(row) ? nothing : html`<small>not 1</small>`}`;
 
 const numbers = (rows, { tokens }) => ({
   caption: "Weights, queries down and keys across; hidden keys in brackets",
@@ -173,40 +194,40 @@ const numbers = (rows, { tokens }) => ({
   ]),
 });
 
-/** Return the row that the summary is about: the one that the reader chose or painted last, or the last row. */
-const summaryRow = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows.at(-1);
+/** Return the row that the sentence is about: the one that the reader chose or painted last, or the last row. */
+const toldRow = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows.at(-1);
 
-/** Return the sentences about what is wrong with the weights, and about one row. */
-function summary(rows, state) {
-  const { tokens, preset } = state;
-  const names = (found) => found.map(({ query }) => english(tokens[query])).join(", ");
-  const empty = rows.filter(({ mask }) => !mask.includes(true));
-  const leaking = rows.filter((row) => leaks(row).length);
-  const short = rows.filter(({ total }) => Math.abs(total - 1) > 1e-9);
-  const keys = tokens.filter((_, key) => leaking.some((row) => leaks(row).includes(key))).map(english);
-  const shown = [
-    preset === "top-left" ? "The first query counts as token 0." : "",
-    empty.length ? `Rows with no key in sight: ${names(empty)}.` : "",
-    empty.some(({ total }) => Number.isNaN(total)) ? "There the softmax divides 0 by 0." : "",
-    leaking.length ? `Hidden keys that get weight: ${keys.join(", ")}.` : "",
-    short.length ? `Rows that do not sum to 1: ${names(short)}.` : "",
-    !empty.length && !leaking.length && !short.length ? "Hidden keys get nothing and every row sums to 1." : "",
-    ofRow(summaryRow(rows, state), state),
-  ];
-  return shown.filter(Boolean).join(" ");
+/** Return the sentences about what is wrong in all rows. */
+function faults(rows, { tokens }) {
+  const list = (/** @type {number[]} */ places) => places.map((place) => english(tokens[place])).join(", ");
+  const rowsWhere = (test) => list(rows.filter(test).map(({ query }) => query));
+  const empty = rowsWhere(({ mask }) => !mask.includes(true));
+  const short = rowsWhere((row) => !sumsToOne(row));
+  const leaking = list([...tokens.keys()].filter((key) => rows.some((row) => leaks(row, key))));
+  return [
+    empty && `Rows with no key in sight: ${empty}.`,
+    leaking && `Hidden keys that get weight: ${leaking}.`,
+    short && `Rows that do not sum to 1: ${short}.`,
+  ].filter(Boolean);
 }
 
-/** Return the hidden keys to which a query gives weight. */
-const leaks = ({ mask, weights }) => weights.flatMap((weight, key) => (weight > 0 && !mask[key] ? [key] : []));
+/** Check whether a query gives weight to a hidden key. */
+const leaks = ({ mask, weights }, key) => weights[key] > 0 && !mask[key];
 
-function ofRow({ query, mask, weights, growth }, state) {
-  const { tokens } = state;
-  const seen = mask.filter(Boolean).length;
-  if (!seen) return "";
-  const top = weights.indexOf(Math.max(...weights));
-  const grown = grows(state) ? ` Its weights in sight grow ${factor(growth)}.` : "";
-  return `${spoken(tokens[query])} sees ${seen} of ${tokens.length} keys, and looks most at ${spoken(tokens[top])}: ${num(weights[top], { places: 2 })}.${grown}`;
+/** Return two sentences about a row: how many words it sees, and what that does to its weights. */
+function ofRow(row, { tokens }) {
+  const seen = row.mask.filter(Boolean).length;
+  const leaked = sum(row.weights.filter((_, key) => leaks(row, key)));
+  const sight = `${spoken(tokens[row.query])} sees ${seen || "none"} of ${tokens.length} words.`;
+  if (Number.isNaN(row.total)) return { sight, effect: "The softmax divides 0 by 0: NaN.", wrong: true };
+  if (leaked) return { sight, effect: `Hidden words still get ${two(leaked)} in all.`, wrong: true };
+  if (!sumsToOne(row)) return { sight, effect: `No weight grows: the sum is ${two(row.total)}.`, wrong: true };
+  if (seen === tokens.length) return { sight, effect: "Hide one: the other weights grow.", wrong: false };
+  return { sight, effect: `Their weights grow ${factor(row.growth)}, so the row sums to 1.`, wrong: false };
 }
+
+const two = (value) => (Number.isNaN(value) ? "NaN" : num(value, { places: 2 }));
+const factor = (growth) => `×${num(growth, { places: growth < 9.995 ? 2 : 1 })}`;
 
 /** Move the focus with an arrow key: from cell to cell, and to the rows' names. */
 function walk(event) {
@@ -214,7 +235,7 @@ function walk(event) {
   if (!step) return;
   event.preventDefault();
   const cellNow = event.target.closest("th, td");
-  const row = cellNow.parentElement.parentElement.rows[cellNow.parentElement.rowIndex - 1 + step[0]];
+  const row = cellNow.parentElement.parentElement.rows[cellNow.parentElement.sectionRowIndex + step[0]];
   row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input, button")?.focus();
 }
 
