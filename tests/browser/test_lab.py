@@ -41,7 +41,7 @@ CASES = {
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
-    "MaskPainter": Case("MaskPainter()", "slider:last queries", "ArrowLeft", "queries", "6", "2", "2"),
+    "MaskPainter": Case("MaskPainter()", "slider:who looks", "ArrowLeft", "queries", "6", "2", "2"),
     "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "2", "4", "4"),
     "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),
     "Predict": Case(

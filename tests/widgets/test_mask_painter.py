@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from torch import Tensor
 from traitlets import TraitError
 
@@ -115,7 +115,7 @@ def test_it_opens_on_the_causal_mask(open_page: Callable[..., Page]):
     page = opened(open_page())
     assert shown(page, 0) == ["1.00"] + ["0.00"] * 6
     assert shown(page, 5)[0] == "0.56"
-    assert "它 (it) sees 6 of 7 keys, and looks most at 貓 (cat): 0.56" in summary(page)
+    assert summary(page) == "它 (it) sees 6 of 7 words. Their weights grow ×1.46 to sum to 1."
 
 
 def test_a_press_hides_a_key_and_another_shows_it(open_page: Callable[..., Page]):
@@ -150,16 +150,14 @@ def test_a_drag_paints_a_run_of_cells(open_page: Callable[..., Page]):
 
 def test_the_row_that_was_painted_is_told_of(open_page: Callable[..., Page]):
     page = opened(open_page(), preset="all")
-    assert "它 (it) sees 7 of 7 keys, and looks most at 貓 (cat): 0.39." in summary(page)
+    assert summary(page) == "它 (it) sees 7 of 7 words. Hide one: the other weights grow."
     page.locator('[data-cell="14"]').click()  # 老鼠, and its first key
     frame(page)
-    assert (
-        "老鼠 (mouse) sees 6 of 7 keys, and looks most at 追 (chased): 0.43. Its weights in sight grow ×1.18."
-        in summary(page)
-    )
-    page.get_by_role("radio", name="0", exact=True).check()
+    assert summary(page) == "老鼠 (mouse) sees 6 of 7 words. Their weights grow ×1.18 to sum to 1."
+    page.get_by_role("radio", name="score 0", exact=True).check()
     frame(page)
-    assert "Hidden keys that get weight: cat." in summary(page)
+    assert summary(page) == "老鼠 (mouse) sees 6 of 7 words. Hidden words still get 0.06 in all."
+    expect(page.get_by_role("status")).to_contain_text("Hidden keys that get weight: cat.")
 
 
 def test_a_row_s_name_chooses_the_row_that_is_told_of(open_page: Callable[..., Page]):
@@ -168,13 +166,13 @@ def test_a_row_s_name_chooses_the_row_that_is_told_of(open_page: Callable[..., P
     assert page.locator("[aria-pressed=true]").all_inner_texts() == ["它\nit"]
     names.filter(has_text="mouse").tap()
     frame(page)
-    assert "老鼠 (mouse) sees 3 of 7 keys" in summary(page)
+    assert "老鼠 (mouse) sees 3 of 7 words" in summary(page)
     assert page.locator("[aria-pressed=true]").all_inner_texts() == ["老鼠\nmouse"]
     assert page.evaluate("it.model.get('flipped')") == []
     page.keyboard.press("ArrowUp")  # the names are walked as the cells are
     page.keyboard.press("Space")
     frame(page)
-    assert "追 (chased) sees 2 of 7 keys" in summary(page)
+    assert "追 (chased) sees 2 of 7 words" in summary(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
     page.keyboard.press("ArrowLeft")
@@ -182,14 +180,14 @@ def test_a_row_s_name_chooses_the_row_that_is_told_of(open_page: Callable[..., P
     page.keyboard.press("Enter")
     page.get_by_role("button", name="undo painting").click()
     frame(page)
-    assert "追 (chased) sees 2 of 7 keys" in summary(page)
+    assert "追 (chased) sees 2 of 7 words" in summary(page)
     assert page.evaluate("it.model.get('flipped')") == []
 
 
 def test_the_row_that_is_told_of_is_marked_where_the_one_chosen_is_not_asked(open_page: Callable[..., Page]):
     page = opened(open_page(), queries=1)
     assert page.locator("[aria-pressed=true]").all_inner_texts() == ["餓了\nhungry"]
-    assert "餓了 (hungry) sees 7 of 7 keys" in summary(page)
+    assert "餓了 (hungry) sees 7 of 7 words" in summary(page)
 
 
 def test_a_mask_that_was_painted_is_none_of_those_to_start_from(open_page: Callable[..., Page]):
@@ -221,11 +219,51 @@ def test_nothing_jumps_when_another_mask_is_chosen(open_page: Callable[..., Page
     page = opened(open_page(width=390))
     height = "() => document.querySelector('.qkv-widget').offsetHeight"
     before = page.evaluate(height)
-    for group in ("start from this mask", "a hidden score becomes"):
-        for choice in page.get_by_role("group", name=group).get_by_role("radio").all():
-            choice.check()
-            frame(page)
-            assert page.evaluate(height) == before
+    assert before <= 720
+    for method in page.get_by_role("group", name="to hide a word").get_by_role("radio").all():
+        method.check()
+        for mask in page.get_by_role("group", name="start from this mask").get_by_role("radio").all():
+            mask.check()
+            for queries in (7, 3, 1):
+                page.get_by_role("slider", name="who looks").fill(str(queries))
+                frame(page)
+                assert page.evaluate(height) == before
+
+
+@pytest.mark.parametrize("width", [390, 800, 1000])
+@pytest.mark.parametrize("method", ["−∞", "−1e9", "0", "after"])
+def test_nothing_jumps_when_another_row_is_chosen(open_page: Callable[..., Page], method: str, width: int):
+    page = opened(open_page(width=width), method=method)
+    height = "() => document.querySelector('.qkv-widget').offsetHeight"
+    before = page.evaluate(height)
+    for row in page.locator("tbody th button").all():
+        row.click()
+        frame(page)
+        assert page.evaluate(height) == before
+
+
+def test_what_the_chosen_mask_means_is_written_below_it(open_page: Callable[..., Page]):
+    page = opened(open_page(), preset="window")
+    masks = page.get_by_role("group", name="start from this mask")
+    assert masks.locator("p").inner_text() == "Each word sees the last 3, itself included."
+    page.get_by_role("slider", name="words in sight").fill("2")
+    frame(page)
+    assert masks.locator("p").inner_text() == "Each word sees the last 2, itself included."
+    page.locator('[data-cell="35"]').click()
+    frame(page)
+    assert masks.locator("p").inner_text() == "Your own mask."
+
+
+def test_the_sides_of_the_grid_are_named(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390))
+    across, cells = (page.locator(f".qkv-mask {part}").bounding_box() for part in ("[colspan]", "[data-cell='0']"))
+    down = page.get_by_role("columnheader", name="who looks (query)").bounding_box()
+    assert across
+    assert cells
+    assert down
+    assert across["x"] + 1 >= cells["x"]
+    assert down["x"] + down["width"] <= cells["x"]
+    assert max(across["y"] + across["height"], down["y"] + down["height"]) <= cells["y"]
 
 
 def test_a_drag_back_to_its_start_is_no_press(open_page: Callable[..., Page]):
@@ -307,7 +345,7 @@ def test_queries_that_are_not_asked_are_named_in_their_place(open_page: Callable
     assert place.evaluate("e => e.offsetHeight") == 0
     page.evaluate("it.model.set('queries', 3)")
     frame(page)
-    assert place.inner_text() == "not asked: cat, chased, mouse, comma"
+    assert place.inner_text() == "done before, as with a cache: cat, chased, mouse, comma"
     box, head, first = (
         page.locator(f".qkv-mask {part}").bounding_box()
         for part in (".qkv-unasked", "thead th >> nth=0", "tbody tr:visible >> nth=0")
@@ -319,10 +357,12 @@ def test_queries_that_are_not_asked_are_named_in_their_place(open_page: Callable
     assert box["height"] > 3.5 * first["height"]
 
 
-def test_what_is_written_at_a_row_s_end_stays_inside(open_page: Callable[..., Page]):
-    hidden = [7 * 5 + key for key in (0, 1, 2, 4, 5)]  # 它 sees the comma alone
-    page = opened(open_page(width=390), flipped=hidden)
-    assert page.locator("tbody tr:nth-child(6) small").last.inner_text() == "×57.5"
+def test_a_sum_that_is_not_1_says_so_beside_the_row(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), method="after")
+    ends = page.locator(".qkv-mask-end")
+    assert ends.all_inner_texts() == [
+        f"{total}\nnot 1" for total in ("0.25", "0.43", "0.74", "0.59", "0.56", "0.68")
+    ] + ["1.00"]
     beyond = page.evaluate("""() => {
       const { right } = document.querySelector('.qkv-mask').getBoundingClientRect();
       const range = document.createRange();
@@ -348,7 +388,7 @@ def test_rows_that_are_not_asked_for_go_and_come_back(open_page: Callable[..., P
     rows = page.locator(".qkv-mask tbody tr:visible")
     assert rows.count() == 2
     assert page.locator(".qkv-mask input:enabled").count() == 2 * N
-    head, first = page.locator(".qkv-mask thead th").first.bounding_box(), rows.first.bounding_box()
+    head, first = page.locator(".qkv-mask thead th").last.bounding_box(), rows.first.bounding_box()
     assert head
     assert first
     assert 0 <= first["y"] - head["y"] - head["height"] < 4  # the names of the keys stand on the first row
@@ -369,15 +409,25 @@ def test_rows_that_are_not_asked_for_go_and_come_back(open_page: Callable[..., P
 def test_what_goes_wrong_is_said(open_page: Callable[..., Page]):
     page = opened(open_page(), flipped=[0])
     assert shown(page, 0) == ["NaN"] * 7
-    assert "Rows with no key in sight: cat. There the softmax divides 0 by 0." in summary(page)
-    page.get_by_role("radio", name="−1e9", exact=True).check()
+    page.locator("tbody th button").first.click()
+    frame(page)
+    assert summary(page) == "貓 (cat) sees none of 7 words. The softmax divides 0 by 0: NaN."
+    expect(page.get_by_role("status")).to_contain_text(
+        "Rows with no key in sight: cat. Rows that do not sum to 1: cat."
+    )
+    page.get_by_role("radio", name="score −1e9", exact=True).check()
     frame(page)
     assert shown(page, 0) == ["0.14"] * 7
-    assert "divides 0 by 0" not in summary(page)
-    assert "Hidden keys that get weight: cat, chased, mouse, comma, because, it, hungry." in summary(page)
-    page.get_by_role("radio", name="its weight becomes 0").check()
+    assert summary(page) == "貓 (cat) sees none of 7 words. Hidden words still get 1.00 in all."
+    expect(page.get_by_role("status")).to_contain_text(
+        "Hidden keys that get weight: cat, chased, mouse, comma, because, it, hungry."
+    )
+    page.get_by_role("radio", name="weight 0", exact=True).check()
     frame(page)
-    assert "Rows that do not sum to 1: cat, chased, mouse, comma, because, it." in summary(page)
+    assert summary(page) == "貓 (cat) sees none of 7 words. No weight grows: the sum is 0.00."
+    expect(page.get_by_role("status")).to_contain_text(
+        "Rows that do not sum to 1: cat, chased, mouse, comma, because, it."
+    )
 
 
 def test_another_start_clears_the_painting(open_page: Callable[..., Page]):
@@ -385,7 +435,7 @@ def test_another_start_clears_the_painting(open_page: Callable[..., Page]):
     page.get_by_label("window", exact=True).check()
     frame(page)
     assert page.evaluate("[it.model.get('preset'), it.model.get('flipped')]") == ["window", []]
-    page.get_by_role("slider", name="window").fill("1")
+    page.get_by_role("slider", name="words in sight").fill("1")
     frame(page)
     assert [row.index("1.00") for row in (shown(page, i) for i in range(7))] == list(range(7))
 

@@ -223,7 +223,7 @@ function ofRow(row, { tokens }) {
   if (leaked) return { sight, effect: `Hidden words still get ${two(leaked)} in all.`, wrong: true };
   if (!sumsToOne(row)) return { sight, effect: `No weight grows: the sum is ${two(row.total)}.`, wrong: true };
   if (seen === tokens.length) return { sight, effect: "Hide one: the other weights grow.", wrong: false };
-  return { sight, effect: `Their weights grow ${factor(row.growth)}, so the row sums to 1.`, wrong: false };
+  return { sight, effect: `Their weights grow ${factor(row.growth)} to sum to 1.`, wrong: false };
 }
 
 const two = (value) => (Number.isNaN(value) ? "NaN" : num(value, { places: 2 }));
