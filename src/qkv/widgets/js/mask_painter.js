@@ -121,7 +121,7 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   <colgroup><col class="qkv-names"><col span=${state.tokens.length}><col></colgroup>
   <thead style="--skipped: ${rows[0].query}">
     <tr>
-      <th class="qkv-who" rowspan="2" scope="col">who looks (query) ↓</th>
+      <th class="qkv-mask-who" rowspan="2" scope="col">who looks (query) ↓</th>
       <th colspan=${state.tokens.length} scope="colgroup">at which word (key) →</th>
       <td>${unasked(rows, state)}</td>
     </tr>
@@ -140,7 +140,7 @@ const unasked = ([{ query }], { tokens }) =>
 /** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight. */
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
 
-const rowClass = (row, isTold, state) => (isTold ? "qkv-told" : isSkipped(row, state) ? "qkv-skipped" : "");
+const rowClass = (row, isTold, state) => (isTold ? "qkv-mask-told" : isSkipped(row, state) ? "qkv-skipped" : "");
 
 /** Return the cells of a row, which are drawn again only when one of them changes. */
 const guardedCells = (row, isTold, state, set) =>
