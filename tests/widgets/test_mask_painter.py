@@ -254,8 +254,9 @@ def test_what_the_chosen_mask_means_is_written_below_it(open_page: Callable[...,
     assert masks.locator("p").inner_text() == "Your own mask."
 
 
-def test_the_sides_of_the_grid_are_named(open_page: Callable[..., Page]):
-    page = opened(open_page(width=390))
+@pytest.mark.parametrize("width", [390, 1000])
+def test_the_sides_of_the_grid_are_named(open_page: Callable[..., Page], width: int):
+    page = opened(open_page(width=width))
     across, cells = (page.locator(f".qkv-mask {part}").bounding_box() for part in ("[colspan]", "[data-cell='0']"))
     down = page.get_by_role("columnheader", name="who looks (query)").bounding_box()
     assert across
