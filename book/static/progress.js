@@ -148,7 +148,7 @@
   function show() {
     const pages = load();
     /** @type {NodeListOf<HTMLAnchorElement>} */
-    const links = document.querySelectorAll(".sidebar-tree a, .qkv-flow a");
+    const links = document.querySelectorAll(".sidebar-tree a, .qkv-tiles a");
     for (const link of links) link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
     if (map) showMap(pages);
   }

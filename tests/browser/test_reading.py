@@ -225,16 +225,16 @@ def test_chinese_is_drawn_where_no_font_for_it_is_installed(visit: Visit, path: 
 def test_the_map_leads_through_the_chapters_and_ticks_what_was_read(visit: Visit):
     page = visit("book/map.html", viewport=PHONE)
     chapters = [path for path in pages() if path.startswith("chapters/0") or path.startswith("chapters/1")]
-    tiles = page.locator(".qkv-flow a")
+    tiles = page.locator(".qkv-tiles a")
     expect(tiles).to_have_count(len(chapters))
-    assert page.locator(".qkv-flow a > svg").count() == len(chapters)
+    assert page.locator(".qkv-tiles a > svg").count() == len(chapters)
     leads = tiles.evaluate_all("links => links.map((link) => link.href.split('/').slice(-2).join('/'))")
     assert leads == chapters
-    height = page.locator(".qkv-flow").evaluate("(e) => e.offsetHeight")
+    height = page.locator(".qkv-tiles").evaluate("(e) => e.offsetHeight")
     page.locator("[data-progress='chapters/03_scaling']").check()
     expect(tiles.nth(2)).to_have_class("qkv-read")
-    expect(page.locator(".qkv-flow a.qkv-read")).to_have_count(1)
-    assert page.locator(".qkv-flow").evaluate("(e) => e.offsetHeight") == height, "a tick takes no room"
+    expect(page.locator(".qkv-tiles a.qkv-read")).to_have_count(1)
+    assert page.locator(".qkv-tiles").evaluate("(e) => e.offsetHeight") == height, "a tick takes no room"
 
 
 def drawn_by_katex(text: str) -> set[str]:

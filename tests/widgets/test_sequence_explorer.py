@@ -178,7 +178,7 @@ def test_the_field_is_on_one_screen_with_the_picture_above_a_keyboard(explorer: 
     page = explorer()
     top, bottom = (
         page.locator(part).evaluate(f"e => e.getBoundingClientRect().{side}")
-        for part, side in ((".qkv-own", "top"), (".qkv-matrix", "bottom"))
+        for part, side in ((".qkv-own-text", "top"), (".qkv-matrix", "bottom"))
     )
     assert bottom - top < 450
 

@@ -9,11 +9,17 @@ import pytest
 import qkv.widgets
 
 FOLDER = Path(qkv.widgets.__file__).parent
+SITE = Path(__file__).parents[2] / "book" / "static" / "qkv.css"
 
 
 def classes(stem: str) -> set[str]:
+    """The classes that a widget's style sheet names."""
+    return classes_in(FOLDER / f"{stem}.css")
+
+
+def classes_in(sheet: Path) -> set[str]:
     """The classes that a style sheet names, leaving out comments and numbers."""
-    css = re.sub(r"/\*.*?\*/", "", (FOLDER / f"{stem}.css").read_text(), flags=re.DOTALL)
+    css = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
     return set(re.findall(r"\.([a-z][\w-]*)", re.sub(r'"[^"]*"', "", css)))
 
 
@@ -25,6 +31,11 @@ COMMON = classes("base").union(*(classes(f"shared/{path.stem}") for path in (FOL
 def test_two_widgets_share_no_class_of_their_own(one: str, other: str):
     shared = (classes(one) & classes(other)) - COMMON
     assert not shared, f"both {one}.css and {other}.css style {', '.join(sorted(shared))}: rename one, or share it"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_site_styles_no_class_of_a_widget(stem: str):
+    assert classes(stem) & classes_in(SITE) - COMMON == set()
 
 
 @pytest.mark.parametrize("stem", STEMS)

@@ -101,15 +101,15 @@ def test_a_bar_of_either_kind_is_dragged(lab: Page):
     drag(lab, lab.locator(".qkv-score").nth(1), 0.75)
     assert trait(lab, "scores")[1] == 3.9, "a quarter of the range from −4 to 4 is added to 1.9"
     lab.get_by_role("button", name="reset scores").click()
-    mouse = lab.locator(".qkv-key", has_text="mouse")
-    drag(lab, mouse.locator(".qkv-weight"), 0.8)
+    mouse = lab.locator(".qkv-key-row", has_text="mouse")
+    drag(lab, mouse.locator(".qkv-weight-bar"), 0.8)
     assert float(mouse.locator("b").inner_text()) == pytest.approx(0.241 + 0.3, abs=0.02)
     lab.get_by_role("button", name="reset scores").click()
     assert trait(lab, "scores") == list(TemperatureLab().scores)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight"])
+@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight-bar"])
 @pytest.mark.parametrize("press", ["click", "tap"])
 def test_a_press_without_a_drag_changes_no_score(open_page: Callable[..., Page], bar: str, press: str):
     page = open_page(width=390, has_touch=True)
@@ -120,8 +120,8 @@ def test_a_press_without_a_drag_changes_no_score(open_page: Callable[..., Page],
 
 @pytest.mark.browser
 def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab: Page):
-    cat = lab.locator(".qkv-key", has_text="cat")
-    title, score, weight = lab.locator("p.qkv-key span").nth(1), cat.locator(".qkv-score span"), cat.locator("b")
+    cat = lab.locator(".qkv-key-row", has_text="cat")
+    title, score, weight = lab.locator("p.qkv-key-row span").nth(1), cat.locator(".qkv-score span"), cat.locator("b")
     seen = [each.inner_text() for each in (title, score, weight)]
     assert seen == ["score", "1.9", "0.359"]
     lab.get_by_role("switch", name="width 64, unscaled: scores × 8").check()
@@ -183,16 +183,16 @@ def test_on_a_phone_the_ring_covers_no_text_and_every_score_is_inside_its_bar(
 
 @pytest.mark.browser
 def test_a_weight_that_can_go_no_further_says_why(lab: Page):
-    drag(lab, lab.locator(".qkv-weight").nth(1), 0.8)
+    drag(lab, lab.locator(".qkv-weight-bar").nth(1), 0.8)
     assert "Scores end" not in lab.locator(".qkv-keys").inner_text()
-    drag(lab, lab.locator(".qkv-weight").nth(1), 1)
+    drag(lab, lab.locator(".qkv-weight-bar").nth(1), 1)
     assert trait(lab, "scores")[1] == 4
     assert "Scores end at ±4" in lab.locator(".qkv-keys").inner_text()
 
 
 @pytest.mark.browser
 def test_the_end_of_a_weights_bar_is_its_weight(lab: Page):
-    ends = """() => [...document.querySelectorAll('.qkv-weight')].map((bar) => {
+    ends = """() => [...document.querySelectorAll('.qkv-weight-bar')].map((bar) => {
       const [inner, outer] = [bar.querySelector('i'), bar].map((e) => e.getBoundingClientRect());
       return [(inner.right - outer.left) / outer.width, Number(bar.nextElementSibling.textContent)];
     })"""
@@ -229,13 +229,13 @@ def test_nothing_jumps_when_words_are_drawn_and_bars_are_dragged(lab: Page):
     lab.get_by_role("button", name="draw a word").click()
     frame(lab)
     assert lab.evaluate(height) == before
-    drag(lab, lab.locator(".qkv-weight").nth(5), 1)
+    drag(lab, lab.locator(".qkv-weight-bar").nth(5), 1)
     frame(lab)
     assert lab.evaluate(height) == before
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight"])
+@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight-bar"])
 def test_a_finger_drags_a_bar_sideways_and_scrolls_the_page_up(open_page: Callable[..., Page], bar: str):
     page, picture = opened(open_page, ("TemperatureLab", {}), bar)
     assert swipe(page, picture, 0, -200) > 100

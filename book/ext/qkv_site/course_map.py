@@ -96,7 +96,7 @@ def chapters_of(app: Sphinx) -> list[str]:
 def flow(app: Sphinx, page: str) -> str:
     """Return the chapters as a list of pictures."""
     tiles = "".join(tile(app, page, name) for name in chapters_of(app))
-    return f'<ol class="qkv-flow" aria-label="The chapters in pictures">{tiles}</ol>'
+    return f'<ol class="qkv-tiles" aria-label="The chapters in pictures">{tiles}</ol>'
 
 
 def tile(app: Sphinx, page: str, name: str) -> str:

@@ -277,7 +277,7 @@ function drawText(state, row, set, id) {
     options: OFFERED.map((value) => ({ value, label: textOf(SENTENCES[value]) })),
     onChange: (value) => set({ sentence: value, typed: null }),
   })}
-    <label class="qkv-own"><span class="qkv-unseen">your own sentence</span>
+    <label class="qkv-own-text"><span class="qkv-unseen">your own sentence</span>
       <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
         .value=${live(typed ?? textOf(SENTENCES[sentence]))} @input=${({ target }) => set({ typed: target.value })}></label>
     <p class="qkv-sentence">

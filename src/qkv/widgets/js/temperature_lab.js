@@ -69,7 +69,7 @@ function rows(state, set) {
   const reach = reachOf(state);
   const often = countsOf(state);
   return html`<div class="qkv-keys">
-    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>${scoreTitle(state)}</span>
+    <p class="qkv-key-row qkv-note" aria-hidden="true"><span></span><span>${scoreTitle(state)}</span>
       <span>weight${often ? html`, <u></u> drawn` : nothing}</span></p>
     ${state.tokens.map((token, i) => {
       const score = state.scores[i];
@@ -77,7 +77,7 @@ function rows(state, set) {
       const values = stepsUpTo(reach);
       const putNearest = (share) => put(nearestOf(values, share * 2 * reach));
       const putWeight = (weight) => put(scoreFor(state, i, weight));
-      return html`<div class="qkv-key">
+      return html`<div class="qkv-key-row">
         <span class="qkv-key-name">${token}</span>
         ${scoreBar({ token, score, shown: stretched[i], reach, put, drag: pulled(state, set, score / (2 * reach), putNearest) })}
         ${weightBar({ weight: weights[i], often: often && often[i], drag: pulled(state, set, weights[i], putWeight) })}
@@ -130,7 +130,7 @@ function scoreBar({ token, score, shown, reach, put, drag }) {
 }
 
 /** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn. */
-const weightBar = ({ weight, often, drag }) => html`<div class="qkv-weight qkv-drag" style="--qkv-p: ${weight}"
+const weightBar = ({ weight, often, drag }) => html`<div class="qkv-weight-bar qkv-drag" style="--qkv-p: ${weight}"
     @pointerdown=${drag} @pointermove=${drag}>
   <i></i>${often === null ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
 </div>`;

@@ -51,7 +51,7 @@ var nt=globalThis,$t=e=>e,F=nt.trustedTypes,gt=F?F.createPolicy("lit-html",{crea
     ${ht({label:"row",value:n+1,min:1,max:t.length,text:`${n+1} of ${t.length}: ${e.kind==="image"?"":`${i} `}${De(s[n])}`,onInput:a=>r({row:a-1})})}
     <p class="qkv-note">${c?.(e,s[n])?d`A new word: its features are random.<br>`:h}${Fe(o)}</p>
   </div>`}var De=e=>e.length>Xt?`${e.slice(0,Xt)}\u2026`:e;function Fe(e){if(!e.length)return"No other row has the same numbers.";let t=e.length>1?`${e.length} other rows have`:`Row ${e[0]+1} has`;return d`<i class="qkv-same-sign"></i>${t} the same numbers.`}function Ve(e,t,s,n){let{sentence:o,typed:r}=e,{tokens:i,gloss:c=[]}=se(e);return d`${U({label:d`<span class="qkv-unseen">sentence</span>`,name:`${n}-sentence`,value:r===null?o:null,options:Ee.map(a=>({value:a,label:Kt(tt[a])})),onChange:a=>s({sentence:a,typed:null})})}
-    <label class="qkv-own"><span class="qkv-unseen">your own sentence</span>
+    <label class="qkv-own-text"><span class="qkv-unseen">your own sentence</span>
       <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
         .value=${R(r??Kt(tt[o]))} @input=${({target:a})=>s({typed:a.value})}></label>
     <p class="qkv-sentence">

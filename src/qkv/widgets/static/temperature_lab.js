@@ -34,9 +34,9 @@ var tt=globalThis,gt=e=>e,L=tt.trustedTypes,vt=L?L.createPolicy("lit-html",{crea
       <div>${Oe(e,t)} ${Le(e,t)}</div>
     </div>
     ${jt(()=>We(e))}`}),G=e=>m(e,{places:3}),Se=q((e,t,s)=>dt({scores:e,d_k:t,temperature:s}),24),P=({scores:e,d_k:t,temperature:s})=>Se(e,t,s),Pe=q((e,t)=>Ee.map(s=>[$t(s),dt({scores:e,d_k:t,temperature:s}).spread]));function Oe(e,t){let{stretched:s,weights:n}=P(e),r=Zt(e),o=ee(e);return l`<div class="qkv-keys">
-    <p class="qkv-key qkv-note" aria-hidden="true"><span></span><span>${He(e)}</span>
+    <p class="qkv-key-row qkv-note" aria-hidden="true"><span></span><span>${He(e)}</span>
       <span>weight${o?l`, <u></u> drawn`:h}</span></p>
-    ${e.tokens.map((i,c)=>{let a=e.scores[c],p=f=>t(Ie(e,c,f,r)),d=te(r),u=f=>p(D(d,f*2*r)),$=f=>p(Ue(e,c,f));return l`<div class="qkv-key">
+    ${e.tokens.map((i,c)=>{let a=e.scores[c],p=f=>t(Ie(e,c,f,r)),d=te(r),u=f=>p(D(d,f*2*r)),$=f=>p(Ue(e,c,f));return l`<div class="qkv-key-row">
         <span class="qkv-key-name">${i}</span>
         ${Re({token:i,score:a,shown:s[c],reach:r,put:p,drag:Gt(e,t,a/(2*r),u)})}
         ${Be({weight:n[c],often:o&&o[c],drag:Gt(e,t,n[c],$)})}
@@ -48,7 +48,7 @@ var tt=globalThis,gt=e=>e,L=tt.trustedTypes,vt=L?L.createPolicy("lit-html",{crea
     <i></i><span aria-hidden="true">${a}</span>
     <input class="qkv-over" type="range" aria-label="score of ${e}" min="0" max=${i.length-1} aria-valuetext=${a}
       .value=${B(String(i.indexOf(c)))} @input=${({target:p})=>r(i[p.valueAsNumber])}>
-  </div>`}var Be=({weight:e,often:t,drag:s})=>l`<div class="qkv-weight qkv-drag" style="--qkv-p: ${e}"
+  </div>`}var Be=({weight:e,often:t,drag:s})=>l`<div class="qkv-weight-bar qkv-drag" style="--qkv-p: ${e}"
     @pointerdown=${s} @pointermove=${s}>
   <i></i>${t===null?h:l`<u style="--qkv-often: ${t}"></u>`}
 </div>`;function Ue(e,t,s){let n=Yt(e,t,Math.min(.999,Math.max(.001,s)));return Number(n.toPrecision(3))}function De({scores:e,first:t},s){let n=Zt({scores:e,first:t}),r=e.filter((o,i)=>t&&o!==t[i]);return l`<div class="qkv-hint">
