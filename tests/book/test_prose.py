@@ -26,14 +26,6 @@ def classes(document: nodes.document, kind: type[nodes.Element]) -> list[list[st
     return [node["classes"] for node in document.findall(kind)]
 
 
-@pytest.mark.parametrize(("opening", "expected"), [("Predict.", ["qkv-predict"]), ("Note.", [])])
-def test_a_quotation_that_asks_is_a_prediction(opening: str, expected: list[str]):
-    quote = nodes.block_quote("", nodes.paragraph("", "", nodes.strong("", opening), nodes.Text(" How large?")))
-    document = page(quote)
-    prose.mark_predictions(document)
-    assert classes(document, nodes.block_quote) == [expected]
-
-
 @pytest.mark.parametrize(
     ("title", "expected"),
     [

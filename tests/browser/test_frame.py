@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import SITE, pages
+from .test_site import uncover
 
 pytestmark = pytest.mark.browser
 
@@ -171,6 +172,7 @@ def test_every_page_says_what_it_is(path: str):
 
 def test_wide_code_can_be_scrolled_by_keyboard(visit: Visit):
     page = visit(CHAPTER, viewport=PHONE)
+    uncover(page)
     page.wait_for_function(
         "() => [...document.querySelectorAll('pre')]"
         ".filter((box) => box.checkVisibility({ contentVisibilityAuto: true }))"

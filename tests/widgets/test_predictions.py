@@ -149,7 +149,7 @@ def test_a_guess_of_an_earlier_visit_is_in_the_form_when_it_is_made_again(start)
 
 
 # Where the question, the form and the button stand.
-STANDS = """() => [...document.querySelectorAll("fieldset, fieldset > *, .qkv-option, td, .qkv-check > *")]
+STANDS = """() => [...document.querySelectorAll("fieldset, fieldset > *, .qkv-option, td, .qkv-commit > *")]
   .map((e) => e.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y, width, height].join(" "))"""
 
 

@@ -9,7 +9,7 @@ import pytest
 import qkv.widgets
 
 FOLDER = Path(qkv.widgets.__file__).parent
-SITE = Path(__file__).parents[2] / "book" / "static" / "qkv.css"
+ROOT = Path(__file__).parents[2]
 
 
 def classes(stem: str) -> set[str]:
@@ -33,9 +33,10 @@ def test_two_widgets_share_no_class_of_their_own(one: str, other: str):
     assert not shared, f"both {one}.css and {other}.css style {', '.join(sorted(shared))}: rename one, or share it"
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_the_site_styles_no_class_of_a_widget(stem: str):
-    assert classes(stem) & classes_in(SITE) - COMMON == set()
+@pytest.mark.parametrize("sheet", ["book/static/qkv.css", "page/runtime/page.css"])
+@pytest.mark.parametrize("stem", [*STEMS, "shared/predicting"])
+def test_the_site_styles_no_class_of_a_widget(stem: str, sheet: str):
+    assert classes(stem) & classes_in(ROOT / sheet) - classes("base") == set()
 
 
 @pytest.mark.parametrize("stem", STEMS)

@@ -53,14 +53,6 @@ LONG_LINE = re.compile(r'(?<= d=")M[\d. \n-]+(?:L[\d. \n-]+){20,}(?=")')
 BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\"img\")(?![^>]*aria-label=\"[^\"]+\")")
 
 
-def mark_predictions(document: nodes.document) -> None:
-    """Add a class to each quotation that begins with a bold "Predict": the reader should answer before reading on."""
-    for quote in document.findall(nodes.block_quote):
-        opening = next(iter(quote.findall(nodes.strong)), None)
-        if opening is not None and opening.astext().lower().startswith("predict"):
-            quote["classes"].append("qkv-predict")
-
-
 def mark_sections(document: nodes.document) -> None:
     """Add a class to the sections that every chapter has, so that they look the same in all chapters."""
     for section in document.findall(nodes.section):
@@ -129,7 +121,7 @@ def mark(app: Sphinx, document: nodes.document) -> None:
     if page.startswith("chapters/"):
         notebook = nbformat.read(app.env.doc2path(page), as_version=4)
         app.env.metadata[page]["qkv_minutes"] = reading(notebook).minutes
-    for step in (mark_predictions, mark_sections, colour_words, share_palette, require_alt_text):
+    for step in (mark_sections, colour_words, share_palette, require_alt_text):
         step(document)
 
 

@@ -72,7 +72,7 @@ const way = (state, route, set, id) => html`<div class="qkv-way" role="group" ar
     ${route === "right" ? pickedNames(state, b, set, id) : names(state, b, set)} ${sheet(state, route, b, set)} ${results(state, route, b)}
   </div>`,
   )}
-  <p class="qkv-verdict" data-number=${route === "right" ? "right" : "wrong"}>${sentences(state, route)}</p>
+  <p class="qkv-way-sentences" data-number=${route === "right" ? "right" : "wrong"}>${sentences(state, route)}</p>
 </div>`;
 
 const exampleOf = (row) => Math.floor(row / TOKENS);

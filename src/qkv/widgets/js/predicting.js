@@ -37,7 +37,7 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
         <legend><span class="qkv-chip">Predict</span> ${rich(state.question)}</legend>
         ${form(state, isChecked(state) ? state.guess : state.draft, set, id)}
       </fieldset>
-      <div class="qkv-check">
+      <div class="qkv-commit">
         ${sureness(state, set, id)}
         ${isChecked(state) ? again(state, set) : check(state, set, isRight)}
       </div>

@@ -27,7 +27,7 @@ var at=globalThis,St=e=>e,Y=at.trustedTypes,Ht=Y?Y.createPolicy("lit-html",{crea
   ${kt(e).map(r=>d`<div class="qkv-way-rows">
     ${t==="right"?ts(e,r,s,n):es(e,r,s)} ${ls(e,t,r,s)} ${ss(e,t,r)}
   </div>`)}
-  <p class="qkv-verdict" data-number=${t==="right"?"right":"wrong"}>${ns(e,t)}</p>
+  <p class="qkv-way-sentences" data-number=${t==="right"?"right":"wrong"}>${ns(e,t)}</p>
 </div>`,bt=e=>Math.floor(e/_),ce=e=>C(_).map(t=>_*e+t),kt=({wrong:e,nudged:t})=>e==="heads first"?C(nt):[bt(t)],Je=e=>d`<span>${C(e).map(t=>d`<span>${t+1}</span>`)}</span>`,le=e=>d`<span><small>${e+1}</small> ${ie[e]}</span>${xt[e]?d`<small>${xt[e]}</small>`:u}`,ts=({nudged:e},t,s,n)=>d`<fieldset class="qkv-control qkv-way-names">
   <legend class="qkv-unseen">change one word</legend>
   ${ce(t).map(r=>d`<label class="qkv-pick">

@@ -5,7 +5,7 @@ var F=globalThis,st=s=>s,P=F.trustedTypes,it=P?P.createPolicy("lit-html",{create
         <legend><span class="qkv-chip">Predict</span> ${j(r.question)}</legend>
         ${e(r,A(r)?r.guess:r.draft,c,a)}
       </fieldset>
-      <div class="qkv-check">
+      <div class="qkv-commit">
         ${Ot(r,c,a)}
         ${A(r)?Bt(r,c):It(r,c,n)}
       </div>

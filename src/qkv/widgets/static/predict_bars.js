@@ -5,7 +5,7 @@ var X=globalThis,ct=e=>e,R=X.trustedTypes,ht=R?R.createPolicy("lit-html",{create
         <legend><span class="qkv-chip">Predict</span> ${ot(o.question)}</legend>
         ${s(o,g(o)?o.guess:o.draft,l,a)}
       </fieldset>
-      <div class="qkv-check">
+      <div class="qkv-commit">
         ${Kt(o,l,a)}
         ${g(o)?Jt(o,l):Zt(o,l,n)}
       </div>

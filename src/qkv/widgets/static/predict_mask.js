@@ -5,7 +5,7 @@ var F=globalThis,rt=s=>s,O=F.trustedTypes,ot=O?O.createPolicy("lit-html",{create
         <legend><span class="qkv-chip">Predict</span> ${it(o.question)}</legend>
         ${e(o,m(o)?o.guess:o.draft,l,a)}
       </fieldset>
-      <div class="qkv-check">
+      <div class="qkv-commit">
         ${Dt(o,l,a)}
         ${m(o)?jt(o,l):Vt(o,l,n)}
       </div>

@@ -5,7 +5,7 @@ var W=globalThis,it=e=>e,O=W.trustedTypes,nt=O?O.createPolicy("lit-html",{create
         <legend><span class="qkv-chip">Predict</span> ${st(o.question)}</legend>
         ${s(o,N(o)?o.guess:o.draft,c,a)}
       </fieldset>
-      <div class="qkv-check">
+      <div class="qkv-commit">
         ${Ut(o,c,a)}
         ${N(o)?Vt(o,c):Dt(o,c,n)}
       </div>
