@@ -15,7 +15,7 @@ import { build } from "esbuild";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const WIDGETS = join(ROOT, "src/qkv/widgets");
 const STATIC = join(WIDGETS, "static");
-const FIX = "npm run build";
+const FIX = "make build";
 
 /** The names of the widgets. A widget is three files of one name; if one of them is missing, it is reported and left out. */
 function widgetNames() {

@@ -53,7 +53,7 @@ CASES = {
         'SentenceLab(handles=["temperature"])', "slider:temperature", "Home", "temperature", "0.01", "1.0", "76"
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
-    "TemperatureLab": Case("TemperatureLab()", "switch:unscaled", "Space", "d_k", "64", "1", "off"),
+    "TemperatureLab": Case("TemperatureLab()", "switch:width 64", "Space", "d_k", "64", "1", "off"),
     "TransformerFlow": Case(
         "TransformerFlow()", "slider:place", "ArrowRight", "stage", "'2 sum 1'", "'embedding'", "0"
     ),
@@ -157,7 +157,7 @@ def test_make_lab_opens_on_the_welcome(browser: Browser, lab: tuple[str, Path]):
 def test_moved_by_keyboard_and_seen_in_python(notebook: Page):
     for name, case in CASES.items():
         control(notebook, name).press(case.key)
-    notebook.get_by_role("button", name="check").press("Enter")
+    notebook.get_by_role("button", name="check", exact=True).press("Enter")
     seen = run_cell(notebook, 1).strip().split("\n")
     assert seen == [f"{name} {case.moved}" for name, case in CASES.items()]
 

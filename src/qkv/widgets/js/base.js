@@ -1,4 +1,4 @@
-/* The base of every widget. A widget is three files with its name. `npm run build` bundles them.
+/* The base of every widget. A widget is three files with its name. `make build` bundles them.
  *
  *   py    class CoinLab(Widget):                       # coin_lab.py; traits: choice, whole, real, flag, text, listed
  *             heads = whole(3, 0, 10)
