@@ -21,7 +21,10 @@ FIRST = ROOT / "_build" / "html" / "book" / "index.html"
 STATIC = ROOT / "book" / "static"
 COLOURS = 64
 # Hide the parts of the widget that a picture does not need. The sentence, its arcs and the choice of words remain.
-PLAIN = ".qkv-more, .qkv-tables, .qkv-share { display: none !important }"
+PLAIN = """
+  .qkv-modes, .qkv-tables, .qkv-share { display: none !important }
+  .qkv-reading, .qkv-chips { min-height: 0 !important; height: auto !important }
+"""
 CARD = """() => {
   const widget = document.querySelector(".qkv-widget");
   document.body.replaceChildren(Object.assign(document.createElement("h1"), {
@@ -30,7 +33,7 @@ CARD = """() => {
     style: "margin: 0 0 28px; font: 700 34px/1 var(--qkv-font)",
   }), widget);
   document.body.style.cssText =
-    "display: flow-root; box-sizing: border-box; width: 800px; height: 420px; padding: 36px 60px 0";
+    "display: flow-root; box-sizing: border-box; width: 800px; height: 420px; padding: 36px 36px 0";
 }"""
 
 
