@@ -12,6 +12,9 @@ import torch
 from page import torch as page_torch
 from tests.page.both import differences
 
+# Some of these programs use what torch itself warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+
 X = "x = torch.arange(24.).reshape(2, 3, 4) / 7 - 1.3\n"
 
 CREATION = """
