@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -175,3 +176,10 @@ def test_the_bar_of_a_frame_is_below_the_middle_of_the_frame_and_has_a_scale(ope
     assert bar == pytest.approx(frame_, abs=1)
     weights = [float(cell) for cell in widget.locator("details td:last-child").all_text_contents()]
     assert f"highest bar: {max(weights):.2f}" in (widget.locator(".qkv-things").text_content() or "")
+
+
+@pytest.mark.parametrize(("temperature", "text"), [(0.05, "0.05"), (0.31, "0.31"), (1, "1"), (2.5, "2.5"), (20, "20")])
+def test_a_temperature_has_no_zeros_at_its_end(open_page: OpenPage, temperature: float, text: str):
+    widget = show(open_page(), temperature=temperature)
+    control = widget.locator(".qkv-control", has_text="temperature")
+    expect(control).to_have_text(re.compile(rf"\s{re.escape(text)}$"), use_inner_text=True)

@@ -185,17 +185,22 @@ def pieces(page: Page, name: str) -> list[list[str]]:
     return [names[start : start + heads] for start in range(0, len(names), heads)]
 
 
+ALL_CHANGE = "If 永和路 changes, 4 of 4 outputs change, as they should."
+
+
 def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
     right, wrong = page.locator('[data-number="right"]'), page.locator('[data-number="wrong"]')
-    expect(right).to_have_text("Every piece is in its word\u2019s row. If 永和路 changes, 4 of 4 outputs change.")
+    expect(right).to_have_text(
+        "Every piece is in its word\u2019s row. If 永和路 changes, 4 of 4 outputs change, as they should."
+    )
     expect(wrong).to_have_text(
         "6 of 8 pieces are in another word\u2019s row. If 永和路 changes, only 2 of 4 outputs change."
     )
     assert way(page, "reshape alone").locator("[data-changes]").all_inner_texts() == ["same"] * 2 + ["changes"] * 2
     page.get_by_role("slider").fill("0")
     frame(page)
-    expect(wrong).to_have_text("With one head, both ways are the same. If 永和路 changes, 4 of 4 outputs change.")
+    expect(wrong).to_have_text(f"With one head, both ways are the same. {ALL_CHANGE}")
     expect(page.locator(".qkv-way span.qkv-amiss")).to_have_count(0)
 
 
@@ -290,13 +295,17 @@ def test_no_name_is_wider_than_its_piece(open_page: Callable[..., Page], n_heads
 
 def test_of_two_words_that_are_spelt_alike_it_is_said_which(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"nudged": 7})
-    expect(page.locator('[data-number="right"]')).to_contain_text("If the last saw changes, 4 of 4 outputs change.")
+    expect(page.locator('[data-number="right"]')).to_contain_text(
+        "If the last saw changes, 4 of 4 outputs change, as they should."
+    )
 
 
 def test_with_the_causal_mask_it_is_said_that_rows_below_are_not_read(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"causal": True, "nudged": 1})
     expect(page.get_by_text("a row reads only itself and the rows above it")).to_be_visible()
-    expect(page.locator('[data-number="right"]')).to_contain_text("3 of 3 outputs that may read it change.")
+    expect(page.locator('[data-number="right"]')).to_contain_text(
+        "3 of 3 outputs that may read it change, as they should."
+    )
 
 
 def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):

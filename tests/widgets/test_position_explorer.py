@@ -202,7 +202,7 @@ def test_a_token_of_few_features_shows_its_clocks_alone(explorer: Callable[..., 
 @pytest.mark.parametrize("width", [390, 800])
 def test_it_says_of_what_the_sum_is(explorer: Callable[..., Locator], width: int):
     root = explorer(width=width, words=True, query=30, key=90, d=128)
-    expect(root.locator(".qkv-pos-clocks")).to_contain_text("sum of 64 products", use_inner_text=True)
+    expect(root.locator(".qkv-pos-clocks")).to_contain_text("sum of all 64", use_inner_text=True)
     root.locator("summary").click()
     terms = dict(rows_of(root, "the terms of the dot product"))
     assert terms["code · code (clocks)"] == number(root, "clocks")

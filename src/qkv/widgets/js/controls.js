@@ -46,7 +46,7 @@ export const stepSlider = ({ label, value, values, text = num(value), ends, onIn
 
 /** Return a logarithmic slider over numbers of two digits. A value that is none of them is shown at the nearest one.
  * @param {Span} parts */
-export const logSlider = ({ label, value, min, max, text = num(value), ends, onInput }) => {
+export const logSlider = ({ label, value, min, max, text = shortest(value), ends, onInput }) => {
   const values = twoDigits(min, max);
   /** @param {number} entry */
   const distance = (entry) => Math.abs(Math.log(entry / value));
@@ -62,6 +62,13 @@ export const logSlider = ({ label, value, min, max, text = num(value), ends, onI
     onPosition: (index) => onInput(values[index]),
   });
 };
+
+/** Return a number without zeros at the end of its decimals, as text.
+ * @param {number} value */
+const shortest = (value) =>
+  num(value)
+    .replace(/(\.\d*?)0+$/, "$1")
+    .replace(/\.$/, "");
 
 /** Return about 200 numbers of two digits from `min` to `max`, spaced about evenly on a logarithmic scale. */
 const twoDigits = remember((/** @type {number} */ min, /** @type {number} */ max) => {

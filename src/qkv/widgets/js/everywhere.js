@@ -102,7 +102,7 @@ export default widget("Everywhere", {
         ${numbers(seen)}
       </div>
     </div>
-    <p class="qkv-note">${n} ${kind.says}. Drag over them. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
+    <p class="qkv-note">${n} ${kind.says}. Press one, or drag sideways. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
     ${tables(() => [table(seen)])}`;
   },
 });

@@ -166,7 +166,9 @@ function verdictParts(state, route) {
   return [
     ...placing(state, route),
     [` If ${IN_SENTENCES[state.nudged]} changes, `, false],
-    reached < due.length ? [`only ${reached} of ${change}`, true] : [`${reached} of ${change}`, false],
+    reached < due.length
+      ? [`only ${reached} of ${change}`, true]
+      : [`${reached} of ${change}, as ${due.length === 1 ? "it" : "they"} should`, false],
     leaks ? [`, and ${leaks} that must not`, true] : ["", false],
     [`.${route === "right" ? "" : whyUnseen(state, route)}`, false],
   ];
@@ -218,7 +220,7 @@ const sheet = (state, route, b, set) => {
   const grab = dragged((grip) => set(splitAt(state, grip)));
   return html`<div class="qkv-sheet qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab} @click=${nudgeAt(state, route, b, set)}>
     ${guard([route, n_heads, b, nudged], () => drawn(route, n_heads, b, nudged))}
-    ${route === "right" && b === examplesOf(state)[0] ? html`<svg class="qkv-cut" style="left: ${100 / n_heads}%">${gripMark({ x: 50, y: 50 })}</svg>` : nothing}
+    ${route === "right" && b === examplesOf(state)[0] ? html`<svg class="qkv-cut" style="left: ${100 / n_heads}%">${gripMark({ x: 50, y: 100 })}</svg>` : nothing}
   </div>`;
 };
 
@@ -244,7 +246,7 @@ const drawn = (route, n_heads, b, nudged) => html`
   </svg>
   <div class="qkv-pieces" style="--qkv-heads: ${n_heads}">${piecesOf(route, n_heads, b).map(
     ({ h, row, token, isMisplaced }) =>
-      html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" style="grid-area: ${row + 1} / ${h + 1}">${n_heads === FEATURES ? token + 1 : NAMES[token]}</span>`,
+      html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" style="grid-area: ${row + 1} / ${h + 1}">${n_heads > 2 ? token + 1 : NAMES[token]}</span>`,
   )}</div>`;
 
 /** Return a token's entries in the heads of an example as thick lines, which are the shortest path for a box. */

@@ -8,7 +8,7 @@ const PRESETS = [
   { value: "padding", label: "padding", note: ({ real }) => `Words after the first ${real} are filling.` },
   { value: "window", label: "window", note: ({ window }) => `Each word sees the last ${window}, itself included.` },
   { value: "all", label: "none", note: () => "Every word sees every word." },
-  { value: "top-left", label: "top-left", note: () => "Causal, but the first row counts as word 1." },
+  { value: "top-left", label: "top-left", note: () => "Fewer look: the first row counts as word 1." },
 ];
 const METHODS = [
   { value: "−∞", label: "score −∞", note: () => "Right: e to the power −∞ is 0." },

@@ -46,7 +46,7 @@ export default widget("PatternLab", {
       </div>
     </div>
     <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
-      follow a token. An error is the distance to full attention's output. The diamond is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
+      follow a token. The diamond is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
     ${tables(() => [table(state)])}`,
 });
 
@@ -136,7 +136,7 @@ const numbers = (state) => {
     [`after ${state.layers} ${state.layers > 1 ? "layers" : "layer"}`, num(100 * joined), "%"],
     [`token ${state.token} knows of`, num(known), "tokens"],
   ])}
-  <p class="qkv-label">error of one layer, by kind of input</p>
+  <p class="qkv-label">distance to full attention's output, one layer</p>
   ${readings(["random", "local", "needle"].map((kind) => [kind, num(errors[kind], { places: 2 })]))}`;
 };
 

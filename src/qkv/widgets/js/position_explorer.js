@@ -350,7 +350,7 @@ function distancePanel(state, set) {
       <span class="qkv-label">${nameOfScore(state)} at distance <b>${num(distance)}</b></span>
       <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
     </figcaption>
-    <p>${anywhereText(low, high)}</p>
+    <p>${anywhereText(distance, low, high)}</p>
     ${plot({
       label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
       marks,
@@ -360,7 +360,8 @@ function distancePanel(state, set) {
 }
 
 /** Return how much the score depends on where in the text the two tokens stand, as text. */
-function anywhereText(low, high) {
+function anywhereText(distance, low, high) {
+  if (Math.abs(distance) === LAST) return "Only one place in the text has this distance.";
   if (fixed(low) === fixed(high)) return html`<b>The same</b> everywhere in the text.`;
   return html`Elsewhere in the text: <b>${fixed(low)}</b> to <b>${fixed(high)}</b>.`;
 }
@@ -380,7 +381,7 @@ function clocksPanel(state, set) {
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <figcaption>
       <span class="qkv-label">hands of <b class="qkv-pos-query">query</b>, <b class="qkv-pos-key">key</b></span>
-      <span class="qkv-label">sum of ${pairs} products: <b data-number="clocks">${fixed(sumOf(clocks))}</b></span>
+      <span class="qkv-label">sum of all ${pairs}: <b data-number="clocks">${fixed(sumOf(clocks))}</b></span>
     </figcaption>
     <div class="qkv-pos-dials">${shown.map((clock, i) =>
       dial(

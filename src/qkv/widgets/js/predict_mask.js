@@ -23,7 +23,7 @@ export default prediction("PredictMask", {
           html`<tr><th scope="row">${name}</th>${state.columns.map((_, column) => cell(state, set, row, column))}</tr>`,
       )}</tbody>
     </table>
-    <p class="qkv-note">${isChecked(state) ? KEY : "Queries down, keys across. Press or drag: filled = may attend."}</p>`;
+    <p class="qkv-note">${isChecked(state) ? KEY : "Queries down, keys across. Press a cell: filled = may attend."}</p>`;
   },
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });

@@ -80,7 +80,7 @@ function rows(state, set) {
       return html`<div class="qkv-key-row">
         <span class="qkv-key-name">${token}</span>
         ${scoreBar({ token, score, shown: stretched[i], reach, put, drag: pulled(state, set, score / (2 * reach), putNearest) })}
-        ${weightBar({ weight: weights[i], often: often && often[i], drag: pulled(state, set, weights[i], putWeight) })}
+        ${weightBar({ weight: weights[i], often: often?.[i], drag: pulled(state, set, weights[i], putWeight) })}
         <b>${share(weights[i])}</b>
       </div>`;
     })}

@@ -73,7 +73,7 @@ function answerText({ said, intact, words, n, at }) {
   const { kind, noun } = sure(said, at);
   const stands = said.refersTo.has(at) ? ` It stands for ${glossed(said.refersTo.get(at))} (${shown(noun)}).` : "";
   const same = said.classes.filter((each, i) => each === intact.classes[i]).length;
-  const next = said === intact ? "Switch a part off: what changes?" : `${same} of ${n} words keep their class.`;
+  const next = said === intact ? "Press a spot, or switch a part off." : `${same} of ${n} words keep their class.`;
   return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${next}`;
 }
 

@@ -41,7 +41,7 @@ var J=globalThis,ut=e=>e,L=J.trustedTypes,dt=L?L.createPolicy("lit-html",{create
       </div>
     </div>
     <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
-      follow a token. An error is the distance to full attention's output. The diamond is the needle: token ${m} asks only for token ${Vt+1}.</p>
+      follow a token. The diamond is the needle: token ${m} asks only for token ${Vt+1}.</p>
     ${Et(()=>[Ee(e)])}`});function _e({pattern:e,window:t,causal:s}){if(e==="full")return"not used";let n={"window and global":", and 2 global",dilated:", every 3rd",strided:`, then every ${xe(t)}`};return`${s?t:2*t-1}${n[e]??""}`}var xe=e=>`${e}${{1:"st",2:"nd",3:"rd"}[e]??"th"}`,pt=32,ye=A((e,t,s)=>ct(e,{n:m,window:t,causal:s}),pt),be=A(e=>ct("full",{n:m,window:1,causal:e}),2),Me=A((e,t)=>Dt(e,t,10),pt),we=A(Bt,pt);function G({pattern:e,window:t,causal:s,layers:n,token:r}){let o=ye(e,t,s),i=be(s),l=we(o,n),a=c=>c.flat().filter(Boolean).length;return{mask:o,seen:l,pairs:a(o)/a(i),joined:a(l)/a(i),known:l[r-1].filter(Boolean).length,errors:Me(o,i)}}var Ft=e=>e.flatMap((t,s)=>t.map((n,r)=>{if(!n||t[r-1])return"";let o=t.indexOf(!1,r),i=(o<0?t.length:o)-r;return`M${r} ${s}h${i}v1h-${i}z`})).join("");function ke(e,t){let{mask:s,seen:n}=G(e),{drag:r,press:o}=Te(e,t);return d`<div class="qkv-pattern-picture" @pointerdown=${r} @pointermove=${r} @click=${o}>
     <svg viewBox="0 0 ${m} ${m}" role="img" aria-label="Which of ${m} keys each of ${m} queries may see.">
       ${I`<path class="qkv-known" d=${Ft(n)} /><path class="qkv-seen" d=${Ft(s)} />
@@ -49,5 +49,5 @@ var J=globalThis,ut=e=>e,L=J.trustedTypes,dt=L?L.createPolicy("lit-html",{create
         ${["qkv-needle-edge","qkv-needle"].map(i=>I`<path class=${i} d="M${Vt-.4} ${m-.5}l0.9 -0.9l0.9 0.9l-0.9 0.9z" />`)}`}
     </svg>
   </div>`}function Te(e,t){return{drag:St(({x:r,y:o,isPress:i})=>{let[l,a]=[it(o,m),it(r,m)],c=l*m+a;if(i)t({pressed:c,isStroke:!1});else if(e.isStroke||c!==e.pressed){let h=e.pattern==="full"?e.window:Math.min(16,Math.abs(l-a)+1);t({isStroke:!0,window:h})}}),press:()=>{!e.isStroke&&e.pressed!==null&&t({token:Math.floor(e.pressed/m)+1})}}}var qe=e=>{let{pairs:t,joined:s,known:n,errors:r}=G(e);return d`${ot([["pairs in a layer",g(100*t),"%"],[`after ${e.layers} ${e.layers>1?"layers":"layer"}`,g(100*s),"%"],[`token ${e.token} knows of`,g(n),"tokens"]])}
-  <p class="qkv-label">error of one layer, by kind of input</p>
+  <p class="qkv-label">distance to full attention's output, one layer</p>
   ${ot(["random","local","needle"].map(o=>[o,g(r[o],{places:2})]))}`},Ee=e=>({caption:"Each pattern with these settings: share of the pairs, and errors of one layer",head:["pattern","pairs (%)","random","local","needle"],rows:jt.map(t=>{let{window:s,causal:n,layers:r,token:o}=e,{pairs:i,errors:l}=G({pattern:t,window:s,causal:n,layers:r,token:o}),a=[l.random,l.local,l.needle].map(c=>g(c,{places:2}));return[t,g(100*i),...a]})});export{ve as default};

@@ -19,7 +19,7 @@ var F=globalThis,rt=s=>s,O=F.trustedTypes,ot=O?O.createPolicy("lit-html",{create
       <thead><tr><td></td>${s.columns.map(n=>p`<th scope="col">${n}</th>`)}</tr></thead>
       <tbody>${s.rows.map((n,r)=>p`<tr><th scope="row">${n}</th>${s.columns.map((o,l)=>Yt(s,e,r,l))}</tr>`)}</tbody>
     </table>
-    <p class="qkv-note">${m(s)?Ft:"Queries down, keys across. Press or drag: filled = may attend."}</p>`},explained:({why:s})=>p`<p class="qkv-why">${it(s)}</p>`}),Ft=p`<span><i data-may="true"></i> may attend</span>
+    <p class="qkv-note">${m(s)?Ft:"Queries down, keys across. Press a cell: filled = may attend."}</p>`},explained:({why:s})=>p`<p class="qkv-why">${it(s)}</p>`}),Ft=p`<span><i data-may="true"></i> may attend</span>
   <span><i data-mine="true"></i> you painted it</span>
   <span><i class="qkv-differs">!</i> differs</span>`,Tt=(s,t)=>s.flat().filter((e,i)=>e!==t.flat()[i]).length,nt=s=>m(s)?s.guess:s.draft??s.answer.map(t=>t.map(()=>!1)),Yt=(s,t,e,i)=>{let n=nt(s)[e][i],r=m(s)?s.answer[e][i]:n,o=`${s.rows[e]} may attend to ${s.columns[i]}`;return p`<td data-cell="${e} ${i}" data-may=${r} data-mine=${m(s)&&n} class=${r===n?"":"qkv-differs"}>
     <input class="qkv-over qkv-keys" type="checkbox" .checked=${G(n)} aria-label=${o}

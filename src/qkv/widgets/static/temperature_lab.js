@@ -39,7 +39,7 @@ var tt=globalThis,gt=e=>e,L=tt.trustedTypes,vt=L?L.createPolicy("lit-html",{crea
     ${e.tokens.map((i,c)=>{let a=e.scores[c],p=f=>t(Ie(e,c,f,r)),d=te(r),u=f=>p(D(d,f*2*r)),$=f=>p(Ue(e,c,f));return l`<div class="qkv-key-row">
         <span class="qkv-key-name">${i}</span>
         ${Re({token:i,score:a,shown:s[c],reach:r,put:p,drag:Gt(e,t,a/(2*r),u)})}
-        ${Be({weight:n[c],often:o&&o[c],drag:Gt(e,t,n[c],$)})}
+        ${Be({weight:n[c],often:o?.[c],drag:Gt(e,t,n[c],$)})}
         <b>${G(n[c])}</b>
       </div>`})}
     ${De(e,t)}
