@@ -117,8 +117,20 @@ def test_a_long_line_keeps_its_points_in_fewer_bytes():
         assert (x, y) == pytest.approx(point, abs=0.051)
 
 
+def test_a_rectangle_is_said_by_two_corners():
+    corners = "M 16.50 12.43 L 33.28 12.43 L 33.28 29.21 L 16.50 29.21"
+    for end in (" z ", " L 16.50 12.43 z "):
+        assert prose.compacted(f'<path d="{corners}{end}"/>') == '<path d="M16.50 12.43H33.28V29.21H16.50z"/>'
+
+
 @pytest.mark.parametrize(
-    "path", ["M 1 2 L 3 4", "M 0 0 " + "C 1 2 3 4 5 6 " * 50, "M 1 1 L 2 2 M 3 3 " + "L 4 4 " * 50]
+    "path",
+    [
+        "M 1 2 L 3 4",
+        "M 1 1 L 2 1 L 2 2 L 1 3 z ",
+        "M 0 0 " + "C 1 2 3 4 5 6 " * 50,
+        "M 1 1 L 2 2 M 3 3 " + "L 4 4 " * 50,
+    ],
 )
 def test_other_paths_stay(path: str):
     assert prose.compacted(f'<path d="{path}"/>') == f'<path d="{path}"/>'

@@ -59,4 +59,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     ):
         part.setup(app)
     # Increase `env_version` when pages are read in a different way: Sphinx caches the pages that it has read.
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}

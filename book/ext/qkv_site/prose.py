@@ -50,6 +50,11 @@ CODE = {
 FIGURE_STYLE = re.compile(r"<style data-qkv-tokens>.*?</style>", re.DOTALL)
 # An SVG path that is one unbroken line of straight segments, as a plot of many points has it.
 LONG_LINE = re.compile(r'(?<= d=")M[\d. \n-]+(?:L[\d. \n-]+){20,}(?=")')
+# An SVG path that is an upright rectangle, as each cell of a heat map is: two corners say all of it.
+RECTANGLE = re.compile(
+    r"M (?P<x>\S+) (?P<y>\S+) L (?P<right>\S+) (?P=y) L (?P=right) (?P<bottom>\S+) L (?P=x) (?P=bottom) "
+    r"(?:L (?P=x) (?P=y) )?z "
+)
 BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\"img\")(?![^>]*aria-label=\"[^\"]+\")")
 
 
@@ -81,8 +86,9 @@ def share_palette(document: nodes.document) -> None:
 
 
 def compacted(figure: str) -> str:
-    """Return a figure's SVG in fewer bytes: no whitespace between elements, and long lines as rounded steps."""
-    return LONG_LINE.sub(relative_path, re.sub(r">\s+<", "><", figure))
+    """Return a figure as SVG in fewer bytes: no whitespace between elements, short rectangles, rounded long lines."""
+    figure = RECTANGLE.sub(r"M\g<x> \g<y>H\g<right>V\g<bottom>H\g<x>z", re.sub(r">\s+<", "><", figure))
+    return LONG_LINE.sub(relative_path, figure)
 
 
 def relative_path(line: re.Match[str]) -> str:
