@@ -52,6 +52,18 @@ def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Ite
     assert not thrown, thrown
 
 
+def open_phone(open_page: Callable[..., Page]) -> Page:
+    """Open an empty page as wide as a phone, with the room that a page of the site has for a widget there."""
+    page = open_page(width=390)
+    as_on_a_phone(page)
+    return page
+
+
+def as_on_a_phone(page: Page) -> None:
+    """Give widgets the room that a page of the site has for them on a phone."""
+    page.add_style_tag(content="main { width: 354px }")
+
+
 def frame(page: Page) -> None:
     """Wait for two animation frames, after which the page has drawn every change."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

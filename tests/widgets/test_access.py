@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import qkv.widgets
 from qkv.widgets.base import Widget, _own_traits
 
-from .conftest import frame
+from .conftest import frame, open_phone
 from .node import ROOT
 
 pytestmark = pytest.mark.browser
@@ -140,9 +140,7 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
     assert beyond == []
 
 
-# On a phone the picture and the control in use are on one screen, and what is written can be read. A page of the site
-# has this room for a widget there.
-ROOM = 354
+# On a phone the picture and the control in use are on one screen, and what is written can be read.
 PHONE = [look for look in LOOKS if look[0] in NUMBERED]
 PHONE += [("SentenceLab", {"handles": ["heads", "layers"]})]
 PHONE += [("PositionExplorer", {"d": 16, "words": True, "query": 126, "key": 1})]
@@ -154,8 +152,7 @@ SMALL_PRINT = """() => [...document.querySelectorAll('.qkv-widget *')].filter((e
 
 @pytest.mark.parametrize("look", PHONE, ids=str)
 def test_a_widget_fits_on_a_phone_and_can_be_read_there(open_page: OpenPage, look: tuple[str, dict[str, Any]]):
-    page = open_page(width=390)
-    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    page = open_phone(open_page)
     draw(page, [look])
     assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 844
     assert page.evaluate(SMALL_PRINT) == []

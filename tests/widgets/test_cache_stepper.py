@@ -11,7 +11,7 @@ from qkv.cache import kv_cache_bytes, reusable_prefix
 from qkv.decoder import Decoder, DecoderShape, multiply_adds
 from qkv.widgets import CacheStepper
 
-from .conftest import frame
+from .conftest import as_on_a_phone, frame
 from .node import JS, node
 from .test_access import draw
 
@@ -259,7 +259,7 @@ def test_the_second_prompt_is_chosen_and_left_by_name(page: Page):
 
 @pytest.mark.browser
 def test_it_fits_on_a_phone_and_keeps_its_height_through_both_texts(page: Page):
-    page.add_style_tag(content="main { width: 354px }")
+    as_on_a_phone(page)
     heights = set()
     for step in STEPS:
         for changed in range(10) if step == 8 else [9]:

@@ -20,7 +20,7 @@ from qkv.widgets import HeadMicroscope
 from qkv.widgets.base import _own_traits
 from qkv.widgets.head_microscope import STEPS
 
-from .conftest import drag, frame
+from .conftest import drag, frame, open_phone
 from .node import JS, node
 
 OpenPage = Callable[..., Page]
@@ -260,8 +260,7 @@ def test_a_head_that_is_replaced_is_crossed_out_and_all_come_back(open_page: Ope
 
 @pytest.mark.browser
 def test_it_is_as_high_with_any_text_and_any_replacement_and_fits_on_a_phone(open_page: OpenPage):
-    page = open_page(width=390)
-    page.add_style_tag(content="main { width: 354px }")
+    page = open_phone(open_page)
     widget = show(page)
     heights = set()
     for text in ("", "AB", "LPBMSJLPBM", "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "W" * 32, "7 8 9 _"):
@@ -276,8 +275,7 @@ def test_it_is_as_high_with_any_text_and_any_replacement_and_fits_on_a_phone(ope
 
 @pytest.mark.browser
 def test_the_longest_text_is_not_cut_on_a_phone(open_page: OpenPage):
-    page = open_page(width=390)
-    page.add_style_tag(content="main { width: 354px }")
+    page = open_phone(open_page)
     widget = show(page, symbols="W" * 32)
     assert widget.get_by_role("textbox").evaluate("e => e.scrollWidth - e.clientWidth") == 0
     assert widget.locator(".qkv-scope-text").evaluate("e => e.scrollWidth - e.clientWidth") <= 0

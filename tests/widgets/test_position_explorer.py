@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from qkv.positions import alibi_bias, apply_rope, pair_frequencies, sinusoidal_encoding
 from qkv.widgets import PositionExplorer
 
-from .conftest import drag, frame
+from .conftest import as_on_a_phone, drag, frame
 from .node import ROOT, node
 
 DOUBLE = torch.float64
@@ -455,7 +455,7 @@ def test_a_longer_number_above_the_curve_moves_nothing(explorer: Callable[..., L
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rope", "alibi"])
 def test_all_of_it_is_on_one_screen_of_a_phone(explorer: Callable[..., Locator], scheme: str):
     page = explorer(width=390, scheme=scheme, d=128, base=1_000_000).page
-    page.add_style_tag(content="main { width: 354px }")
+    as_on_a_phone(page)
     heights = set()
     for words in (False, True):
         page.evaluate("(words) => drawn.model.set('words', words)", words)

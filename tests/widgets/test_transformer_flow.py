@@ -16,7 +16,7 @@ from qkv.widgets import TransformerFlow
 from qkv.widgets.base import _own_traits
 from qkv.widgets.transformer_flow import SENTENCES, STAGES
 
-from .conftest import frame
+from .conftest import frame, open_phone
 from .node import JS, node
 
 OpenPage = Callable[..., Page]
@@ -317,8 +317,7 @@ def test_words_stand_beside_their_streams(open_page: OpenPage, sentence: str):
 
 @pytest.mark.browser
 def test_flow_and_numbers_are_on_one_screen_of_a_phone(open_page: OpenPage):
-    page = open_page(width=390)
-    page.add_style_tag(content="main { width: 354px }")
+    page = open_phone(open_page)
     widget = show(page)
     heights = set()
     for residual, stage in product((True, False), STAGES):
