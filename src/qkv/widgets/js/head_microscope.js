@@ -269,7 +269,7 @@ function training({ step }, { loss, intact, modes }, set) {
       reading: html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>nats</small>`,
       drawing: html`<p class="qkv-note">line: 64 texts in training; dot: this text</p>
         ${plot({
-          label: `The loss after each training step. After step ${step} it is ${shown(LOSS[i])}.`,
+          label: `The loss after each training step. After step ${num(step)} it is ${shown(LOSS[i])}.`,
           kind: "qkv-scope-plot",
           onDrag: drag,
           marks: [axes(), curve({ points: CURVE, kind: "qkv-scope-loss" }), dots(across(i), now, before)],
