@@ -12,9 +12,9 @@ from qkv.attention import attention, attention_scores, project_qkv
 from qkv.softmax import softmax
 from qkv.widgets import QKVStepper
 
-from .conftest import drag, frame
+from .conftest import drag, frame, open_phone
 from .node import node
-from .test_access import ROOM, draw
+from .test_access import draw
 
 TABLES = ("x", "w_q", "w_k", "w_v")
 
@@ -293,8 +293,7 @@ def test_a_cell_has_room_for_every_number(stepper: Page):
 
 @pytest.mark.browser
 def test_the_canvas_fits_on_a_phone_with_its_frames(open_page: Callable[..., Page]):
-    page = open_page(width=390)
-    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    page = open_phone(open_page)
     draw(page, [("QKVStepper", {"step": "output", "row": 2, "column": 2})])
     assert page.locator(".qkv-canvas").evaluate("e => e.scrollWidth <= e.clientWidth")
     assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 780

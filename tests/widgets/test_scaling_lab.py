@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import drag, frame
-from .test_access import ROOM, draw
+from .conftest import drag, frame, open_phone
+from .test_access import draw
 
 pytestmark = pytest.mark.browser
 
@@ -59,8 +59,7 @@ COVERED = """() => [...document.querySelectorAll('.qkv-plot:has(.qkv-grip)')].fl
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_the_ring_covers_no_text_at_any_width_and_nothing_grows(open_page: Callable[..., Page], scaled: bool):
-    page = open_page(width=390)
-    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    page = open_phone(open_page)
     draw(page, [("ScalingLab", {"scaled": scaled})])
     heights = set()
     for d_k in [2**i for i in range(11)]:

@@ -11,9 +11,9 @@ from traitlets import TraitError
 
 from qkv.widgets import TemperatureLab
 
-from .conftest import drag, frame
+from .conftest import drag, frame, open_phone
 from .node import node
-from .test_access import ROOM, draw
+from .test_access import draw
 from .test_swipes import opened, swipe
 
 
@@ -163,8 +163,7 @@ def test_the_limits_stand_below_the_ends_of_the_slider(open_page: Callable[..., 
 def test_on_a_phone_the_ring_covers_no_text_and_every_score_is_inside_its_bar(
     open_page: Callable[..., Page], scores: list[float], temperature: float
 ):
-    page = open_page(width=390)
-    page.add_style_tag(content=f"main {{ width: {ROOM}px }}")
+    page = open_phone(open_page)
     draw(page, [("TemperatureLab", {"scores": scores, "temperature": temperature, "d_k": 64})])
     assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 780
     beyond = page.evaluate("""() => [...document.querySelectorAll('.qkv-score')].filter((bar) => {
@@ -214,7 +213,9 @@ def test_the_point_on_the_curve_is_dragged(lab: Page):
 @pytest.mark.browser
 def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
     drag(lab, lab.locator(".qkv-plot svg.qkv-drag"), 0)
+    expect(lab.locator(".qkv-weight-bar u")).to_have_count(0)
     lab.get_by_role("button", name="draw 100 words").click()
+    expect(lab.locator(".qkv-weight-bar u")).to_have_count(9)
     expect(lab.locator(".qkv-sampled")).to_have_text(re.compile("^100 drawn, the last: (cat|mouse)"))
     # Its weight is almost 1: now and then another word is drawn.
     expect(lab.locator("details td:last-child").nth(1)).to_have_text(re.compile(r"1\.000|0\.9[5-9]0"))

@@ -132,7 +132,7 @@ function scoreBar({ token, score, shown, reach, put, drag }) {
 /** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn. */
 const weightBar = ({ weight, often, drag }) => html`<div class="qkv-weight-bar qkv-drag" style="--qkv-p: ${weight}"
     @pointerdown=${drag} @pointermove=${drag}>
-  <i></i>${often === null ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
+  <i></i>${often === undefined ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
 </div>`;
 
 /** Return the score that gives a token a weight, which is limited to 0.001 … 0.999. */

@@ -50,7 +50,7 @@ var tt=globalThis,gt=e=>e,L=tt.trustedTypes,vt=L?L.createPolicy("lit-html",{crea
       .value=${B(String(i.indexOf(c)))} @input=${({target:p})=>r(i[p.valueAsNumber])}>
   </div>`}var Be=({weight:e,often:t,drag:s})=>l`<div class="qkv-weight-bar qkv-drag" style="--qkv-p: ${e}"
     @pointerdown=${s} @pointermove=${s}>
-  <i></i>${t===null?h:l`<u style="--qkv-often: ${t}"></u>`}
+  <i></i>${t===void 0?h:l`<u style="--qkv-often: ${t}"></u>`}
 </div>`;function Ue(e,t,s){let n=Yt(e,t,Math.min(.999,Math.max(.001,s)));return Number(n.toPrecision(3))}function De({scores:e,first:t},s){let n=Zt({scores:e,first:t}),r=e.filter((o,i)=>t&&o!==t[i]);return l`<div class="qkv-hint">
     <p class="qkv-note">${r.some(o=>Math.abs(o)===n)?`Scores end at \xB1${m(n)}.`:"\u2194 Drag a score or a weight."}</p>
     ${Q({label:"reset scores",disabled:!r.length,onClick:()=>s({scores:t})})}
