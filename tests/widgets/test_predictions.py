@@ -130,7 +130,9 @@ def test_the_focus_stays_on_the_button_and_a_guess_can_be_made_again(start):
     page = start("predictNumber", NUMBER)
     page.evaluate("document.addEventListener('qkv-guesses-again', () => told.push('again'))")
     page.get_by_role("spinbutton").fill("3")
-    page.get_by_role("button", name="check").press("Enter")
+    check = page.get_by_role("button", name="check")
+    expect(check).to_be_enabled()  # a press does not wait for it
+    check.press("Enter")
     frame(page)
     assert page.evaluate("document.activeElement.innerText") == "try again"
     page.keyboard.press("Enter")
