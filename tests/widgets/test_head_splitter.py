@@ -1,6 +1,7 @@
 """HeadSplitter: its routes into heads and back against torch's own reshapes, and what it says about them."""
 
 import base64
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -177,12 +178,13 @@ def way(page: Page, name: str) -> Locator:
 
 
 def pieces(page: Page, name: str) -> list[list[str]]:
-    """The names on a way's pieces, row by row."""
+    """The names on a way's pieces, row by row, as they are seen."""
     spans = way(page, name).locator(".qkv-pieces span")
-    placed = spans.evaluate_all("es => es.map((e) => [e.style.gridRowStart, e.style.gridColumnStart, e.innerText])")
-    heads = max(int(column) for _, column, _ in placed)
-    names = [text for *_, text in sorted(placed, key=lambda each: (int(each[0]), int(each[1])))]
-    return [names[start : start + heads] for start in range(0, len(names), heads)]
+    placed = spans.evaluate_all(
+        "es => es.map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().left, e.innerText])"
+    )
+    rows = [list(row) for _, row in itertools.groupby(sorted(placed), key=lambda piece: piece[0])]
+    return [[text for *_, text in row] for row in rows]
 
 
 ALL_CHANGE = "If 永和路 changes, 4 of 4 outputs change, as they should."

@@ -64,7 +64,12 @@ export default widget("HeadSplitter", {
 });
 
 /** Return one way into heads: its title, its heads and outputs for each example, and what it does, in words. */
-const way = (state, route, set, id) => html`<div class="qkv-way" role="group" aria-label=${WAYS[route]}>
+const way = (
+  state,
+  route,
+  set,
+  id,
+) => html`<div class="qkv-way ${examplesOf(state).length > 1 ? "qkv-both" : ""}" role="group" aria-label=${WAYS[route]}>
   <p class="qkv-way-title">${route === "right" ? html`<b>Right:</b>` : html`<b class="qkv-amiss">Wrong:</b>`} ${WAYS[route]}</p>
   <p class="qkv-way-head" aria-hidden="true"><span>head</span> ${headNumbers(state.n_heads)} <span>output</span></p>
   ${examplesOf(state).map(
@@ -109,7 +114,7 @@ const shapeOf = (heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, 
 /** Return the entries of the heads, with the indices where they come from. */
 const entriesOf = remember((route, n_heads) => headEntries(route, shapeOf(n_heads)), 20);
 
-/** Return the pieces of rows that are in the heads of an example. A piece's word is at another row than its own if the
+/** Return the pieces of rows that are in the heads of an example, head by head. A piece's word is at another row than its own if the
  * piece is misplaced. */
 const piecesOf = remember(
   (route, n_heads, b) =>
@@ -239,23 +244,29 @@ const nudgeAt =
 /** Return the colours of the entries, the cuts and the words' names. The names of narrow pieces are numbers. */
 const drawn = (route, n_heads, b, nudged) => html`
   <svg viewBox=${SHEET} preserveAspectRatio="none">
-    ${range(BATCH * TOKENS).map((token) => svg`<path class=${token === nudged ? "qkv-nudged" : `qkv-sheet-token-${token % TOKENS}`} d=${boxes(route, n_heads, b, token)} />`)}
+    ${boxesOf(route, n_heads, b).map((boxes, token) => svg`<path class=${token === nudged ? "qkv-nudged" : `qkv-sheet-token-${token % TOKENS}`} d=${boxes} />`)}
     <path class="qkv-cuts" d=${range(n_heads + 1)
       .map((h) => `M${(UNIT * FEATURES * h) / n_heads} 0V${UNIT * TOKENS}`)
       .join("")} />
   </svg>
-  <div class="qkv-pieces" style="--qkv-heads: ${n_heads}">${piecesOf(route, n_heads, b).map(
-    ({ h, row, token, isMisplaced }) =>
-      html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" style="grid-area: ${row + 1} / ${h + 1}">${n_heads > 2 ? token + 1 : NAMES[token]}</span>`,
+  <div class="qkv-pieces">${piecesOf(route, n_heads, b).map(
+    ({ token, isMisplaced }) =>
+      html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}">${n_heads > 2 ? token + 1 : NAMES[token]}</span>`,
   )}</div>`;
 
-/** Return a token's entries in the heads of an example as thick lines, which are the shortest path for a box. */
-const boxes = remember((route, n_heads, b, token) => {
-  const entries = entriesOf(route, n_heads).filter((entry) => entry.b === b && tokenOf(entry) === token);
+/** Return each token's entries in the heads of an example as thick lines, which are the shortest path for a box. */
+const boxesOf = remember((route, n_heads, b) => {
+  const entries = entriesOf(route, n_heads).filter((entry) => entry.b === b);
   entries.sort((one, other) => one.from - other.from);
   const left = ({ h, column }) => UNIT * ((h * FEATURES) / n_heads + column);
-  return entries.map((entry) => `M${left(entry)} ${UNIT * entry.row + INSIDE / 2}h${INSIDE}`).join("");
-}, 160);
+  const box = (entry) => `M${left(entry)} ${UNIT * entry.row + INSIDE / 2}h${INSIDE}`;
+  return range(BATCH * TOKENS).map((token) =>
+    entries
+      .filter((entry) => tokenOf(entry) === token)
+      .map(box)
+      .join(""),
+  );
+}, 40);
 
 function numbers(state) {
   const ways = ["right", state.wrong];
