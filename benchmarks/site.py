@@ -529,7 +529,7 @@ def main() -> None:
         "pages", nargs="*", default=every, help="addresses relative to the site; all of them by default"
     )
     parser.add_argument("--defaults", action="store_true", help=f"compare {COMPARED} with Jupyter Book's defaults")
-    parser.add_argument("--jobs", nargs="+", default=JOBS, help="what to measure; default: %(default)s")
+    parser.add_argument("--jobs", nargs="+", choices=JOBS, default=JOBS, help="what to measure; default: %(default)s")
     chosen = parser.parse_args()
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     print(f"{'page':36} {' '.join(title.rjust(len(form.format(0))) for title, form in COLUMNS.values())}")
