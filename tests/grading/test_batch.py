@@ -170,6 +170,49 @@ def test_a_lost_worker_is_replaced(grader):
     assert points(grader, *RIGHT) == FULL
 
 
+def kill_worker(grader: Grader) -> None:
+    """Kill the worker and all of its processes, and wait until they have ended."""
+    pids = sandbox._descendants(grader.worker.process.pid)
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    grader.worker.process.wait()
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("asked", "number"), [("cell", 2), ("observe", 1), ("observe", 4)], ids=["cell", "check", "last answer"]
+)
+def test_a_worker_that_is_lost_once_costs_no_point(grader, monkeypatch, asked, number):
+    """Whatever killed it: the cell or the answer that was running is tried again."""
+    requests, ask = [], session._Session.ask
+
+    def kill_first(self, *args, **message):
+        requests.append(message["do"])
+        if requests.count(asked) == number and message["do"] == asked:
+            kill_worker(grader)
+        return ask(self, *args, **message)
+
+    monkeypatch.setattr(session._Session, "ask", kill_first)
+    assert points(grader, *RIGHT) == FULL
+    assert requests.count("greet") >= 2
+
+
+def test_what_loses_its_worker_twice_is_to_blame(grader, monkeypatch):
+    ask = session._Session.ask
+
+    def kill_each(self, *args, **message):
+        if "scaled_scores" in message.get("source", ""):
+            kill_worker(grader)
+        return ask(self, *args, **message)
+
+    monkeypatch.setattr(session._Session, "ask", kill_each)
+    mark = marks(grader, *RIGHT)["3.1"]
+    assert (mark.status, mark.points) == ("not attempted", 0.0)
+    assert "code cell 2 was stopped: the worker ended" in mark.message
+
+
 def test_without_a_worker_nothing_is_graded(monkeypatch):
     def nothing(safe, memory):
         raise sandbox.UnavailableError("no")

@@ -32,6 +32,7 @@ GRACE = 2.0  # seconds past its time limit after which a session is stopped from
 TOTAL_FACTOR = (
     8  # a whole notebook may take this many times the limit of one question, in processor time; twice that by the clock
 )
+WORKER_ENDED = "the worker ended"
 CRASHES = 10  # sessions that may crash before the rest of a notebook is skipped
 POLL_SECONDS = 0.2  # between two measurements of the processor time of a session that has not replied yet
 START_TRIES = 3  # to start a session, each in a new worker
@@ -55,6 +56,10 @@ class StarvedError(Exception):
 
 class CrashError(Exception):
     """The session ended during a request, did not reply in time, or sent an invalid reply."""
+
+
+class LostWorkerError(CrashError):
+    """The worker ended during a request, and with it the session. Anything on the machine can have stopped it."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,7 @@ class Grader:
             return self.worker.end_of_session() if want_reason else "closed"
         except (OSError, TimeoutError):
             self.stop()
-            return "the worker ended"
+            return WORKER_ENDED
 
     def stop(self) -> None:
         """End the worker."""
@@ -196,9 +201,10 @@ class _Attempt:
         self.seconds_left = TOTAL_FACTOR * max(self.timeout, 1.0)  # of processor time
         self.deadline = time.monotonic() + 2 * self.seconds_left  # extended by the time of workers and the reference
         self.crashes = 0  # sessions that crashed
+        self.lost: set[int | str] = set()  # numbers of the cells and ids of the questions that lost their worker once
         self.skipped: set[int] = set()  # numbers of the cells that ended a session
         self.checked = (0, 0)  # the last check that was marked: its cell, and which check of that cell it was
-        self.errors: dict[int, str] = {}  # the error of each cell that ran, "" if it raised none
+        self.errors: dict[int, str] = {}  # how each cell that ran failed, "" if it did not
         self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
     def run(self) -> list[Answer]:
@@ -279,8 +285,8 @@ class _Attempt:
     def run_cell(self, session: _Session, number: int, source: str) -> None:
         """Run a cell, and mark the answers that are passed to its checks.
 
-        A cell that ends the session is skipped in later sessions. After each check, this process gives the cell its
-        full time again; the timers inside the session stop it earlier.
+        A cell that ends the session is skipped in later sessions, if it is to blame. After each check, this process
+        gives the cell its full time again; the timers inside the session stop it earlier.
         """
         try:
             reply = self.ask(session, replies.cell, do="cell", source=source, number=number)
@@ -292,11 +298,26 @@ class _Attempt:
                     session.close()
                     return
                 reply = self.count_time(session, lambda seconds: session.read_reply(asked, seconds, replies.cell))
-            self.errors[number] = reply
+            self.errors[number] = reply and f"raised {reply}"
         except CrashError as crash:
-            self.crashes += 1
-            self.skipped.add(number)
-            self.errors[number] = str(crash)
+            if self.is_to_blame(crash, number):
+                self.skipped.add(number)
+                self.errors[number] = f"was stopped: {crash}"
+
+    def is_to_blame(self, crash: CrashError, running: int | str) -> bool:
+        """Count a crash, and return whether what was running is to blame.
+
+        A cell or an answer whose worker ended is not, the first time: the next session tries it again.
+
+        Args:
+            crash: the crash
+            running: the number of the cell that was running, or the id of the question whose answer was
+        """
+        self.crashes += 1
+        first_loss = isinstance(crash, LostWorkerError) and running not in self.lost
+        if first_loss:
+            self.lost.add(running)
+        return not first_loss
 
     def check(self, session: _Session, asked: str, place: tuple[int, int]) -> None:
         """Mark the answer that was passed to a check, unless an earlier session already came this far and marked it.
@@ -309,9 +330,8 @@ class _Attempt:
         question = next((question for question in self.questions if question.id == asked), None)
         if question is None or place <= self.checked:
             session.send({"do": "nothing"})
-        else:
+        elif self.mark(session, question):
             self.checked = place
-            self.mark(session, question)
 
     def mark_rest(self, session: _Session) -> bool:
         """Mark the questions that no check asked about, and return whether all are marked.
@@ -322,19 +342,24 @@ class _Attempt:
             if session.ended or self.limit_reached():
                 return False
             self.mark(session, question)
-        return True
+        return not self.unmarked()
 
-    def mark(self, session: _Session, question: Question) -> None:
-        """Let the session run an answer, judge the reply, and store the grade."""
+    def mark(self, session: _Session, question: Question) -> bool:
+        """Let the session run an answer, judge the reply, and store the grade.
+
+        Return False if it has to be tried again in the next session, because the worker ended.
+        """
         started = time.monotonic()
         try:
             verdict = self.verdict(session, question)
         except CrashError as crash:
-            self.crashes += 1
+            if not self.is_to_blame(crash, question.id):
+                return False
             session.close()  # the worker has one session at a time, and the reference needs it
             self.raise_fault_unless_reference_passes(question, str(crash))
             verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
         self.marks[question.id] = _to_answer(question, verdict, time.monotonic() - started)
+        return True
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
         """Raise FaultError if the reference solution fails too: then the answer did not cause the crash."""
@@ -385,7 +410,7 @@ class _Attempt:
         failed = [number for number, error in self.errors.items() if error]
         naming = [number for number in failed if question.name in self.sources[number - 1]]
         number = next(iter([*naming, *failed]), None)
-        return text if number is None else f"{text} Its code cell {number} raised {self.errors[number]}."
+        return text if number is None else f"{text} Its code cell {number} {self.errors[number]}."
 
 
 class _Session:
@@ -428,7 +453,7 @@ class _Session:
         reply = self.receive(number, seconds, either)
         while isinstance(reply, replies.Call):
             if time.monotonic() - self.started > wire.WALL_CLOCK_FACTOR * seconds + GRACE:
-                raise CrashError(self.end(f"it was still running after {seconds:.3g} seconds"))
+                raise self.end(f"it was still running after {seconds:.3g} seconds")
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
         return reply
@@ -446,9 +471,9 @@ class _Session:
         try:
             wire.send(self.channel, message, SEND_SECONDS)
         except TimeoutError:
-            raise CrashError(self.end(f"it did not read a message within {SEND_SECONDS:g} seconds")) from None
+            raise self.end(f"it did not read a message within {SEND_SECONDS:g} seconds") from None
         except wire.EndedError:
-            raise CrashError(self.end()) from None
+            raise self.end() from None
 
     def receive(self, number: int, seconds: float, schema: Callable[[Reply], T]) -> T:
         """Read one reply with this number.
@@ -460,15 +485,15 @@ class _Session:
             frame = wire.receive_frame(self.channel, self.wait_for_reply(seconds))
         except TimeoutError:
             text = f"it was still running after {seconds:.3g} seconds and could not be interrupted"
-            raise CrashError(self.end(text)) from None
+            raise self.end(text) from None
         except wire.EndedError:
-            raise CrashError(self.end()) from None
+            raise self.end() from None
         except wire.WireError:
-            raise CrashError(self.end("its reply was not valid")) from None
+            raise self.end("its reply was not valid") from None
         try:
             return replies.read(frame, number, schema)
         except replies.ReplyError:
-            raise CrashError(self.end("its reply was not valid")) from None
+            raise self.end("its reply was not valid") from None
 
     def wait_for_reply(self, seconds: float) -> float:
         """Wait until a reply begins, and return the seconds within which all of it has to arrive.
@@ -495,11 +520,11 @@ class _Session:
             self.starved = self.used < seconds and worker is not None and worker.longest_wait() > seconds / 2
         return FRAME_SECONDS
 
-    def end(self, why: str = "") -> str:
-        """End the session after a failure, and return why it ended: `why`, or else what the worker reports."""
+    def end(self, why: str = "") -> CrashError:
+        """End the session after a failure, and return the error: it says `why`, or else what the worker reports."""
         how = self.grader.close(self.channel, want_reason=True)
         self.ended = why or how
-        return self.ended
+        return (LostWorkerError if self.ended == WORKER_ENDED else CrashError)(self.ended)
 
     def close(self) -> None:
         if not self.ended:
