@@ -41,7 +41,7 @@ test-all: $(VENV)/ready node_modules/ready ## Run the gate and the long sweeps
 	@$(BIN)/python tools/gate.py --sweeps
 
 test-the-tests: $(VENV)/ready node_modules/ready ## Break the code in a copy, in many ways, and check that a test fails each time
-	@$(BIN)/python tools/system.py chromium
+	@$(BIN)/python tools/system.py chromium bubblewrap
 	@$(BIN)/python tools/breakages.py
 
 grade: $(VENV)/ready ## Grade your own answers in exercises/ (or NOTEBOOKS=…)

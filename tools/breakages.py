@@ -41,20 +41,31 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
 
 
-def red_tests(copy: Path, breakage: dict) -> list[str]:
-    """Return the names of the breakage's tests that fail in the copy."""
-    whole = not any("::" in test for test in breakage["tests"])
-    done = run([*PYTEST, *(GATE if whole else []), *breakage["tests"]], copy)
+def red_tests(copy: Path, tests: list[str], *options: str) -> list[str]:
+    """Return the names of the tests that fail in the copy, up to the first."""
+    whole = not any("::" in test for test in tests)
+    done = run([*PYTEST, *options, *(GATE if whole else []), *tests], copy)
     if done.returncode in (4, 5):
-        raise SystemExit(f"{breakage['name']}: pytest did not find its tests. Fix {LIST.name}.\n{done.stdout[-500:]}")
-    if done.returncode not in (0, 1):
-        return [f"pytest ended with {done.returncode}: {done.stdout[-200:].strip()}"]
-    return re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+        raise SystemExit(f"pytest did not find {', '.join(tests)}. Fix {LIST.name}.\n{done.stdout[-500:]}")
+    if done.returncode == 0:
+        return []
+    red = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+    return red or [f"pytest ended with {done.returncode}: {done.stdout[-200:].strip()}"]
 
 
 def is_outdated(breakage: dict) -> bool:
     """Check whether the file no longer contains the code that the breakage replaces."""
     return breakage["old"] not in (ROOT / breakage["file"]).read_text()
+
+
+def require_green(copy: Path, breakages: list[dict]) -> None:
+    """Raise SystemExit if a test fails before anything is broken: it would be red after every breakage as well."""
+    tests = sorted({test for breakage in breakages for test in breakage["tests"]})
+    files, named = [test for test in tests if "::" not in test], [test for test in tests if "::" in test]
+    print(f"Running the tests of {len(breakages)} breakages on code that is not broken …", flush=True)
+    for part in (files, named):
+        if part and (red := red_tests(copy, part, "-n", "2")):
+            raise SystemExit(f"Red before anything is broken: {', '.join(red)}\nRun it by itself, and mend it first.")
 
 
 def replay(copy: Path, breakage: dict) -> list[str]:
@@ -63,7 +74,7 @@ def replay(copy: Path, breakage: dict) -> list[str]:
     good = file.read_text()
     file.write_text(good.replace(breakage["old"], breakage["new"], 1))
     try:
-        return red_tests(copy, breakage)
+        return red_tests(copy, breakage["tests"])
     finally:
         file.write_text(good)
 
@@ -79,6 +90,7 @@ def main() -> int:
     green = []
     with tempfile.TemporaryDirectory(prefix="qkv-breakages-") as home:
         copy = scratch_copy(Path(home))
+        require_green(copy, chosen)
         for number, breakage in enumerate(chosen, 1):
             started = time.monotonic()
             red = replay(copy, breakage)
