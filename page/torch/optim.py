@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from .creation import zeros_like
+from .creation import tensor, zeros_like
 from .missing import missing_getattr, refuse_set
 from .modes import no_grad
 from .tensors import Tensor, type_name
@@ -27,7 +28,7 @@ class Optimizer:
         self.param_groups = [{**defaults, **group, "params": parameters_of(group)} for group in groups]
         for group in self.param_groups:
             check_settings(group)
-        self.state: dict[int, dict[str, Any]] = {}
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for group in self.param_groups:
@@ -39,7 +40,7 @@ class Optimizer:
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
-                        self.update(p, p.grad, group, self.state.setdefault(id(p), {}))
+                        self.update(p, p.grad, group, self.state[p])
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -88,7 +89,8 @@ class SGD(Optimizer):
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if group["momentum"]:
-            state["momentum"] = g = state["momentum"] * group["momentum"] + g if "momentum" in state else g.clone()
+            before = state.get("momentum_buffer")
+            state["momentum_buffer"] = g = g.clone() if before is None else before * group["momentum"] + g
         p.sub_(g * group["lr"])
 
 
@@ -121,9 +123,12 @@ class Adam(Optimizer):
             p.mul_(1 - lr * decay)
         elif decay:
             g = g + p * decay
-        n = state["step"] = state.get("step", 0) + 1
-        m = state["mean"] = state["mean"] * b1 + g * (1 - b1) if n > 1 else g * (1 - b1)
-        v = state["square"] = state["square"] * b2 + g * g * (1 - b2) if n > 1 else g * g * (1 - b2)
+        if not state:
+            state.update(step=tensor(0.0), exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
+        state["step"] += 1
+        n = state["step"].item()
+        m = state["exp_avg"] = state["exp_avg"] * b1 + g * (1 - b1)
+        v = state["exp_avg_sq"] = state["exp_avg_sq"] * b2 + g * g * (1 - b2)
         p.sub_(m * (lr / (1 - b1**n)) / (v.sqrt() / (1 - b2**n) ** 0.5 + group["eps"]))
 
 

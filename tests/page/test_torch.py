@@ -975,7 +975,7 @@ for _ in range(4):
     chosen.zero_grad()
     (layer(torch.ones(5, 3)) ** 2).sum().backward()
     chosen.step()
-list(layer.parameters())
+list(layer.parameters()), [list(chosen.state[p].values()) for p in layer.parameters()], list(chosen.state[layer.weight])
 """
     for name in (
         "SGD(layer.parameters(), lr=0.1)",
