@@ -4,7 +4,7 @@ Question N.M is two files of the catalogue, found by their names:
     qN_M.py    how inputs are drawn, the reference answer, and each wrong idea with its twin, as one `QUESTION`
     qN_M.toml  the question's title, and the message for each wrong idea
 
-To write a question, start from `catalogue/q3_1` and from the examples in `engine/question.py`:
+To write a question, start from `catalogue/q3_2` and from the examples in `engine/question.py`:
 1. A wrong idea has one name (a slug), and one twin for each way in which people make that mistake:
    `mistake(slug, twin, …)`.
 2. A twin is code with a mistake that a person makes. A mistake that only a mutation program writes must be rejected,

@@ -4,7 +4,7 @@
  *             heads = whole(3, 0, 10)
  *   js    export default widget("CoinLab", {           // js/coin_lab.js
  *           own: { open: false },                      // state that Python does not see (optional)
- *           says: ({ heads }) => `${heads} heads.`,    // the sentence for a screen reader (optional)
+ *           says: ({ heads }) => `${heads} heads.`,    // what a screen reader says after a change
  *           view: ({ heads, open }, set) => html`
  *             ${slider({ label: "heads", value: heads, min: 0, max: 10, onInput: (heads) => set({ heads }) })}
  *             <p>share of heads: ${num(heads / 10)}</p>`,
