@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.attention import unchanged
+from qkv.attention import Visit, unchanged
 from qkv.models.grammar import Sentence, draw_from, read
 from qkv.models.repeater import Repeater, draw_sequences, repeater_scores, repeater_shape
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
@@ -99,13 +99,20 @@ def train_tagger(
     positions: bool = True,
     sentences_drawn: int = N_SENTENCES,
     progress: str | None = None,
+    n_heads: int = 2,
+    temperature: float = 1.0,
 ) -> Tagger:
-    """Train a tagger on the training part of the grammar, with position vectors or with zeros instead."""
+    """Train a tagger on the training part of the grammar, with position vectors or with zeros instead.
+
+    During training, all scores are divided by the temperature, beside √d_head.
+    """
     drawn = sentences("training", sentences_drawn, seed)
     generator = torch.Generator().manual_seed(seed)
-    tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers)))
+    tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers, n_heads)))
     ids, (true_classes, true_nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
     visit = unchanged if positions else without_positions
+    if temperature != 1:
+        visit = divided_scores(temperature)
 
     def loss() -> Tensor:
         chosen = torch.randint(len(ids), (BATCH,), generator=generator)
@@ -118,6 +125,11 @@ def train_tagger(
 def without_positions(place: str, tensor: Tensor) -> Tensor:
     """Return zeros at the place `positions`, and the tensor as it is at any other place."""
     return torch.zeros_like(tensor) if place == "positions" else tensor
+
+
+def divided_scores(temperature: float) -> Visit:
+    """Return a function that divides the scores of all layers by a temperature, and leaves other places alone."""
+    return lambda place, tensor: tensor / temperature if place.endswith("attention.scores") else tensor
 
 
 def train_repeater(
