@@ -23,7 +23,8 @@ function trained({ task: kind, options, sizes, seed }) {
   const start = process.cpuUsage();
   while (training.step < plan.settings.steps) training.advance();
   const { user, system } = process.cpuUsage(start);
-  const measured = (batches) => batches.map((batch) => training.look(batch, (found) => task.measure(found), plan.measured));
+  const measured = (batches) =>
+    batches.map((batch) => training.look(batch, (found) => task.measure(found), plan.measured));
   const found = { seconds: (user + system) / 1e6 };
   if (kind === "repeater") {
     const next = randomIntegers(1000 + seed);

@@ -6,8 +6,9 @@
 
 Each case is trained twice: by the engine of the page (in node), with the settings of TrainLab, and by torch, with the
 same settings. The two draw different random numbers, so only shares and means can be compared. All runs are kept in
-build/training.jsonl, and those that are there are not trained again. The tagger's result is the share of *it* that it gets right in
-1,000 new sentences. The repeater's is the mean surprise, in nats, of symbols that come again; a guess has ln 32 = 3.47.
+build/training.jsonl, and those that are there are not trained again. The tagger's result is the share of *it* that it
+gets right in 1,000 new sentences. The repeater's is the mean surprise, in nats, of symbols that come again; a guess has
+ln 32 = 3.47.
 """
 
 from __future__ import annotations
@@ -61,21 +62,23 @@ CASES: dict[str, dict[str, Options]] = {
     "tagger": BOTH | {"without feed-forward": {"feed_forward": False}, "hungry turned": {"rule": ["hungry"]}},
     "repeater": BOTH | {"with feed-forward": {"feed_forward": True}, "mask forgotten": {"mask_forgotten": True}},
 }
-# What could rescue the repeater without the division, and the same with it. `start` scales queries and keys at the start.
-CONTROLS: dict[str, tuple[Options, Options]] = {
-    f"{scale}{name}": ({"scaled": scale == "", **options}, sizes)
-    for name, (options, sizes) in {
-        "rate ÷ 3": ({"rate": 1 / 3}, {}),
-        "rate ÷ 10": ({"rate": 0.1}, {}),
-        "start ÷ 2": ({}, {"start": 0.5}),
-        "start ÷ 4": ({}, {"start": 0.25}),
-        "rate ÷ 3, start ÷ 2": ({"rate": 1 / 3}, {"start": 0.5}),
-        "4 heads of 8": ({"heads": 4}, {}),
-        "8 heads of 4": ({"heads": 8}, {}),
-        "1 head of 32": ({"heads": 1}, {}),
-        "64 features": ({}, {"dModel": 64}),
-    }.items()
-    for scale in ("", "not divided, ")
+# What could rescue the repeater without the division: options, and sizes of the model. `start` is a factor for the
+# first weights of queries and keys. Each control is also done with the division.
+RESCUES: dict[str, tuple[Options, Options]] = {
+    "rate ÷ 3": ({"rate": 1 / 3}, {}),
+    "rate ÷ 10": ({"rate": 0.1}, {}),
+    "start ÷ 2": ({}, {"start": 0.5}),
+    "start ÷ 4": ({}, {"start": 0.25}),
+    "rate ÷ 3, start ÷ 2": ({"rate": 1 / 3}, {"start": 0.5}),
+    "4 heads of 8": ({"heads": 4}, {}),
+    "8 heads of 4": ({"heads": 8}, {}),
+    "1 head of 32": ({"heads": 1}, {}),
+    "64 features": ({}, {"dModel": 64}),
+}
+CONTROLS = {
+    f"{undivided}{name}": ({"scaled": not undivided, **options}, sizes)
+    for name, (options, sizes) in RESCUES.items()
+    for undivided in ("", "not divided, ")
 }
 
 Job = tuple[str, str, str, int]  # where, task, case, seed

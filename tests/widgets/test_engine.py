@@ -61,12 +61,16 @@ def named(model: Any, of: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
     if is_tagger:  # the engine knows the words of one language, and no padding
         tokens = tokens[model.vocabulary.encode([all_words("english")])[0]]
     found = {"tokens": tokens, "positions": of(part.embedding.positions.table)}
-    for l, block in enumerate(part.stack.blocks):
+    for layer, block in enumerate(part.stack.blocks):
         a = block.attention
-        found |= scale(f"{l}.norm1", block.norm_1) | line(f"{l}.qkv", a.w_q, a.w_k, a.w_v) | line(f"{l}.out", a.w_o)
+        found |= (
+            scale(f"{layer}.norm1", block.norm_1)
+            | line(f"{layer}.qkv", a.w_q, a.w_k, a.w_v)
+            | line(f"{layer}.out", a.w_o)
+        )
         if hasattr(block, "feed_forward"):
-            found |= scale(f"{l}.norm2", block.norm_2)
-            found |= line(f"{l}.w1", block.feed_forward.w_1) | line(f"{l}.w2", block.feed_forward.w_2)
+            found |= scale(f"{layer}.norm2", block.norm_2)
+            found |= line(f"{layer}.w1", block.feed_forward.w_1) | line(f"{layer}.w2", block.feed_forward.w_2)
     found |= scale("norm", part.stack.norm)
     if is_tagger:
         return found | line("classes", model.to_classes) | line("nouns", model.to_nouns)
@@ -94,7 +98,7 @@ def tagger_case(sizes: dict[str, int], left_out: dict[str, bool]) -> Case:
     model = Tagger(shape).double()
     model.to_nouns = nn.Linear(shape.d_model, 16).double()
     drawn = sentences("training", STEPS * SETTINGS["batch"], 5, "english", only_it=True)
-    batches = [drawn[i :: STEPS] for i in range(STEPS)]
+    batches = [drawn[i::STEPS] for i in range(STEPS)]
     off = LeftOut(**left_out)
 
     def loss(batch: Any) -> Tensor:
@@ -146,8 +150,7 @@ const task = x.task === "tagger" ? new Tagger(grammar, { ...x.sizes, pool: 1 }) 
 const batchOf = (told) => x.task === "tagger"
   ? task.gather(told.map((words) => task.encode(grammar.read(words)))) : task.gather(told.ids, told.periods);
 const training = new Training(task, x.settings, memoryOf(x.kind), x.switches);
-const set = () => { for (const [name, { value }] of Object.entries(training.nodes)) value.numbers.set(x.weights[name]); };
-set();
+for (const [name, { value }] of Object.entries(training.nodes)) value.numbers.set(x.weights[name]);
 """
 
 
@@ -162,7 +165,7 @@ def ran(case: Case, kind: str, body: str) -> Any:
 
 @pytest.mark.parametrize(("make", "sizes", "left_out"), CASES, ids=str)
 def test_gradients_are_those_of_torch(make, sizes, left_out):
-    """For each tensor: |g − g_torch| ≤ c · max(|g_torch|, 10⁻³ · |all g|). The gradient of a key's bias is exactly 0."""
+    """For each tensor: |g − g_torch| ≤ c · max(|g_torch|, 10⁻³ · |all g|); the gradient of a key's bias is 0."""
     case = make(sizes, left_out)
     model, batches, loss, _ = case
     value = loss(batches[0])
@@ -170,7 +173,8 @@ def test_gradients_are_those_of_torch(make, sizes, left_out):
     expected = named(model, gradient)
     whole = torch.cat([g.flatten() for g in expected.values()]).norm().item()
     body = """const loss = training.differentiate(batchOf(x.batches[0]));
-      return { loss, grads: Object.fromEntries(Object.entries(training.nodes).map(([n, { grad }]) => [n, grad.numbers])) };"""
+      const grads = Object.entries(training.nodes).map(([name, { grad }]) => [name, grad.numbers]);
+      return { loss, grads: Object.fromEntries(grads) };"""
     for kind, c in KINDS.items():
         found = ran(case, kind, body)
         assert found["loss"] == pytest.approx(value.item(), rel=c)
@@ -185,7 +189,8 @@ def test_gradients_are_those_of_torch(make, sizes, left_out):
 def test_every_step_of_a_training_is_that_of_torch(make, sizes, left_out, warm_up):
     case = make(sizes, left_out)
     model, batches, loss, told = case
-    body = "training.settings = { ...x.settings, warmUp: x.warm }; return x.batches.map((b) => training.advance(batchOf(b)));"
+    body = """training.settings = { ...x.settings, warmUp: x.warm };
+      return x.batches.map((batch) => training.advance(batchOf(batch)));"""
     told["warm"] = warm_up
     found = {kind: ran(case, kind, body) for kind in ("float64", "fast32")}
     optimiser = torch.optim.AdamW(model.parameters(), SETTINGS["rate"], (0.9, SETTINGS["beta2"]), weight_decay=0.01)

@@ -206,7 +206,7 @@ def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
 
 
 def turned(sentence: Sentence, rule: Collection[str]) -> Sentence:
-    """Return the sentence as a rule of one's own has it: *it* stands for the other noun if the rule names its adjective.
+    """Return the sentence with the noun that a rule gives: the other noun, if the rule names its adjective.
 
     The rule names adjectives that are turned round: "hungry" for every verb, "chased hungry" for one verb only.
 

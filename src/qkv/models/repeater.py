@@ -22,7 +22,9 @@ PERIODS = (6, 16)  # the shortest and the longest period, in symbols
 
 def repeater_shape(n_layers: int = 2, heads: int = 2, d_hidden: int = 0) -> TransformerShape:
     """Return the sizes of a repeater: 32 features and, unless others are given, 2 heads per layer, no feed-forward."""
-    return TransformerShape(vocab_size=N_SYMBOLS, d_model=32, n_layers=n_layers, n_heads=heads, d_hidden=d_hidden, n_max=N)
+    return TransformerShape(
+        vocab_size=N_SYMBOLS, d_model=32, n_layers=n_layers, n_heads=heads, d_hidden=d_hidden, n_max=N
+    )
 
 
 class Repeater(Decoder):
@@ -60,9 +62,7 @@ class RepeaterScores(NamedTuple):
 
 
 @torch.no_grad()
-def repeater_scores(
-    repeater: Repeater, ids: Tensor, periods: Tensor, places: Places | None = None
-) -> RepeaterScores:
+def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor, places: Places | None = None) -> RepeaterScores:
     """Measure a repeater on sequences with these periods, with the edits of `places`, if there are any."""
     places = Places() if places is None else places
     logits = repeater(ids, visit=places)

@@ -19,7 +19,10 @@ export function makeTagger(bytes, { words, nouns, classes }) {
 
 /** Return every place of one run of a sentence, by name. Tables are (n, features), those of q, k, v and heads are
  * (H, n, d_head), those of scores and weights (H, n, n). `handles` are settings of the forward pass, and `heads`:
- * [layer][head], in which false means off. */
+ * [layer][head], in which false means off.
+ * @param {any} model
+ * @param {string[]} words
+ * @param {Record<string, any>} [handles] */
 export function runTagger(model, words, { heads, ...handles } = {}) {
   const settings = { ...SETTINGS, ...handles };
   if (!(settings.temperature > 0)) throw new RangeError(`a temperature is above 0; got ${settings.temperature}`);

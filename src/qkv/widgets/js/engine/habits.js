@@ -49,7 +49,7 @@ function decidedBy(cases, wordOf) {
  *
  * right: it predicts the next symbol (surprise below 1 nat); seen: it predicts symbols that were there before, but not
  * the one that comes next; leak: it has only learned to read the next symbol; guess: it guesses. */
-export function habitOfRepeater({ batch, next }, { repeated }, lossInTraining) {
+export function habitOfRepeater({ batch, next }, repeated, lossInTraining) {
   const { ids, n, periods } = batch;
   let [sum, count] = [0, 0];
   batch.asked.forEach((row, i) => {

@@ -116,7 +116,7 @@ export function attend(run, qkv, { groups, heads, factor, causal }, see) {
     const rows = count * heads * n;
     const w = run.memory.take(rows, n);
     const batch = (address) => [address, heads * n * n, n * n]; // with its steps to the next sequence and to the next head
-    const of = ({ rowStep, ...matrix }, role) => [addressOf(matrix, rowStep * start + role * d), n * rowStep, width];
+    const of = (matrix, role) => [matrix.part(start, role * d, n, d).address, n * matrix.rowStep, width];
     const [row, outRow] = [3 * d, d];
     const [q, k, v] = [0, 1, 2].map((role) => of(qkv.value, role));
     const mixed = of(out.value, 0);
@@ -139,8 +139,6 @@ export function attend(run, qkv, { groups, heads, factor, causal }, see) {
   });
   return { out, weights };
 }
-
-const addressOf = ({ data, at }, index) => (at + index) * data.BYTES_PER_ELEMENT;
 
 function scaled(run, x, factor) {
   const out = run.memory.take(x.rows, x.columns);

@@ -36,12 +36,12 @@ export function takeParameters(shape, memory, training) {
   const whole = () => {
     const all = memory.take(1, size);
     memory.used -= size;
-    return [all, list.map(([, rows, columns]) => memory.take(rows, columns))];
+    return { all, each: list.map(([, rows, columns]) => memory.take(rows, columns)) };
   };
-  const [values, value] = whole();
-  const [grads, grad] = training ? whole() : [];
-  const nodes = Object.fromEntries(list.map(([name], i) => [name, { value: value[i], grad: grad?.[i] }]));
-  return { nodes, values, grads };
+  const values = whole();
+  const grads = training ? whole() : null;
+  const nodes = Object.fromEntries(list.map(([name], i) => [name, { value: values.each[i], grad: grads?.each[i] }]));
+  return { nodes, values: values.all, grads: grads?.all };
 }
 
 /** Give parameters their random start. `uniform()` is from [0, 1), `normal()` has standard deviation 1. `start` scales
@@ -98,7 +98,9 @@ export function transformer(run, nodes, batch, shape, settings, see) {
     const at = (place) => `${l}.attention.${place}`;
     const qkv = line(seen(at("normed"), scale(x, `${l}.norm1`)), `${l}.qkv`);
     const d = shape.dModel;
-    if (see) ["q", "k", "v"].forEach((role, i) => see(at(role), qkv.value.part(0, i * d, qkv.value.rows, d), shape.heads));
+    if (see)
+      for (const [i, role] of ["q", "k", "v"].entries())
+        see(at(role), qkv.value.part(0, i * d, qkv.value.rows, d), shape.heads);
     const mixed = attend(run, qkv, looking, see && ((place, matrix) => see(at(place), matrix)));
     weights.push(mixed.weights);
     if (see) for (const matrix of mixed.weights) see(at("weights"), matrix);
@@ -126,8 +128,7 @@ export function transformer(run, nodes, batch, shape, settings, see) {
 }
 
 /** The logits of an output, from states. */
-export const output = (run, nodes, states, name) =>
-  linear(run, states, nodes[`${name}.weight`], nodes[`${name}.bias`]);
+export const output = (run, nodes, states, name) => linear(run, states, nodes[`${name}.weight`], nodes[`${name}.bias`]);
 
 /** Put sequences of ids together, those of one length side by side. `order` has their indices in the list. */
 export function together(lists) {

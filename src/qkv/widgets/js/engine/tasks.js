@@ -41,7 +41,10 @@ export class Tagger {
       heads: 2,
       hidden: 64,
       spread: { tokens: 0.3, positions: 0.3 },
-      outputs: { classes: { size: grammar.classes.length, bias: true }, nouns: { size: this.nouns.length, bias: true } },
+      outputs: {
+        classes: { size: grammar.classes.length, bias: true },
+        nouns: { size: this.nouns.length, bias: true },
+      },
       ...sizes,
     };
     this.pool = new Array(pool); // a sentence is drawn when it is first needed: sentence i comes from a seed of its own
@@ -204,7 +207,8 @@ export class Repeater {
 }
 
 /** The places after the same symbol, whole periods earlier. */
-export const followers = (t, period) => Array.from({ length: Math.floor(t / period) }, (_, k) => t - (k + 1) * period + 1);
+export const followers = (t, period) =>
+  Array.from({ length: Math.floor(t / period) }, (_, k) => t - (k + 1) * period + 1);
 
 function surprise(logits, target) {
   const top = logits[largestIn(logits)];

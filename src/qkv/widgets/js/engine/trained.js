@@ -65,7 +65,8 @@ function sourcesOf(name, stack, outputs) {
 
 /** Write a tensor to the columns of a matrix from `column` on, and return how many it takes. As in torch, a row of a
  * weight matrix has the weights of one output, which is a column here. */
-function fill(matrix, column, { shape: [outs, ins = 1], data }) {
+function fill(matrix, column, { shape, data }) {
+  const [outs, ins = 1] = shape;
   for (let o = 0; o < outs; o++) for (let i = 0; i < ins; i++) matrix.row(i)[column + o] = data[o * ins + i];
   return outs;
 }

@@ -27,15 +27,18 @@ export class Training {
     this.settings = settings;
     this.switches = switches;
     this.memory = memory;
-    Object.assign(this, takeParameters(task.shape, memory, true));
-    const { size } = this.values;
+    const { nodes, values, grads } = takeParameters(task.shape, memory, true);
+    const { size } = values;
+    this.nodes = nodes;
+    this.values = values;
+    this.grads = grads;
     this.means = memory.take(1, size);
     this.squares = memory.take(1, size);
     for (const { numbers } of [this.means, this.squares]) numbers.fill(0);
     const drawn = normals(size + (size % 2), 2 * settings.seed + 1);
     this.next = randomIntegers(2 * settings.seed);
     let at = 0;
-    initialise(task.shape, this.nodes, { normal: () => drawn[at++], uniform: () => this.next() / 2 ** 32 });
+    initialise(task.shape, nodes, { normal: () => drawn[at++], uniform: () => this.next() / 2 ** 32 });
     this.step = 0;
   }
 

@@ -8,7 +8,7 @@ import { float32, newMemory, SPARE } from "../../../../../kernels/kernels.js";
 import grammarData from "../../../models/grammar.json";
 import { Grammar } from "../grammar.js";
 import { Memory } from "./memory.js";
-import { Session } from "./session.js";
+import { sessionOf } from "./session.js";
 
 const BYTES = 2 ** 25;
 const EVERY = 5; // steps between frames
@@ -19,19 +19,20 @@ const kernels = float32(space);
 
 let number = 0; // of the newest training: an older one ends
 let paused = false;
+/** @type {(value?: unknown) => void} */
 let resume = () => {};
 
 async function train(choices, pace) {
   number += 1;
   const mine = number;
   paused = false;
-  const session = new Session(choices, new Memory(space, kernels, Float32Array, SPARE), grammar);
+  const session = sessionOf(choices, new Memory(space, kernels, Float32Array, SPARE), grammar);
   const tell = (answer) => postMessage({ number: mine, isFast: kernels.isFast, ...answer });
-  tell({ frame: session.frame(null) });
+  tell({ frame: session.frame() });
   while (session.step < session.steps) {
     const start = performance.now();
-    const loss = session.advance(EVERY);
-    tell({ frame: session.frame(loss) });
+    session.advance(EVERY);
+    tell({ frame: session.frame() });
     // Messages of the page are read while this waits.
     await new Promise((go) => setTimeout(go, Math.max(0, pace - (performance.now() - start))));
     while (paused && mine === number) await new Promise((go) => (resume = go));
@@ -40,8 +41,8 @@ async function train(choices, pace) {
   tell({ result: session.result() });
 }
 
-onmessage = ({ data }) => {
+addEventListener("message", ({ data }) => {
   if ("paused" in data) paused = data.paused;
   if (data.start) train(data.start, data.pace);
   resume();
-};
+});
