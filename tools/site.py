@@ -60,6 +60,7 @@ SOURCES = (
     "chapters",
     "exercises",
     "page",
+    "real_model",
     "solutions",
     "src",
     "tools",
