@@ -5,11 +5,11 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_LAZY = {"check": "qkv.checking", "progress": "qkv.checking"}
+_LAZY = {"check": "qkv.checking", "examine": "qkv.checking", "progress": "qkv.checking"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import `check` and `progress` at their first use, so that a chapter with a widget does not import torch."""
+    """Import these names at their first use, so that a chapter with a widget does not import torch."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'qkv' has no attribute {name!r}")

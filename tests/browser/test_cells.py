@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from page import tried
+from browser_python import tried
 
 from .test_exercises import PATIENCE, python_page
 from .test_site import violations_of

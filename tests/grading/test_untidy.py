@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from qkv.grading import own
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work, code_cells
-from tests.grading.untidy import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
+from tests.grading.untidy_notebooks import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
 
 REPORTS = (
     "import json\nfrom qkv import checking\n"
