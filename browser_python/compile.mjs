@@ -9,5 +9,5 @@ const folder = process.argv[2];
 const python = await started(folder);
 const archives = ["python_stdlib.zip", "course.zip"];
 for (const name of archives) python.FS.writeFile(`/${name}`, new Uint8Array(readFileSync(join(folder, name))));
-python.runPython(readFileSync(new URL("compiled.py", import.meta.url), "utf-8"));
+python.runPython(readFileSync(new URL("compile_archives.py", import.meta.url), "utf-8"));
 for (const name of archives) writeFileSync(join(folder, name), python.FS.readFile(`/compiled-${name}`));

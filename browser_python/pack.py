@@ -118,7 +118,7 @@ def digest(files: list[Path]) -> str:
 def compile_archives(target: Path) -> None:
     """Compile the modules in the packed archives that every start imports, or copy the result from the cache."""
     archives = ("python_stdlib.zip", "course.zip")
-    made = digest([target / name for name in HEAVY] + [HERE / name for name in ("compile.mjs", "compiled.py")])
+    made = digest([target / name for name in HEAVY] + [HERE / name for name in ("compile.mjs", "compile_archives.py")])
     known = COMPILED / made
     if not known.exists():
         subprocess.run(["node", HERE / "compile.mjs", target], cwd=ROOT, check=True)

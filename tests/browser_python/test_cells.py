@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from browser_python import tried
+from browser_python import runnable_cells
 from browser_python.runtime.needed import needed_cells
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "04_other_weights"
 CHAPTERS = [
-    pytest.param(path, id=path.stem, marks=() if path.stem == SAMPLE else pytest.mark.slow) for path in tried.chapters()
+    pytest.param(path, id=path.stem, marks=() if path.stem == SAMPLE else pytest.mark.slow)
+    for path in runnable_cells.chapters()
 ]
 
 
@@ -67,13 +68,13 @@ def test_a_cell_needs_what_makes_or_changes_its_names(cells: list[str], places: 
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_what_a_page_runs_prints_what_the_site_shows(path: Path):
     """A listed cell may have become able to run on a faster machine; one that is not listed has to."""
-    listed = tried.read_list().get(tried.name_of(path), {})
-    not_listed = {name: why for name, why in tried.find_reasons(path).items() if name not in listed}
+    listed = runnable_cells.read_list().get(runnable_cells.name_of(path), {})
+    not_listed = {name: why for name, why in runnable_cells.find_reasons(path).items() if name not in listed}
     assert not not_listed, f"to list them: PYTHONPATH=src python -m browser_python.runnable_cells {path.stem[:2]}"
 
 
 def test_the_list_names_cells_that_there_are():
-    for page, cells in tried.read_list().items():
+    for page, cells in runnable_cells.read_list().items():
         text = (ROOT / f"{page}.ipynb").read_text(encoding="utf-8")
         assert [name for name in cells if f'"id": "{name}"' not in text] == []
 

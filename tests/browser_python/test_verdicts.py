@@ -26,7 +26,7 @@ def on_torch(seed: int, most: int, names: list[str]) -> Verdicts:
 def on_the_page(seed: int, most: int, names: list[str]) -> Verdicts:
     """Judge in a process of its own, whose `torch` is the page's."""
     command = [sys.executable, str(ROOT / "tests/browser_python/verdicts.py"), str(seed), str(most), *names]
-    environment = {**os.environ, "PYTHONPATH": "page:src"}
+    environment = {**os.environ, "PYTHONPATH": "browser_python:src"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

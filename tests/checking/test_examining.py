@@ -17,8 +17,9 @@ import pytest
 import torch
 
 import qkv.attention
-from qkv import check, checking, feedback, progress, records
-from qkv.checking import Report
+from qkv import check, progress
+from qkv.checking import Report, examining, saved
+from qkv.checking import card as cards
 from qkv.checking.card import Bar, Card, Row, Table
 
 
@@ -259,7 +260,7 @@ def test_any_matrix_can_be_shown(values):
 
 def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
     shown = []
-    monkeypatch.setattr(checking, "show", shown.append)
+    monkeypatch.setattr(examining, "show", shown.append)
     check("3.3", lambda q, k, v: ((w := scaled_scores(q, k).softmax(-2)) @ v, w))
     assert shown[0].table.name == "weights"
     said = " ".join(shown[0].text().split())  # where a line ends depends on the sizes that were drawn
@@ -269,7 +270,7 @@ def test_a_wrong_axis_is_shown_with_the_weights(monkeypatch, capsys):
 
 def test_no_sum_is_asked_of_rows_that_see_nothing(monkeypatch, capsys):
     shown = []
-    monkeypatch.setattr(checking, "show", shown.append)
+    monkeypatch.setattr(examining, "show", shown.append)
     check("5.4", lambda q, k, v, m: ((w := scaled_scores(q, k).masked_fill(~m, -math.inf).softmax(-1)) @ v, w))
     assert shown[0].idea == "nan-on-a-blind-row"
     assert "should sum to" not in " ".join(shown[0].text().split())
@@ -277,7 +278,7 @@ def test_no_sum_is_asked_of_rows_that_see_nothing(monkeypatch, capsys):
 
 def test_sums_that_are_right_are_not_spoken_of(monkeypatch, capsys):
     shown = []
-    monkeypatch.setattr(checking, "show", shown.append)
+    monkeypatch.setattr(examining, "show", shown.append)
     check("3.3", lambda q, k, v: ((w := (q @ k.mT).softmax(-1)) @ v, w))
     assert shown[0].table.name == "weights"
     assert "sum to" not in " ".join(shown[0].text().split())
@@ -285,7 +286,7 @@ def test_sums_that_are_right_are_not_spoken_of(monkeypatch, capsys):
 
 def test_what_stands_in_the_weights_place_is_not_shown_as_weights(monkeypatch, capsys):
     shown = []
-    monkeypatch.setattr("qkv.checking.show", shown.append)
+    monkeypatch.setattr("qkv.checking.examining.show", shown.append)
     check("3.3", lambda q, k, v: qkv_attention(q, k, v)[::-1])
     assert shown[0].table is None
 
@@ -335,12 +336,12 @@ def test_the_bar_says_its_points_to_a_screen_reader():
 @pytest.fixture
 def notebook(monkeypatch):
     """As in a notebook, but for the display."""
-    monkeypatch.setattr(checking, "_in_notebook", lambda: True)
+    monkeypatch.setattr(examining, "_in_notebook", lambda: True)
 
 
 def restart(monkeypatch):
-    monkeypatch.setattr(checking, "_reports", {})
-    monkeypatch.setattr(checking, "_ideas_met", {})
+    monkeypatch.setattr(examining, "_reports", {})
+    monkeypatch.setattr(examining, "_ideas_met", {})
 
 
 def test_points_are_kept_when_the_kernel_restarts(notebook, monkeypatch, capsys):
@@ -372,7 +373,7 @@ def test_outside_a_notebook_too_all_wrong_ideas_are_named(capsys):
     ],
 )
 def test_names_of_ideas_are_read_as_words_and_symbols(slug, words):
-    assert feedback.in_words(slug) == words
+    assert cards.in_words(slug) == words
 
 
 def test_points_are_those_of_the_last_check(notebook, monkeypatch, capsys):
@@ -395,7 +396,7 @@ def test_points_belong_to_the_folder_of_the_notebook(notebook, monkeypatch, caps
     "content", ["", "no json", "[]", '{"x": 1}', json.dumps({"KEY": []}), json.dumps({"KEY": {"3.1": {"status": 7}}})]
 )
 def test_a_broken_file_is_as_good_as_none(notebook, monkeypatch, capsys, content):
-    records.path().write_text(content.replace("KEY", records._key(3)))
+    saved.path().write_text(content.replace("KEY", saved._key(3)))
     assert progress(3).points == 0
     assert check("3.1", scaled_scores).passed
     restart(monkeypatch)
@@ -411,7 +412,7 @@ def test_a_place_that_cannot_be_written_never_fails_a_check(notebook, monkeypatc
 
 def test_outside_a_notebook_nothing_is_kept(capsys):
     check("3.1", scaled_scores)
-    assert not records.path().exists()
+    assert not saved.path().exists()
 
 
 # ── in IPython ────────────────────────────────────────────────────────────────────────────────────
@@ -441,7 +442,7 @@ def test_in_ipython_one_card_is_displayed_as_html_and_text():
 
 
 def test_the_style_holds_no_comment_and_no_address():
-    assert not re.search(r"/\*|https?:|\n|@import", feedback._style())
+    assert not re.search(r"/\*|https?:|\n|@import", cards._style())
 
 
 # ── answers that fight back ───────────────────────────────────────────────────────────────────────
@@ -501,7 +502,7 @@ def test_an_answer_that_does_not_end_is_stopped(monkeypatch, capsys):
         while True:
             pass
 
-    monkeypatch.setattr(checking, "SECONDS", 0.3)
+    monkeypatch.setattr(examining, "SECONDS", 0.3)
     before = signal.getsignal(signal.SIGALRM)
     report = check("3.1", endless)
     assert (report.status, report.points) == ("error", 0)

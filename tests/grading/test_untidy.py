@@ -15,8 +15,8 @@ from qkv.grading.submissions import Work, code_cells
 from tests.grading.untidy_notebooks import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
 
 REPORTS = (
-    "import json\nfrom qkv import checking\n"
-    "print(json.dumps({question: report.points for question, report in checking._reports.items()}))"
+    "import json\nfrom qkv.checking import examining\n"
+    "print(json.dumps({question: report.points for question, report in examining._reports.items()}))"
 )
 SAMPLE = ("a magic under if",)  # a fresh Python for each: the rest is in the sweep
 

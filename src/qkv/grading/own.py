@@ -23,8 +23,7 @@ from typing import Any, TextIO
 
 import qkv
 from qkv import checking
-from qkv.checking import Report
-from qkv.checking.examining import SECONDS, show_report
+from qkv.checking import Report, examining
 from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
@@ -182,14 +181,14 @@ class Notebook:
         with _watchdog(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
             try:
                 with (
-                    at_most(SECONDS),
+                    at_most(examining.SECONDS),
                     contextlib.redirect_stdout(nowhere),
                     contextlib.redirect_stderr(nowhere),
                 ):
                     raised = self.cells.run(source, number)
                     return f"raised {raised}" if raised else ""
             except TimeUp:
-                return f"was stopped after {SECONDS} seconds. {TOO_LONG}"
+                return f"was stopped after {examining.SECONDS} seconds. {TOO_LONG}"
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
@@ -221,7 +220,7 @@ class Notebook:
             self.checks[question.id] = text
         else:
             with _watchdog(doing):
-                self.checks[question.id] = checking.examine(question.id, answer)
+                self.checks[question.id] = examining.examine(question.id, answer)
 
     def show_result(self, question: Question) -> float:
         """Show the result of a question, and return its points.
@@ -234,7 +233,7 @@ class Notebook:
         if isinstance(found, str):
             print(found)
             return 0.0
-        show_report(found)
+        examining.show_report(found)
         return found.points
 
 
@@ -261,7 +260,7 @@ def _reset_watchdog() -> None:
     """Restart the watchdog for the innermost activity, or stop it if there is none."""
     if _activities:
         _send(doing=_activities[-1])
-        faulthandler.dump_traceback_later(SECONDS + GRACE, exit=True, file=_devnull())
+        faulthandler.dump_traceback_later(examining.SECONDS + GRACE, exit=True, file=_devnull())
     else:
         faulthandler.cancel_dump_traceback_later()
 
