@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from qkv.authoring.release import findings, release, released, written
 from qkv.questions import chapters, questions_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
 each_solution = pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
 

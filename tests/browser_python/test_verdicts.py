@@ -30,7 +30,7 @@ def on_the_page(seed: int, most: int, names: list[str]) -> Verdicts:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert "browser_python" in found["torch"], found["torch"]
+    assert "page" in found["torch"], found["torch"]
     return dict(found["verdicts"])
 
 

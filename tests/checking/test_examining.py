@@ -297,7 +297,7 @@ def qkv_attention(q, k, v):
 
 
 def test_the_report_is_not_shown_twice():
-    assert Report("3.1", True, 3, 3, "passed", None, "")._ipython_display_() is None
+    assert Report("3.1", True, 3, 3, "passed", None, "", card())._ipython_display_() is None
 
 
 # ── points so far ─────────────────────────────────────────────────────────────────────────────────
