@@ -81,6 +81,7 @@ async function packageFiles() {
       process.exitCode = 1; // esbuild has printed the error
     }
   }
+  files.set("saved_page.js", (await bundle(`import "${moduleOf("saved_page")}";`, "js", "iife")).text);
   return files.set("LICENSES.txt", licences(inputs));
 }
 
@@ -147,7 +148,7 @@ const textOf = (path) => (existsSync(path) ? readFileSync(path, "utf8") : undefi
 
 /** The bundles in static/ whose widget no longer exists. */
 function leftOver() {
-  const names = new Set([...NAMES, "LICENSES"]);
+  const names = new Set([...NAMES, "saved_page", "LICENSES"]);
   return (existsSync(STATIC) ? readdirSync(STATIC) : []).filter((file) => !names.has(parse(file).name));
 }
 
