@@ -129,16 +129,16 @@ async function siteFiles() {
   const used = new Map();
   const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
   const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
-  const editor = await bundle('globalThis.qkvEditor = require("./page/runtime/editor.js");', "js", "iife");
-  const worker = await bundle('import "./page/runtime/worker.js";', "js", "iife", [nodeApart]);
+  const editor = await bundle('globalThis.qkvEditor = require("./browser_python/runtime/editor.js");', "js", "iife");
+  const worker = await bundle('import "./browser_python/runtime/worker.js";', "js", "iife", [nodeApart]);
   return new Map([
     ...(await Promise.all(weights)),
     ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],
-    ["python-page.js", (await bundle('import "./page/runtime/page.js";', "js", "iife")).text],
-    ["python-page.css", (await bundle('@import "./page/runtime/page.css";', "css")).text],
+    ["python-page.js", (await bundle('import "./browser_python/runtime/page.js";', "js", "iife")).text],
+    ["python-page.css", (await bundle('@import "./browser_python/runtime/page.css";', "css")).text],
     ["python/editor.js", editor.text],
     ["python/worker.js", worker.text],
   ]);

@@ -5,7 +5,12 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_LAZY = {"check": "qkv.checking", "look": "qkv.looking", "progress": "qkv.checking"}
+_LAZY = {
+    "check": "qkv.checking",
+    "examine": "qkv.checking",
+    "look": "qkv.looking",
+    "progress": "qkv.checking",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from qkv.inside import induction_score, previous_token_score
+from qkv.interpretability import induction_score, previous_token_score
 from qkv.softmax import entropy
 
 SCORES = ("previous", "next", "same", "first", "separator", "induction", "uniform")
