@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
-from qkv.checking.time_limit import TOO_LONG
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
@@ -29,6 +28,7 @@ from qkv.sandboxed.cases import Case
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -452,7 +452,7 @@ class _Session:
 
         reply = self.receive(number, seconds, either)
         while isinstance(reply, replies.Call):
-            if time.monotonic() - self.started > wire.WALL_CLOCK_FACTOR * seconds + GRACE:
+            if time.monotonic() - self.started > CLOCK_FACTOR * seconds + GRACE:
                 raise self.end(f"it was still running after {seconds:.3g} seconds")
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
@@ -501,7 +501,7 @@ class _Session:
         Raises:
             TimeoutError: the session used up its processor time or its time by the clock.
         """
-        wall_clock = wire.WALL_CLOCK_FACTOR * seconds
+        wall_clock = CLOCK_FACTOR * seconds
         worker = self.grader.worker
         while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
             assert worker is not None
