@@ -19,6 +19,7 @@ import qkv
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
+from qkv.grading.rules import version_of_rules
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
@@ -77,6 +78,11 @@ class Settings:
     seed: int
     timeout: float = 10.0
     memory: int = 1024
+
+    @property
+    def version(self) -> str:
+        """The version of all that decides a mark, besides the notebook and the seed."""
+        return version_of_rules(self.timeout, self.memory)
 
 
 @dataclass
@@ -578,7 +584,7 @@ def result(
         student=work.student,
         notebook=work.notebook,
         sha256=work.sha256,
-        version=qkv.__version__,
+        version=settings.version,
         seed=settings.seed,
         status="ungraded" if reason else "graded",
         reason=reason,
