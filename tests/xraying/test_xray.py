@@ -11,7 +11,7 @@ from torch import nn
 
 from qkv import xray
 from qkv.questions import find
-from qkv.sandboxed.running import Run
+from qkv.sandboxed.running import prepared
 from tests.xraying.programs import MISTAKES, RIGHT, B, D, H, N, heads_split_by_view
 
 
@@ -61,23 +61,14 @@ TWINS = [
 ]
 
 
-def subject_and_inputs(question, answer):
-    """Return what a question's first case calls, and what it is called with."""
-    running, inputs = Run(answer, gradients=False), ()
-    for i, step in enumerate(question.fresh_cases(1)[0].script):
-        if step.act == "call":
-            inputs = step.args
-        else:
-            running.run_step(i, step)
-    return running.subject, *inputs
-
-
 @pytest.mark.parametrize(("name", "idea"), TWINS)
 def test_every_twin_that_mixes_is_found(name, idea):
     question = find(name)
-    found = xray(*subject_and_inputs(question, question.twin(idea)))
-    assert "reshape" in found.source
-    assert xray(*subject_and_inputs(question, question.reference)).line is None
+    case = question.fresh_cases(1)[0]
+    answer, inputs = prepared(question.twin(idea), case)
+    assert "reshape" in str(xray(answer, *inputs).source)
+    answer, inputs = prepared(question.reference, case)
+    assert xray(answer, *inputs).line is None
 
 
 # ── what it leaves alone ──────────────────────────────────────────────────────────────────────────
