@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
-from qkv.checking.time_limit import TOO_LONG
+from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
@@ -42,6 +42,7 @@ REFERENCE_SECONDS = 60  # after the reference passed, it is not tried again for 
 START_SECONDS = 20.0  # for a new session to reply to the greeting
 MAX_VERDICTS = 10_000  # verdicts on one question that are cached
 SEND_SECONDS = 20.0  # for a session to read a message
+CALL_SECONDS = 5.0  # for one call of a hidden implementation, which takes milliseconds
 FRAME_SECONDS = 10.0  # from the first byte of a reply to its last
 
 
@@ -547,9 +548,15 @@ def benches_of(cases: Sequence[Case]) -> list[Bench]:
 
 
 def answer_call(call: replies.Call) -> dict[str, Any]:
-    """Call a hidden implementation for a session, and return the fields of the message with the result or the error."""
+    """Call a hidden implementation for a session, and return the fields of the message with the result or the error.
+
+    The arguments are of untrusted code, so the call has a time limit.
+    """
     try:
-        given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+        with at_most(CALL_SECONDS):
+            given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+    except TimeUp:
+        return {"raised": describe_error(RuntimeError("a call takes too long with these arguments"))}
     except Exception as error:
         return {"raised": describe_error(error)}
     return {"made": given.number} if isinstance(given, Made) else {"given": given}
