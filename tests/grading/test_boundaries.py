@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 
-from qkv.checking.time_limit import at_most
 from qkv.grading import replies, runner, session, sheets, submissions
 from qkv.grading.submissions import Submission, UnreadableError, code_cells, find, read, without_additions
 from qkv.questions import chapters, questions_of
 from qkv.questions.catalogue import q3_5, q7_6
 from qkv.sandboxed import recording, wire
 from qkv.sandboxed.hidden import Bench, Hidden
+from qkv.sandboxed.time_limit import at_most
 from tests.grading.made import made, made_ungraded
 from tests.grading.test_submissions import ANSWER, notebook, put
 

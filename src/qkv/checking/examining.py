@@ -15,13 +15,13 @@ from torch import Tensor
 
 from qkv.checking import saved
 from qkv.checking.card import Bar, Card, Row, Table, shell, show
-from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.judging import SoFar, Status, Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.matching import PATIENCE
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.answers import unfit
 from qkv.sandboxed.observations import observe
+from qkv.sandboxed.time_limit import TOO_LONG, TimeUp, at_most
 
 SECONDS = 20  # until an answer is stopped; an answer that terminates takes less than one
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
-from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
+from qkv.grading.rules import version_of_rules
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
@@ -29,6 +29,7 @@ from qkv.sandboxed.cases import Case
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -78,6 +79,11 @@ class Settings:
     seed: int
     timeout: float = 10.0
     memory: int = 1024
+
+    @property
+    def version(self) -> str:
+        """The version of all that decides a mark, besides the notebook and the seed."""
+        return version_of_rules(self.timeout, self.memory)
 
 
 @dataclass
@@ -453,7 +459,7 @@ class _Session:
 
         reply = self.receive(number, seconds, either)
         while isinstance(reply, replies.Call):
-            if time.monotonic() - self.started > wire.WALL_CLOCK_FACTOR * seconds + GRACE:
+            if time.monotonic() - self.started > CLOCK_FACTOR * seconds + GRACE:
                 raise self.end(f"it was still running after {seconds:.3g} seconds")
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
@@ -502,7 +508,7 @@ class _Session:
         Raises:
             TimeoutError: the session used up its processor time or its time by the clock.
         """
-        wall_clock = wire.WALL_CLOCK_FACTOR * seconds
+        wall_clock = CLOCK_FACTOR * seconds
         worker = self.grader.worker
         while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
             assert worker is not None
@@ -585,7 +591,7 @@ def result(
         student=work.student,
         notebook=work.notebook,
         sha256=work.sha256,
-        version=qkv.__version__,
+        version=settings.version,
         seed=settings.seed,
         status="ungraded" if reason else "graded",
         reason=reason,
