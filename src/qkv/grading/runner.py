@@ -25,7 +25,7 @@ import torch
 
 from qkv.grading.results import Result
 from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution_cells
-from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, read
+from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, exercise_named, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
@@ -201,18 +201,22 @@ class Reader:
         return self._run(read_bounded, submission)
 
     def exercise_in(self, path: Path, stem: str) -> str:
-        """Return the name of the exercise that a file contains, or `stem` if it cannot be read within the limits."""
+        """Return the name of a file's exercise. If the file cannot be read within the limits, `stem` decides."""
         try:
             return self._run(exercise_in, path, stem)
         except UnreadableError:
-            return stem
+            return exercise_named(stem)
 
     def _run(self, function: Callable[..., T], *about: Any) -> T:
+        """Call a function in the reading process. Whatever goes wrong there is the file's fault, and is said of it."""
         for _ in range(TRIES):
             try:
                 return self.executor.submit(function, *about).result(READ_SECONDS)
+            except UnreadableError:
+                raise
             except MemoryError:
                 why = f"it takes more than {READ_MB} MB to read."
+                self.restart()  # or what is left of this file would count as the next one's
                 break
             except TimeoutError:
                 why = f"it takes more than {READ_SECONDS} seconds to read."
@@ -221,6 +225,9 @@ class Reader:
             except BrokenProcessPool:
                 why = "the process that read it ended unexpectedly, twice."
                 self.restart()
+            except Exception as error:
+                why = f"reading it failed ({type(error).__name__})."
+                break
         raise UnreadableError(why)
 
     def restart(self) -> None:
