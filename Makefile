@@ -47,7 +47,8 @@ test-the-tests: $(VENV)/ready node_modules/ready ## Break the code in a copy, in
 grade: $(VENV)/ready ## Grade your own answers in exercises/ (or NOTEBOOKS=…)
 	@$(BIN)/qkv grade $(or $(NOTEBOOKS),$(wildcard exercises/*.ipynb))
 
-build: $(VENV)/ready node_modules/ready ## Bundle the widgets' JavaScript (commit what it writes)
+build: $(VENV)/ready node_modules/ready ## Compile the kernels, bundle the widgets' JavaScript (commit what it writes)
+	@node kernels/build.mjs
 	@node tools/bundle.mjs
 
 format: $(VENV)/ready node_modules/ready ## Format Python, JavaScript and notebooks

@@ -25,15 +25,15 @@ TEMPERATURES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @cache
-def tagger(seed: int, n_heads: int = 2, temperature: float = 1.0) -> Tagger:
+def tagger(seed: int, heads: int = 2, temperature: float = 1.0) -> Tagger:
     """Train one tagger."""
-    return train_tagger(seed=seed, n_heads=n_heads, temperature=temperature)
+    return train_tagger(seed=seed, heads=heads, temperature=temperature)
 
 
 def heads(seed: int) -> dict[str, float]:
     """Return the share of *it* that is right, with one head and with two heads in each layer."""
     new = sentences("new", 1000, seed=1)
-    return {str(n): round(accuracy(tagger(seed, n_heads=n), new).it, 4) for n in (1, 2)}
+    return {str(n): round(accuracy(tagger(seed, heads=n), new).it, 4) for n in (1, 2)}
 
 
 def temperatures(seed: int) -> dict[str, list[float]]:

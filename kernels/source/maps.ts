@@ -1,0 +1,223 @@
+// Operations on each number. `out` may be one of the operands.
+
+import { erf as erfOf, exp as expOf, expOfTwo, log as logOf, sigmoidOfTwo, tanhOfTwo } from "./functions";
+import { LANES, T, at, loadTwo, storeTwo } from "./number";
+
+export function fill(out: usize, value: f64, n: i32): void {
+  for (let i = 0; i < n; i++) store<T>(at(out, i), <T>value);
+}
+
+/** Copy a tensor of four axes, whose numbers lie s0 … s3 apart, to neighbouring numbers. */
+export function copy(
+  out: usize, a: usize, n0: i32, n1: i32, n2: i32, n3: i32, s0: i32, s1: i32, s2: i32, s3: i32,
+): void {
+  for (let i0 = 0; i0 < n0; i0++) {
+    for (let i1 = 0; i1 < n1; i1++) {
+      for (let i2 = 0; i2 < n2; i2++) {
+        const from = at(a, i0 * s0 + i1 * s1 + i2 * s2);
+        if (s3 == 1) memory.copy(out, from, <usize>n3 * sizeof<T>());
+        else for (let i3 = 0; i3 < n3; i3++) store<T>(at(out, i3), load<T>(at(from, i3 * s3)));
+        out = at(out, n3);
+      }
+    }
+  }
+}
+
+/* ---- two operands */
+
+const ADD = 0, SUBTRACT = 1, MULTIPLY = 2, DIVIDE = 3, LARGER = 4, SMALLER = 5;
+
+@inline
+function ofTwo(operation: i32, x: v128, y: v128): v128 {
+  if (operation == ADD) return v128.add<T>(x, y);
+  if (operation == SUBTRACT) return v128.sub<T>(x, y);
+  if (operation == MULTIPLY) return v128.mul<T>(x, y);
+  if (operation == DIVIDE) return v128.div<T>(x, y);
+  if (operation == LARGER) return v128.max<T>(x, y);
+  return v128.min<T>(x, y);
+}
+
+@inline
+function next(address: usize, i: i32, step: i32): v128 {
+  return step ? v128.load(at(address, i)) : v128.splat<T>(load<T>(address));
+}
+
+@inline
+function pairs(
+  operation: i32, out: usize, outRow: i32,
+  a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32,
+): void {
+  const vectors = <u32>aStep <= 1 && <u32>bStep <= 1 ? columns - LANES : -1;
+  for (let i = 0; i < rows; i++) {
+    const x = at(a, i * aRow);
+    const y = at(b, i * bRow);
+    const to = at(out, i * outRow);
+    let j = 0;
+    for (; j <= vectors; j += LANES) v128.store(at(to, j), ofTwo(operation, next(x, j, aStep), next(y, j, bStep)));
+    for (; j < columns; j++) {
+      const one = ofTwo(operation, v128.splat<T>(load<T>(at(x, j * aStep))), v128.splat<T>(load<T>(at(y, j * bStep))));
+      store<T>(at(to, j), v128.extract_lane<T>(one, 0));
+    }
+  }
+}
+
+export function add(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  pairs(ADD, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function subtract(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  pairs(SUBTRACT, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function multiply(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  pairs(MULTIPLY, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function divide(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  pairs(DIVIDE, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function larger(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  pairs(LARGER, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function smaller(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  pairs(SMALLER, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+
+/* ---- one operand */
+
+const NEGATIVE = 0, ABSOLUTE = 1, ROOT = 2, RELU = 3;
+
+@inline
+function ofOne(operation: i32, x: v128): v128 {
+  if (operation == NEGATIVE) return v128.neg<T>(x);
+  if (operation == ABSOLUTE) return v128.abs<T>(x);
+  if (operation == ROOT) return v128.sqrt<T>(x);
+  return v128.pmax<T>(x, v128.splat<T>(0)); // keeps −0 and NaN, as torch does
+}
+
+@inline
+function each(operation: i32, out: usize, a: usize, n: i32): void {
+  let i = 0;
+  for (; i <= n - LANES; i += LANES) v128.store(at(out, i), ofOne(operation, v128.load(at(a, i))));
+  for (; i < n; i++) {
+    store<T>(at(out, i), v128.extract_lane<T>(ofOne(operation, v128.splat<T>(load<T>(at(a, i)))), 0));
+  }
+}
+
+export function negative(out: usize, a: usize, n: i32): void {
+  each(NEGATIVE, out, a, n);
+}
+export function absolute(out: usize, a: usize, n: i32): void {
+  each(ABSOLUTE, out, a, n);
+}
+export function root(out: usize, a: usize, n: i32): void {
+  each(ROOT, out, a, n);
+}
+export function relu(out: usize, a: usize, n: i32): void {
+  each(RELU, out, a, n);
+}
+
+const EXP = 0, TANH = 1;
+
+@inline
+function inFloat64(operation: i32, x: v128): v128 {
+  return operation == EXP ? expOfTwo(x) : operation == TANH ? tanhOfTwo(x) : sigmoidOfTwo(x);
+}
+
+@inline
+function eachInFloat64(operation: i32, out: usize, a: usize, n: i32): void {
+  let i = 0;
+  for (; i <= n - 2; i += 2) storeTwo(at(out, i), inFloat64(operation, loadTwo(at(a, i))));
+  if (i < n) {
+    const one = inFloat64(operation, f64x2.splat(<f64>load<T>(at(a, i))));
+    store<T>(at(out, i), <T>f64x2.extract_lane(one, 0));
+  }
+}
+
+export function exp(out: usize, a: usize, n: i32): void {
+  eachInFloat64(EXP, out, a, n);
+}
+export function tanh(out: usize, a: usize, n: i32): void {
+  eachInFloat64(TANH, out, a, n);
+}
+export function sigmoid(out: usize, a: usize, n: i32): void {
+  eachInFloat64(2, out, a, n);
+}
+
+export function log(out: usize, a: usize, n: i32): void {
+  for (let i = 0; i < n; i++) store<T>(at(out, i), <T>logOf(<f64>load<T>(at(a, i))));
+}
+
+/** x · ½ (1 + erf(x / √2)) */
+export function gelu(out: usize, a: usize, n: i32): void {
+  for (let i = 0; i < n; i++) {
+    const x = <f64>load<T>(at(a, i));
+    store<T>(at(out, i), <T>(x * 0.5 * (1 + erfOf(x * Math.SQRT1_2))));
+  }
+}
+
+/* ---- derivatives, added to `out` */
+
+export function reluBack(out: usize, a: usize, gradient: usize, n: i32): void {
+  for (let i = 0; i < n; i++) {
+    if (load<T>(at(a, i)) > 0) store<T>(at(out, i), load<T>(at(out, i)) + load<T>(at(gradient, i)));
+  }
+}
+
+/** The derivative of x Φ(x) is Φ(x) + x φ(x), with Φ and φ of the normal distribution. */
+export function geluBack(out: usize, a: usize, gradient: usize, n: i32): void {
+  for (let i = 0; i < n; i++) {
+    const x = <f64>load<T>(at(a, i));
+    const slope = 0.5 * (1 + erfOf(x * Math.SQRT1_2)) + x * 0.3989422804014327 * expOf(-0.5 * x * x);
+    store<T>(at(out, i), <T>(<f64>load<T>(at(out, i)) + slope * <f64>load<T>(at(gradient, i))));
+  }
+}
+
+/* ---- updates of `out` */
+
+/** Add `factor` times a. */
+export function addScaled(out: usize, a: usize, factor: f64, n: i32): void {
+  const times = v128.splat<T>(<T>factor);
+  let i = 0;
+  for (; i <= n - LANES; i += LANES) {
+    v128.store(at(out, i), v128.add<T>(v128.load(at(out, i)), v128.mul<T>(times, v128.load(at(a, i)))));
+  }
+  for (; i < n; i++) store<T>(at(out, i), load<T>(at(out, i)) + <T>factor * load<T>(at(a, i)));
+}
+
+/** Write `value` where the byte of the mask is not 0, and elsewhere the number of a. */
+export function masked(out: usize, a: usize, mask: usize, maskRow: i32, value: f64, rows: i32, columns: i32): void {
+  for (let i = 0; i < rows; i++) {
+    const row = mask + <usize>(i * maskRow);
+    for (let j = 0; j < columns; j++) {
+      const k = i * columns + j;
+      store<T>(at(out, k), load<u8>(row + <usize>j) ? <T>value : load<T>(at(a, k)));
+    }
+  }
+}
+
+/** A step of AdamW (Loshchilov and Hutter, 2019). `step` counts from 1. */
+export function adamw(
+  values: usize, gradients: usize, means: usize, squares: usize, n: i32,
+  rate: f64, beta1: f64, beta2: f64, epsilon: f64, decay: f64, step: i32,
+): void {
+  const shrink = <T>(1 - rate * decay);
+  const length = <T>(rate / (1 - power(beta1, step)));
+  const spread = <T>sqrt(1 - power(beta2, step));
+  for (let i = 0; i < n; i++) {
+    const g = load<T>(at(gradients, i));
+    const mean = <T>beta1 * load<T>(at(means, i)) + <T>(1 - beta1) * g;
+    const square = <T>beta2 * load<T>(at(squares, i)) + <T>(1 - beta2) * g * g;
+    store<T>(at(means, i), mean);
+    store<T>(at(squares, i), square);
+    const value = load<T>(at(values, i)) * shrink;
+    store<T>(at(values, i), value - (length * mean) / (sqrt<T>(square) / spread + <T>epsilon));
+  }
+}
+
+/** Return baseⁿ of a whole number n ≥ 0. */
+function power(base: f64, n: i32): f64 {
+  let result: f64 = 1;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) result *= base;
+    base *= base;
+  }
+  return result;
+}

@@ -1,0 +1,151 @@
+"""Implementations that an answer can call but not inspect. If the answer is a test, it is tried on them.
+
+In a notebook the implementation is in the same process, behind a `Handle`. In a grader's sandbox it is absent: there
+each call goes to the grader, which evaluates it (`Bench`) and sends back the result. Both ways accept and return the
+same values, tensors without gradients, numbers, and lists and tuples of them, and have the limits below.
+
+This file also runs next to untrusted code in the sandbox.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.sandboxed.recording import size_of
+
+MAX_CALLS = 200  # of one implementation and of the objects that it made, in one run
+MAX_MADE = 64  # objects that one implementation can make in one run
+MAX_NUMBERS = 100_000  # in the arguments of one call
+MAX_DEPTH = 3  # levels of lists and tuples
+
+# Makes a call. Its arguments: the index of an object, the name of its method, args and kwargs.
+Ask = Callable[[int, str, tuple[Any, ...], dict[str, Any]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """A placeholder for the implementation `make(*args)`; an answer gets a `Handle` of it.
+
+    Attributes:
+        make, args: make the implementation; they never leave the process that judges
+        methods: the methods of the objects that the implementation makes; empty if it returns tensors and numbers
+        name: the name of the implementation, only for the judge
+        ask: makes the calls, in a sandbox; None elsewhere
+    """
+
+    make: Callable[..., Any] | None
+    args: tuple[Any, ...] = ()
+    methods: tuple[str, ...] = ()
+    name: str = ""
+    ask: Ask | None = None
+
+    def handle(self) -> Handle:
+        """Return a new handle, which is passed to an answer."""
+        return Handle(self.ask or Bench(self).ask, self.methods)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A placeholder for an object that an implementation made: its index in `Bench.objects`."""
+
+    number: int
+
+
+class Handle:
+    """An answer's access to an implementation: it can be called, or has the methods that the question names."""
+
+    def __init__(self, ask: Ask, methods: tuple[str, ...], number: int = 0) -> None:
+        self._ask, self._methods, self._number = ask, methods, number
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call("", *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self._number == 0 or name not in self._methods:
+            has = f"has {' and '.join(self._methods)}" if not name.startswith("_") and self._number else "can be called"
+            raise AttributeError(f"it {has}, and has no attribute {name!r}")
+        return functools.partial(self._call, name)
+
+    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        given_args, given_kwargs = plain(args), {name: plain(value) for name, value in kwargs.items()}
+        if _count((given_args, *given_kwargs.values())) > MAX_NUMBERS:
+            raise ValueError(f"a call may have {MAX_NUMBERS:,} numbers, and this one has more")
+        given = self._ask(self._number, method, given_args, given_kwargs)
+        return Handle(self._ask, self._methods, given.number) if isinstance(given, Made) else given
+
+
+class Bench:
+    """An implementation with the objects that it made, on which the calls are evaluated.
+
+    Attributes:
+        runs: how many runs of an answer share this bench, and so its limits
+        objects: the implementation, then the objects that it made
+        calls: how many calls were made
+    """
+
+    def __init__(self, hidden: Hidden, runs: int = 1) -> None:
+        assert hidden.make is not None
+        self.hidden = hidden
+        self.runs = runs
+        self.objects = [hidden.make(*hidden.args)]
+        self.calls = 0
+
+    def ask(self, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an object, or a method of it, and return the result, or `Made` for a new object."""
+        self.calls += 1
+        if self.calls > MAX_CALLS * self.runs:
+            raise RuntimeError(f"a test may make {MAX_CALLS} calls, and this one makes more")
+        makes = bool(self.hidden.methods) and not method
+        if makes and number:
+            raise TypeError(f"it cannot be called; it has {' and '.join(self.hidden.methods)}")
+        if makes and len(self.objects) > MAX_MADE * self.runs:
+            raise RuntimeError(f"a test may make {MAX_MADE} objects, and this one makes more")
+        called = getattr(self.objects[number], method) if method else self.objects[number]
+        with torch.no_grad():
+            given = called(*args, **kwargs)
+        if not makes:
+            return plain(given)
+        self.objects.append(given)
+        return Made(len(self.objects) - 1)
+
+
+def behind(handle: Handle) -> Hidden:
+    """Return the `Hidden` of a handle. This works only in the process that judges, which has the bench."""
+    hidden: Hidden = handle._ask.__self__.hidden  # type: ignore[attr-defined]
+    return hidden
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Copy tensors, without their gradients, numbers, and lists and tuples of them.
+
+    Raises:
+        TypeError: the value contains something else.
+    """
+    if isinstance(value, Tensor) and not value.is_complex():
+        return value.detach().cpu().clone()
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
+        members = [plain(item, depth + 1) for item in value]
+        return members if isinstance(value, list) else tuple(members)
+    raise TypeError(f"only tensors and numbers can be passed, and this is a {type(value).__name__}")
+
+
+def _count(value: Any) -> int:
+    """Return how many numbers a value contains, where an axis of size 0 counts as one of size 1."""
+    return sum(size_of(item.shape) if isinstance(item, Tensor) else 1 for item in _leaves(value))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield the tensors and numbers in nested lists and tuples."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
