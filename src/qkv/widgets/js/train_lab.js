@@ -426,22 +426,34 @@ const CHOICES = {
   sentences: ["sentences", [50, 200, 1000, 5000, 20000], (count) => num(count)],
   language: ["language", ["english", "chinese"], (name) => ({ english: "English", chinese: "Chinese" })[name]],
 };
+const TAUGHT = ["rule", "sentences", "language"];
+/** Settings of one of the two models. */
 const FOR = { feed_forward: "tagger", sentences: "tagger", language: "tagger", rule: "tagger", mask: "repeater" };
 
+const FEW = 3; // so many settings are shown at once; more are folded
+
+/** Return the settings, in two groups that can be unfolded: parts to leave out, and what is taught. */
 function settings(state, set, id) {
   const offered = state.handles.filter((name) => !FOR[name] || FOR[name] === state.task);
-  const has = (name) => offered.includes(name);
-  const made = offered.filter((name) => name in SWITCHES);
+  const folded = (title, content) =>
+    offered.length > FEW
+      ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
+      : html`<div>${content}</div>`;
+  const taught = offered.filter((name) => TAUGHT.includes(name));
+  const made = offered.filter((name) => !TAUGHT.includes(name));
   return html`
-    ${
-      made.length || has("mask")
-        ? html`<fieldset class="qkv-control qkv-train-made"><legend class="qkv-label">made of</legend>
-      <div>${made.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => set({ [name]: on }) }))}
-      ${has("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => set({ mask_forgotten: !on }) }) : nothing}</div>
-    </fieldset>`
-        : nothing
-    }
-    <div class="qkv-train-few">${offered
+    ${made.length ? folded("Leave a part out, or change one", parts(made, state, set, id)) : nothing}
+    ${taught.length ? folded("Teach it something else", parts(taught, state, set, id)) : nothing}`;
+}
+
+function parts(names, state, set, id) {
+  const switches = names.filter((name) => name in SWITCHES);
+  return html`
+    <div class="qkv-train-made">
+      ${switches.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => set({ [name]: on }) }))}
+      ${names.includes("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => set({ mask_forgotten: !on }) }) : nothing}
+    </div>
+    <div class="qkv-train-few">${names
       .filter((name) => name in CHOICES)
       .map((name) => {
         const [label, values, nameOfValue] = CHOICES[name];
@@ -453,7 +465,7 @@ function settings(state, set, id) {
           onChange: (value) => set({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
         });
       })}</div>
-    ${has("rule") ? ruleOf(state, set) : nothing}`;
+    ${names.includes("rule") ? ruleOf(state, set) : nothing}`;
 }
 
 /** Return the rule: for each verb, which adjectives point at the noun before it and which at the noun after it. A press
@@ -469,14 +481,14 @@ function ruleOf({ rule: turned, language }, set) {
     [...actor, ...other]
       .filter((adjective) => (actor.includes(adjective) !== isTurned(turned, act, adjective)) === isFirst)
       .map((adjective) => chip(act, adjective));
-  return html`<details class="qkv-train-rule">
-    <summary>The rule: press an adjective to turn it round</summary>
+  return html`<div class="qkv-train-rule">
+    <p class="qkv-label">the rule: press an adjective to turn it round</p>
     <div class="qkv-train-acts">
-      <span></span><span class="qkv-note">it = the noun before</span><span class="qkv-note">it = the noun after</span>
+      <span></span><span class="qkv-note">it: the noun before</span><span class="qkv-note">the noun after</span>
       ${acts.map(([act, sides]) => html`<b>${act}</b><div>${side(act, sides, true)}</div><div>${side(act, sides, false)}</div>`)}
     </div>
     ${button({ label: "our rule", disabled: turned.length === 0, onClick: () => set({ rule: [] }) })}
-  </details>`;
+  </div>`;
 }
 
 /* ---- numbers */
