@@ -64,7 +64,9 @@ def rules(rule: list[str], act: str | None, adjective: str) -> Any:
 )
 def test_a_training_is_named_by_what_is_not_as_usual(given: dict[str, Any], name: str):
     plans = (JS / "engine" / "plans.js").as_uri()
-    body = f'const {{ choicesWith }} = await import("{plans}"); return m.nameOf(choicesWith({{ task: "tagger", ...x }}));'
+    body = (
+        f'const {{ choicesWith }} = await import("{plans}"); return m.nameOf(choicesWith({{ task: "tagger", ...x }}));'
+    )
     assert module("train_names.js", body, given) == name
 
 
