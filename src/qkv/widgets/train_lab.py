@@ -9,8 +9,8 @@ HANDLES += ["layers", "heads", "rate", "rule", "sentences", "language"]
 class TrainLab(Widget):
     """A small model that starts with random weights and learns while the reader watches, in a few seconds.
 
-    The tagger learns which noun *it* stands for, the repeater how a sequence goes on that repeats. The model and the way
-    it is trained are those of `qkv.models.training`: TAGGER_ON_THE_PAGE and REPEATER_ON_THE_PAGE.
+    The tagger learns which noun *it* stands for, the repeater how a sequence goes on that repeats. They are trained as
+    with TAGGER_ON_THE_PAGE and REPEATER_ON_THE_PAGE of `qkv.models.training`.
 
     Traits:
         task            "tagger" or "repeater"
