@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import kernels
-from .arithmetic import empty_output, use_kernel
 from .dtypes import C_NAMES, TYPE_NAMES, bool_
-from .kernels import address_of
-from .numbers import BIG
-from .shapes import axis_of, common_shape, product
-from .tensors import Tensor, broadcast_view, method, record_rules, tensor_of, view_of
+from .kernels import BIG, KERNELS, address_of, merged
+from .shapes import Size, axis_of, common_shape, product, strides_of
+from .tensors import Tensor, broadcast_view, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
 
 
@@ -129,6 +129,22 @@ def product_with_vector(a: Tensor, b: Tensor) -> list[float]:
 
 
 def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
+    kernel = KERNELS.get(("matmul", A.dtype))
+    plan = plan_of_product(A.shape, A._strides, B.shape, B._strides) if kernel else None
+    if kernel and plan and plan.work > BIG:
+        out = array(A.dtype.code, bytes(plan.n * A.dtype.itemsize))
+        kernel(
+            *plan.counts,
+            address_of(out),
+            *plan.of_out,
+            A._address(),
+            *plan.of_a,
+            B._address(),
+            *plan.of_b,
+            *plan.sizes,
+            0,
+        )
+        return tensor_from_parts(A.dtype, out, 0, plan.shape, strides_of(plan.shape))
     (*lead_of_a, m, k), (*lead_of_b, _, n), dt = A.shape, B.shape, A.dtype
     lead = lead_of_a if lead_of_a == lead_of_b or not lead_of_b else list(common_shape(lead_of_a, lead_of_b))
     count, rows = product(lead), m
@@ -137,16 +153,60 @@ def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
     right = B if one or lead_of_b == lead else broadcast_view(B, (*lead, k, n))
     if one:
         count, rows = 1, count * m
-    if use_kernel("matmul", count * rows * k * n, dt):
-        out = empty_output(dt, (*lead, m, n))
-        a, b = left._buffer(), right._buffer()
-        kernels.JS.matmul(dt.code, address_of(a), address_of(b), address_of(out._data), count, rows, k, n)
-        return out
     x, y = left._numbers(), right._numbers()
     numbers: list[float] = []
     for c in range(count):
         numbers += product_of_rows(x[c * rows * k : (c + 1) * rows * k], y[c * k * n : (c + 1) * k * n], rows, k, n)
     return tensor_of(numbers, (*lead, m, n), dt)
+
+
+class ProductPlan(NamedTuple):
+    """How the kernel walks over matrices of any strides: the arguments of `products`, without addresses."""
+
+    shape: Size
+    n: int  # numbers of the result
+    work: int  # multiplications
+    counts: tuple[int, ...]
+    of_out: tuple[int, ...]
+    of_a: tuple[int, ...]
+    of_b: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+@lru_cache(maxsize=1000)
+def plan_of_product(
+    shape_a: tuple[int, ...], strides_a: tuple[int, ...], shape_b: tuple[int, ...], strides_b: tuple[int, ...]
+) -> ProductPlan | None:
+    """Return the plan for the product of matrices in the last two axes, or None if too many axes remain."""
+    (*lead_of_a, m, k), (*lead_of_b, _, n) = shape_a, shape_b
+    lead = common_shape(lead_of_a, lead_of_b)
+    shape = Size((*lead, m, n))
+
+    def along_lead(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
+        return [0] * (len(lead) - len(sizes)) + [0 if size == 1 else s for size, s in zip(sizes, strides, strict=False)]
+
+    of_out = strides_of(shape)
+    steps = zip(lead, of_out, along_lead(lead_of_a, strides_a), along_lead(lead_of_b, strides_b), strict=False)
+    rows: tuple[int, ...] = (m, n, strides_a[-2], 0)
+    axes = merged([*steps, rows])
+    if axes and axes[-1][3] == 0 and axes[-1][1] == n:  # with axes along which b is the same, the rows are more
+        rows = axes.pop()
+    axes = [(1, 0, 0, 0)] * (2 - len(axes)) + axes
+    if len(axes) > 2:
+        return None
+    counts, outs, lefts, rights = zip(*axes, strict=True)
+    high, _, step, _ = rows
+    work = prod(shape) * k
+    return ProductPlan(
+        shape,
+        prod(shape),
+        work,
+        counts,
+        (*outs, n),
+        (*lefts, step, strides_a[-1]),
+        (*rights, *strides_b[-2:]),
+        (high, k, n),
+    )
 
 
 @method
