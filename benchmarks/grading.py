@@ -130,7 +130,7 @@ def nbgraders(folder: Path, n: int) -> list[float]:
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
 
-    from qkv.release import release_for_nbgrader
+    from qkv.authoring.release import release_for_nbgrader
 
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     release_for_nbgrader(ROOT / "solutions", folder / "source")

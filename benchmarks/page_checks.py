@@ -6,8 +6,8 @@ PYTHONPATH=src:. python benchmarks/page_checks.py --pairs 5  also 5 answers per 
 
 If finding the wrong idea takes long, a check shows a first card without it, and a last card at the end.
 
-The checks run in node, with the page's own Python, torch and kernels (`page/in_node.mjs`). The times are processor
-time, so other programs on this machine do not count. Each question is checked once before it is measured.
+The checks run in node, with the page's own Python, torch and kernels (`browser_python/in_node.mjs`). The times are
+processor time, so other programs on this machine do not count. Each question is checked once before it is measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import statistics
 from itertools import combinations
 from typing import NamedTuple
 
-from page.in_node import Interpreter, interpreter
+from browser_python.in_node import Interpreter, interpreter
 from qkv.questions import chapters, find, questions_of
 
 # A check refuses the course's own answers. Here, `borrowed` is replaced so that they are accepted.

@@ -28,10 +28,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from tqdm import tqdm
 
-from qkv import cheaper
+from qkv import efficient
 from qkv.attention import attention
 from qkv.cache import kv_cache_bytes
-from qkv.cheaper import Cost
+from qkv.efficient import Cost
 
 D = 64
 WINDOW, STEP, RANK, FEATURES, BUCKET, BLOCK = 64, 4, 64, 256, 64, 256
@@ -101,48 +101,50 @@ def variants(n: int, device: str) -> dict[str, Variant]:
     height = 2 ** (int(math.log2(n)) // 2)
     n_buckets = max(2, n // BUCKET)
     rotations = torch.randn(D, n_buckets // 2, generator=generator).to(device)
-    directions = cheaper.orthogonal_directions(FEATURES, D, generator).float().to(device)
+    directions = efficient.orthogonal_directions(FEATURES, D, generator).float().to(device)
     rank = min(RANK, n)
     pooling = (
         torch.eye(rank).repeat_interleave(n // rank, dim=1).to(device) * rank / n
     )  # untrained: averages neighbours
 
     def hash_cost(q: Tensor, k: Tensor) -> Cost:
-        buckets = cheaper.hash_buckets(q, rotations), cheaper.hash_buckets(k, rotations)
-        return cheaper.hash_cost(*buckets, D, D, n_buckets)
+        buckets = efficient.hash_buckets(q, rotations), efficient.hash_buckets(k, rotations)
+        return efficient.hash_cost(*buckets, D, D, n_buckets)
 
     both_ways = {"window": WINDOW, "causal": False}
     return {
-        "full": Variant(lambda *x: attention(*x)[0], counted(cheaper.full_cost(n, D, D))),
+        "full": Variant(lambda *x: attention(*x)[0], counted(efficient.full_cost(n, D, D))),
         f"blockwise, blocks of {BLOCK}": Variant(
-            lambda *x: cheaper.blockwise_attention(*x, BLOCK), counted(cheaper.blockwise_cost(n, D, D, BLOCK))
+            lambda *x: efficient.blockwise_attention(*x, BLOCK), counted(efficient.blockwise_cost(n, D, D, BLOCK))
         ),
-        "torch's own (fused)": Variant(fused, counted(cheaper.blockwise_cost(n, D, D, D))),
+        "torch's own (fused)": Variant(fused, counted(efficient.blockwise_cost(n, D, D, D))),
         f"window of {WINDOW}": Variant(
-            lambda *x: cheaper.window_attention(*x, **both_ways), counted(cheaper.window_cost(n, D, D, **both_ways))
+            lambda *x: efficient.window_attention(*x, **both_ways), counted(efficient.window_cost(n, D, D, **both_ways))
         ),
         f"window of {WINDOW}, 4 global": Variant(
-            lambda *x: cheaper.window_attention(*x, n_global=4, **both_ways),
-            counted(cheaper.window_cost(n, D, D, n_global=4, **both_ways)),
+            lambda *x: efficient.window_attention(*x, n_global=4, **both_ways),
+            counted(efficient.window_cost(n, D, D, n_global=4, **both_ways)),
         ),
         f"dilated, {WINDOW} by {STEP}": Variant(
-            lambda *x: cheaper.dilated_attention(*x, step=STEP, **both_ways),
-            counted(cheaper.dilated_cost(n, D, D, step=STEP, **both_ways)),
+            lambda *x: efficient.dilated_attention(*x, step=STEP, **both_ways),
+            counted(efficient.dilated_cost(n, D, D, step=STEP, **both_ways)),
         ),
         "axial, rows": Variant(
-            lambda *x: cheaper.axial_attention(*x, height, 1), counted(cheaper.axial_cost(height, n // height, D, D, 1))
+            lambda *x: efficient.axial_attention(*x, height, 1),
+            counted(efficient.axial_cost(height, n // height, D, D, 1)),
         ),
         f"low rank, {RANK}": Variant(
-            lambda *x: cheaper.low_rank_attention(*x, pooling, pooling), counted(cheaper.low_rank_cost(n, D, D, rank))
+            lambda *x: efficient.low_rank_attention(*x, pooling, pooling),
+            counted(efficient.low_rank_cost(n, D, D, rank)),
         ),
         "linear, elu + 1": Variant(
-            lambda *x: cheaper.linear_attention(*x, cheaper.elu_features), counted(cheaper.linear_cost(n, D, D))
+            lambda *x: efficient.linear_attention(*x, efficient.elu_features), counted(efficient.linear_cost(n, D, D))
         ),
         f"random features, {FEATURES}": Variant(
-            lambda *x: cheaper.linear_attention(*x, cheaper.random_features(directions)),
-            counted(cheaper.random_features_cost(n, D, D, FEATURES)),
+            lambda *x: efficient.linear_attention(*x, efficient.random_features(directions)),
+            counted(efficient.random_features_cost(n, D, D, FEATURES)),
         ),
-        f"hashing, buckets of {BUCKET}": Variant(lambda *x: cheaper.hash_attention(*x, rotations), hash_cost),
+        f"hashing, buckets of {BUCKET}": Variant(lambda *x: efficient.hash_attention(*x, rotations), hash_cost),
     }
 
 

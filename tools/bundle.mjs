@@ -81,6 +81,7 @@ async function packageFiles() {
       process.exitCode = 1; // esbuild has printed the error
     }
   }
+  files.set("saved_page.js", (await bundle(`import "${moduleOf("saved_page")}";`, "js", "iife")).text);
   return files.set("LICENSES.txt", licences(inputs));
 }
 
@@ -128,16 +129,16 @@ async function siteFiles() {
   const used = new Map();
   const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
   const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
-  const editor = await bundle('globalThis.qkvEditor = require("./page/runtime/editor.js");', "js", "iife");
-  const worker = await bundle('import "./page/runtime/worker.js";', "js", "iife", [nodeApart]);
+  const editor = await bundle('globalThis.qkvEditor = require("./browser_python/runtime/editor.js");', "js", "iife");
+  const worker = await bundle('import "./browser_python/runtime/worker.js";', "js", "iife", [nodeApart]);
   return new Map([
     ...(await Promise.all(weights)),
     ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],
-    ["python-page.js", (await bundle('import "./page/runtime/page.js";', "js", "iife")).text],
-    ["python-page.css", (await bundle('@import "./page/runtime/page.css";', "css")).text],
+    ["python-page.js", (await bundle('import "./browser_python/runtime/page.js";', "js", "iife")).text],
+    ["python-page.css", (await bundle('@import "./browser_python/runtime/page.css";', "css")).text],
     ["python/editor.js", editor.text],
     ["python/worker.js", worker.text],
   ]);
@@ -147,7 +148,7 @@ const textOf = (path) => (existsSync(path) ? readFileSync(path, "utf8") : undefi
 
 /** The bundles in static/ whose widget no longer exists. */
 function leftOver() {
-  const names = new Set([...NAMES, "LICENSES"]);
+  const names = new Set([...NAMES, "saved_page", "LICENSES"]);
   return (existsSync(STATIC) ? readdirSync(STATIC) : []).filter((file) => !names.has(parse(file).name));
 }
 

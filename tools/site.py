@@ -59,7 +59,7 @@ SOURCES = (
     "book",
     "chapters",
     "exercises",
-    "page",
+    "browser_python",
     "solutions",
     "src",
     "tools",

@@ -6,7 +6,10 @@
  * page moves. */
 
 import { hydrate } from "@lit-labs/ssr-client";
-import { addressWriter, areEqual, linkTo, Shared, settingsIn } from "./link.js";
+import { Model, withBuffers } from "../../src/qkv/widgets/js/model.js";
+import { addressWriter, linkTo, Shared, settingsIn } from "./link.js";
+
+export { Model };
 
 /** @import { State, widget } from "../../src/qkv/widgets/js/base.js" */
 /** @typedef {ReturnType<typeof widget>} Widget */
@@ -207,7 +210,7 @@ class Models {
     if (known) return known;
     const { state, limits } = this.#read();
     if (!state[id]) throw new Error("the page holds no state for it");
-    const traits = state[id].state;
+    const traits = withBuffers(state[id]);
     const model = new Model(traits);
     const shared = new Shared(model, this.#key(id), limits[model.get("_name")]);
     const made = { model, traits, shared, refused: shared.restore(location.search) };
@@ -239,7 +242,7 @@ class Models {
 }
 
 /** Return the saved states of all widgets, and the limits of the traits that links can set.
- * @returns {{ state: Record<string, { state: State }>, limits: Record<string, any> }} */
+ * @returns {{ state: Record<string, { state: State, buffers?: any[] }>, limits: Record<string, any> }} */
 function saved() {
   const scripts = [...document.querySelectorAll(`script[type="${MIME}state+json"]`)];
   const parts = scripts.map((script) => JSON.parse(script.textContent ?? ""));
@@ -247,53 +250,4 @@ function saved() {
     state: Object.assign({}, ...parts.map(({ state }) => state)),
     limits: Object.assign({}, ...parts.map(({ limits }) => limits)),
   };
-}
-
-/** A model with the interface of anywidget's, without a kernel. */
-export class Model {
-  #state;
-  /** @type {{ event: string, listener: () => void }[]} */
-  #listeners = [];
-
-  /** @param {State} state */
-  constructor(state) {
-    this.#state = { ...state };
-  }
-
-  /** @param {string} key */
-  get(key) {
-    return this.#state[key];
-  }
-
-  /** @param {string} key
-   * @param {unknown} value */
-  set(key, value) {
-    if (areEqual(this.#state[key], value)) return;
-    this.#state[key] = value;
-    this.#notify(`change:${key}`);
-    this.#notify("change");
-  }
-
-  /** @param {string} event
-   * @param {() => void} listener */
-  on(event, listener) {
-    this.#listeners.push({ event, listener });
-  }
-
-  /** @param {string} event
-   * @param {() => void} [listener] */
-  off(event, listener) {
-    this.#listeners = this.#listeners.filter(
-      (entry) => entry.event !== event || (listener && entry.listener !== listener),
-    );
-  }
-
-  save_changes() {}
-
-  send() {}
-
-  /** @param {string} event */
-  #notify(event) {
-    for (const entry of [...this.#listeners]) if (entry.event === event) entry.listener();
-  }
 }

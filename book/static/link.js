@@ -2,6 +2,8 @@
  * traits and a value. The address follows the widgets, so that a reload and a bookmark keep their states. Links are
  * not trusted: only values within the trait's limits are accepted, and the reader is told about all others. */
 
+import { areEqual } from "../../src/qkv/widgets/js/model.js";
+
 /** @import { Model } from "../../src/qkv/widgets/js/base.js" */
 /** @typedef {[number | null, number | null]} Ends the least and the largest value, or null */
 /** @typedef {{ one?: unknown[], whole?: Ends, real?: Ends, text?: boolean, each?: Limits, lengths?: number[] }} Limits of a trait */
@@ -18,9 +20,6 @@ const parsed = (text) => {
     return undefined;
   }
 };
-/** @param {unknown} a
- * @param {unknown} b */
-export const areEqual = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 /** @param {number} value
  * @param {Ends} ends */
 const within = (value, [low, high]) => value >= (low ?? -Infinity) && value <= (high ?? Infinity);

@@ -5,11 +5,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_LAZY = {"check": "qkv.checking", "progress": "qkv.checking"}
+_LAZY = {
+    "check": "qkv.checking",
+    "examine": "qkv.checking",
+    "look": "qkv.looking",
+    "progress": "qkv.checking",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import `check` and `progress` at their first use, so that a chapter with a widget does not import torch."""
+    """Import a function at its first use, so that a chapter with a widget does not import torch."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'qkv' has no attribute {name!r}")

@@ -82,11 +82,6 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="ADDRESS",
         help="database of nbgrader's gradebook, in SQLAlchemy's notation; default: sqlite, DIR/gradebook.db",
     )
-    parser.add_argument(
-        "--unsafe-no-sandbox",
-        action="store_true",
-        help="run the notebooks without a sandbox, with all your rights; not for credit",
-    )
     parser.set_defaults(
         run=_grade,
         stop_hint="The results written so far stay. To continue, run the same command again.",
@@ -114,7 +109,7 @@ def _grade(args: argparse.Namespace) -> int:
         if not os.path.exists(path):  # not `path.exists()`, which raises if a name is too long
             print(f"qkv grade: there is no {_printable(path)}", file=sys.stderr)
             return 2
-    options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade or args.unsafe_no_sandbox
+    options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade
     if options or any(path.is_dir() for path in args.paths):
         return _grade_class(args)
     return _grade_own(args.paths, args.timeout or 120)
@@ -167,9 +162,6 @@ def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--check", action="store_true", help="write nothing; list the exercises that are out of sync")
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="default: solutions")
     parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR", help="default: exercises")
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="draw new numbers for the examples from this seed, for a new term"
-    )
     other = parser.add_mutually_exclusive_group()
     other.add_argument(
         "--without-solutions", type=Path, metavar="DIR", help="write the chapters and exercises for learners to DIR"
@@ -194,26 +186,26 @@ def _release(args: argparse.Namespace) -> int:
 
 
 def _check_release(args: argparse.Namespace) -> int:
-    from qkv.release import findings
+    from qkv.authoring.release import findings
 
-    found = findings(args.solutions, args.exercises, args.seed)
+    found = findings(args.solutions, args.exercises)
     for finding in found:
         print(f"{finding.exercise} {finding.what}. To fix this, run: qkv release")
     return 1 if found else 0
 
 
 def _write_release(args: argparse.Namespace) -> int:
-    from qkv.release import release, release_for_nbgrader, release_without_solutions
+    from qkv.authoring.release import release, release_for_nbgrader, release_without_solutions
 
     if args.without_solutions:
         chapters = args.solutions.parent / "chapters"
-        files = release_without_solutions(args.solutions, chapters, args.without_solutions, args.seed)
+        files = release_without_solutions(args.solutions, chapters, args.without_solutions)
         print(f"wrote {len(files)} notebooks into {args.without_solutions}")
     elif args.nbgrader:
-        files = release_for_nbgrader(args.solutions, args.nbgrader, args.seed)
+        files = release_for_nbgrader(args.solutions, args.nbgrader)
         print(f"wrote {len(files)} notebooks into {args.nbgrader}")
     else:
-        changed = release(args.solutions, args.exercises, args.seed)
+        changed = release(args.solutions, args.exercises)
         for exercise in changed:
             print(f"wrote {exercise}")
         print(f"{len(changed)} of {len(list(args.solutions.glob('*.ipynb')))} exercises changed")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from page import tried
+from browser_python import runnable_cells
 
 from .test_exercises import PATIENCE, python_page
 from .test_site import violations_of
@@ -74,7 +74,7 @@ def test_an_edited_cell_is_kept_until_it_is_reset(page: Page):
 
 def test_a_cell_that_cannot_run_here_says_so(browser: Browser, site: str):
     page = browser.new_page()
-    chapter, cells = next((name, cells) for name, cells in tried.read_list().items() if cells)
+    chapter, cells = next((name, cells) for name, cells in runnable_cells.read_list().items() if cells)
     page.goto(f"{site}/{chapter}.html")
     notes = page.get_by_text("In the notebook only:")
     expect(notes).to_have_count(len(cells))

@@ -296,7 +296,7 @@ def test_a_card_of_another_text_stays_old_when_answers_are_called_back(page: Pag
 
 def graded(notebook: Path, out: Path) -> dict[str, float]:
     """The points of each question, as `qkv grade` gives them."""
-    options = ["--out", str(out), "--jobs", "1", "--unsafe-no-sandbox"]
+    options = ["--out", str(out), "--jobs", "1"]
     assert main(["grade", str(notebook.parents[1]), *options]) == 0
     report = json.loads((out / "amy" / f"{notebook.stem}.json").read_text(encoding="utf-8"))
     return {question["id"]: question["points"] for question in report["questions"]}

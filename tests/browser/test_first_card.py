@@ -14,7 +14,8 @@ pytestmark = pytest.mark.browser
 # The first card is shown before any idea is tried; where wanted, there is always another pair of ideas to try.
 HASTE = "import notebook\nnotebook.FIRST_VERDICT_AFTER = -1\n"
 ENDLESS = """from itertools import combinations, cycle
-notebook.matching.PATIENCE, notebook.matching.combinations = 1000, lambda *given: cycle(combinations(*given))
+from qkv.questions.engine import matching
+notebook.PATIENCE, matching.combinations = 1000, lambda *given: cycle(combinations(*given))
 """
 ANSWER = """import torch
 def grouped_query_attention(q, k, v):

@@ -19,7 +19,7 @@ ALL = [
     question("3.3", 0, 4, status="error", message="x" * 1500),
     question("3.4", 0, 3, status="not attempted", message=""),
 ]
-CLASS = [result("ada", questions=ALL, unsafe=True), result(NASTY, questions=ALL), ungraded("bob", NASTY)]
+CLASS = [result("ada", questions=ALL), result(NASTY, questions=ALL), ungraded("bob", NASTY)]
 
 
 @pytest.mark.browser

@@ -10,6 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from qkv.questions import questions_of
 
+# How an attacker reaches the worker's modules, which no import finds: through the frames that called the cell.
+WORKER = """
+import sys
+frame = sys._getframe()
+while "using_reserve" not in frame.f_globals:
+    frame = frame.f_back
+wire, running, recording = (frame.f_globals[name] for name in ("wire", "running", "recording"))
+"""
 FULL = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0, "3.5": 3.0}
 NOTHING = dict.fromkeys(FULL, 0.0)
 
@@ -122,40 +130,48 @@ for number in range(1, 40):
             pass
 """
 
-FORGED_TRACES = """
+FORGED_TRACES = (
+    WORKER
+    + """
 import sys, gc
-wire, observing = sys.modules["wire"], sys.modules["observing"]
 def forged(answer, cases, gradients=False):
     def one(case):
         shapes = [v.shape for v in case.script[0].args if hasattr(v, "shape")]
-        return observing.Trace(results=tuple(torch.zeros(shapes[0]) if shapes else 0.0 for _ in case.script))
+        return running.Trace(results=tuple(torch.zeros(shapes[0]) if shapes else 0.0 for _ in case.script))
     return [one(case) for case in cases], [one(case) for case in cases]
-observing.trace = forged
+running.trace = forged
 """
+)
 
-EMPTY_TRACES = """
+EMPTY_TRACES = (
+    WORKER
+    + """
 import sys
-observing = sys.modules["observing"]
-observing.trace = lambda answer, cases, gradients=False: ([], [])
+running.trace = lambda answer, cases, gradients=False: ([], [])
 """
+)
 
-RAISED_TRACES = """
+RAISED_TRACES = (
+    WORKER
+    + """
 import sys
-observing = sys.modules["observing"]
 def nothing(answer, cases, gradients=False):
-    one = observing.Trace(raised=observing.Raised((), "", ""))
+    one = running.Trace(raised=recording.Raised((), "", ""))
     return [one] * len(cases), [one] * len(cases)
-observing.trace = nothing
+running.trace = nothing
 """
+)
 
-WRONG_TYPES = """
+WRONG_TYPES = (
+    WORKER
+    + """
 import sys
-observing = sys.modules["observing"]
 def odd(answer, cases, gradients=False):
-    one = observing.Trace(results="text", handed=7, generators="x", printed=7, gradients=[1, 2])
+    one = running.Trace(results="text", handed=7, generators="x", printed=7, gradients=[1, 2])
     return [one] * len(cases), one
-observing.trace = odd
+running.trace = odd
 """
+)
 
 DO_OBSERVE = """
 import gc
@@ -418,19 +434,21 @@ for name in (
 
 # ── replies with other contents than requested ────────────────────────────────────────────────────
 
-CHANGED_TRACES = """
+CHANGED_TRACES = (
+    WORKER
+    + """
 import sys, dataclasses
 import torch
-observing = sys.modules["observing"]
-true = observing.trace
+true = running.trace
 def forged(answer, cases, gradients=False):
     def changed(trace, case):
         first = next(value for step in case.script for value in (*step.args, *step.kwargs.values(), 1.0))
         change = dict(CHANGE)
         return dataclasses.replace(trace, **change)
     return tuple([changed(*pair) for pair in zip(traces, cases)] for traces in true(answer, cases, gradients))
-observing.trace = forged
+running.trace = forged
 """
+)
 
 ASKS_AND_DOES_NOT_LISTEN = """
 import os, json, struct
@@ -480,9 +498,9 @@ TRACE_CHANGES = {
     "random states of another type": "random_states=(torch.zeros(3), torch.zeros(3))",
     "a thousand random states": "random_states=trace.random_states * 500",
     "no results": "results=()",
-    "results and an error": "raised=observing.Raised(('ValueError',), '', '')",
-    "an error of a thousand types": "results=(), raised=observing.Raised(('E',) * 1000, '', '')",
-    "an error without a type": "results=(), raised=observing.Raised((), '', '')",
+    "results and an error": "raised=recording.Raised(('ValueError',), '', '')",
+    "an error of a thousand types": "results=(), raised=recording.Raised(('E',) * 1000, '', '')",
+    "an error without a type": "results=(), raised=recording.Raised((), '', '')",
     "a long tensor in place of results": "results=torch.zeros(2_000_000)",
     "a dictionary of tensors": "results=({'a': torch.ones(3)},) * len(trace.results)",
     "results in each other": "results=([[[[[[[[1]]]]]]]],) * len(trace.results)",
@@ -499,31 +517,34 @@ TRACE_CHANGES = {
 for i, (name, change) in enumerate(TRACE_CHANGES.items()):
     ATTACKS[f"a trace with {name}"] = Attack(last=(CHANGED_TRACES.replace("CHANGE", change),), slow=i % 16 != 0)
 
-WEIGHTLESS = """
+WEIGHTLESS = (
+    WORKER
+    + """
 import sys, dataclasses
 import torch
 from torch import nn
-observing = sys.modules["observing"]
 class MultiHeadAttention(nn.Module):
     def __init__(self, *sizes, **names):
         super().__init__()
     def forward(self, x, *_, **__):
         return torch.zeros_like(x)
-true = observing._Run.load
+true = running.Run.load
 def load(self, i, wanted):
     self.absent += wanted
     return {name: tuple(value.shape) for name, value in wanted.items()}
-observing._Run.load = load
+running.Run.load = load
 """
+)
 ATTACKS["an empty class that says that all its weights are absent"] = Attack(
     answers=["import torch", WEIGHTLESS],
     deserves=dict.fromkeys(questions_of(5), 0.0),
     chapter=5,
 )
 
-OTHER_FRAMES = """
+OTHER_FRAMES = (
+    WORKER
+    + """
 import sys, os, json, time
-wire = sys.modules["wire"]
 def text(message):
     body = json.dumps(message).encode()
     return len(body).to_bytes(4, "big") + body
@@ -533,6 +554,7 @@ def send(channel, message, seconds=None):
     FRAME
 wire.send = send
 """
+)
 FRAMES = {
     "a number that is a tensor": "message['id'] = __import__('torch').ones(3); channel.sendall(wire.encode(message))",
     "a number that is a list": "channel.sendall(frame(text(['dict', ['id', [[[]]]], ['error', '']])))",
@@ -628,9 +650,9 @@ while frame:
     frame = frame.f_back
 text = text.replace("wrong_scale", "")
 """,
-    "at what comes over the wire": """
+    "at what comes over the wire": WORKER
+    + """
 import sys
-wire = sys.modules["wire"]
 true, heard = wire.decode, []
 wire.decode = lambda frame, ask=None: heard.append(bytes(frame)) or true(frame, ask)
 attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))
@@ -667,8 +689,8 @@ HARMS = {
     "calls from other processes": "import os\nfor _ in range(5):\n    os.fork()\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
     "calls from a thread after its end": "import threading\ndef on():\n    while True:\n        try:\n            attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
     "        except BaseException:\n            pass\nthreading.Thread(target=on, daemon=True).start()",
-    "sends a reply of its own": "import sys\nsys.modules['wire'].send(attend._ask.func.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
-    "uses the course's own test": "from qkv.catching import catches_wrong_scale\nreturn catches_wrong_scale(attend)",
+    "sends a reply of its own": WORKER + "\nwire.send(attend._ask.func.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
+    "uses the course's own test": "from qkv.questions.shared.catching import catches_wrong_scale\nreturn catches_wrong_scale(attend)",
 }  # fmt: skip
 
 

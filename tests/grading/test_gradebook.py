@@ -10,7 +10,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from qkv.grading.gradebook import record, set_aside_if_broken
-from qkv.grading.results import UNSAFE, Result
+from qkv.grading.results import Result
 from tests.grading.made import question, result, ungraded
 
 
@@ -80,13 +80,6 @@ def test_grades_go_to_the_assignment_that_has_the_notebook(address):
     with Gradebook(address) as book:
         assert book.find_submission("week 3", "ada").score == 3.0
         assert [assignment.name for assignment in book.assignments] == ["week 3"]
-
-
-def test_unsafe_grades_stay_apart(address):
-    record(submissions(result("ada"), result("bob", unsafe=True)), address)
-    with Gradebook(address) as book:
-        assert sorted(assignment.name for assignment in book.assignments) == ["03_scaling", f"03_scaling ({UNSAFE})"]
-        assert book.find_submission("03_scaling", "ada").score == 3.0
 
 
 @pytest.mark.parametrize("address", ["nonsense", "sqlite:////no/such/folder/book.db", "nosuchdatabase://host/book"])

@@ -13,9 +13,9 @@ from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from qkv.authoring.release import STUB, release_for_nbgrader
 from qkv.grading.submissions import find
 from qkv.questions import questions_of
-from qkv.release import STUB, release_for_nbgrader
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = sorted((ROOT / "exercises").glob("*.ipynb"))

@@ -86,7 +86,7 @@ def test_what_is_no_notebook_is_said(tmp_path: Path, content: str, why: str, cap
     assert why in capsys.readouterr().err
 
 
-QUICK = "import signal\nfrom qkv import check, checking\nchecking.SECONDS = 1"
+QUICK = "import signal\nfrom qkv import check\nfrom qkv.checking import examining\nexamining.SECONDS = 1"
 VARIANCE = 'def variance(d_k, var_q, var_k):\n    return d_k * var_q * var_k\ncheck("3.2", variance).points'
 
 

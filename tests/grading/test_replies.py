@@ -18,12 +18,12 @@ from torch import nn
 
 from qkv.grading import replies
 from qkv.grading.replies import ReplyError
-from qkv.grading.sandboxed import wire
 from qkv.grading.session import Grader, Settings, _Attempt, answer_call, benches_of
-from qkv.hidden import MAX_CALLS
-from qkv.observing import trace
 from qkv.questions import chapters, questions_of
 from qkv.questions.engine.judging import Verdict
+from qkv.sandboxed import wire
+from qkv.sandboxed.hidden import MAX_CALLS
+from qkv.sandboxed.running import trace
 
 QUESTIONS = {question.id: question for chapter in chapters() for question in questions_of(chapter).values()}
 CLASSES = [q.id for q in QUESTIONS.values() if any(step.act == "load" for step in q.fresh_cases(1)[0].script)]

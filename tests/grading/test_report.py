@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading.report import bars, class_page, feedback_page, idea_losses, question_losses
-from qkv.grading.results import UNSAFE, Result
+from qkv.grading.results import Result
 from qkv.grading.similar import MIN_TOKENS, compare, own_code
 from qkv.questions import find
 from tests.grading.made import question, result, ungraded
@@ -104,12 +104,6 @@ def test_a_fault_of_ours_is_said_to_be_no_zero():
     text = Elements(feedback_page(*of(ungraded("ada", "the worker was lost")))).text
     assert "Not graded This is not a zero." in text
     assert "the worker was lost" in text
-
-
-@pytest.mark.parametrize("page", [feedback_page, lambda s: class_page([s], Path("nowhere"))])
-def test_without_a_sandbox_it_says_so_loudly(page):
-    assert UNSAFE in Elements(page(*of(result(unsafe=True)))).text
-    assert UNSAFE not in Elements(page(*of(result()))).text
 
 
 # ── the class ─────────────────────────────────────────────────────────────────────────────────────

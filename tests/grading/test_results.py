@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading import writing
-from qkv.grading.results import UNSAFE, MalformedError, Result, clean, clean_name, safe_name
+from qkv.grading.results import MalformedError, Result, clean, clean_name, safe_name
 from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed
 from tests.grading.made import made, made_ungraded, question, result, ungraded
 
@@ -54,12 +54,6 @@ def test_a_fault_of_ours_is_tried_again_and_is_not_a_zero(writer):
     writer.write(Result.from_dict(ungraded("ada") | {"score": 0.0}))
     assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
     assert json.loads((writer.out / "ada" / "03_scaling.json").read_text())["score"] is None
-
-
-def test_without_a_sandbox_it_is_kept_only_where_that_is_asked_for(writer):
-    writer.write(made(unsafe=True))
-    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0") is None
-    assert writer.earlier_result("ada", "03_scaling", HASH, "1.0", unsafe=True) == made(unsafe=True)
 
 
 @pytest.mark.parametrize(
@@ -272,17 +266,6 @@ def test_gradescope_gets_no_score_for_a_fault_of_ours(writer):
     assert "score" not in sent
     assert "tests" not in sent
     assert "the worker was lost" in sent["output"]
-
-
-def test_the_loud_label_stands_in_every_file(writer, monkeypatch):
-    monkeypatch.setattr("qkv.grading.writing.record", lambda submissions, address: None)
-    writer.write(made(unsafe=True))
-    writer.finish([made(unsafe=True)])
-    files = [path for path in writer.out.rglob("*") if path.is_file()]
-    assert len(files) == 7
-    for path in files:
-        text = path.read_text()
-        assert UNSAFE in text or '"unsafe": true' in text, path.name
 
 
 def test_the_order_of_grading_leaves_no_trace(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ import nbgrader
 import pytest
 
 from qkv.grading import groups, replies, sandbox
-from qkv.grading.sandboxed import wire
+from qkv.sandboxed import wire
 
 SHOWN = """
 import json, os
@@ -58,8 +58,8 @@ def ask(worker: sandbox.Worker) -> Iterator[Callable[..., list]]:
 
 def test_a_session_sees_python_and_little_else(ask):
     package = str(Path(nbgrader.__file__).parent)
-    listed = ("/proc", "/course", str(Path.home()), ".")
-    roots, own, user, processes, course, home, scratch = ask(
+    listed = ("/proc", "/course", "/course/qkv/sandboxed", str(Path.home()), ".")
+    roots, own, user, processes, course, sandboxed, home, scratch = ask(
         "sorted(os.listdir('/'))",
         f"os.listdir({package!r})",
         "[os.getuid(), os.getpid(), os.getppid()]",
@@ -70,13 +70,21 @@ def test_a_session_sees_python_and_little_else(ask):
     assert user[0] != 0
     assert user[1:] == [1, 0]
     assert processes == []
-    assert course == ["answers.py", "cells.py", "hidden.py", "observing.py", "wire.py", "worker.py"]
+    assert course == ["qkv"]
+    assert set(sandboxed) - {"__pycache__"} == {file.name for file in sandbox.MOUNTED.glob("*.py")}
     assert home in ("FileNotFoundError", []) or set(home) <= {Path(sys.base_prefix).relative_to(Path.home()).parts[0]}
     assert scratch == []
 
 
 def test_a_session_can_write_to_scratch_space_alone(ask):
-    places = ("/x", "/course/worker.py", "/usr/x", "/proc/x", f"{Path(nbgrader.__file__).parent}/x", "/dev/x")
+    places = (
+        "/x",
+        "/course/qkv/sandboxed/worker.py",
+        "/usr/x",
+        "/proc/x",
+        f"{Path(nbgrader.__file__).parent}/x",
+        "/dev/x",
+    )
     assert set(ask(*(f"open({place!r}, 'w').write('x')" for place in places))) <= {"OSError", "PermissionError"}
     assert ask("open('x', 'w').write('x')", "open('x').read()") == [1, "x"]
 

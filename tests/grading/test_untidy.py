@@ -12,11 +12,11 @@ from nbclient import NotebookClient
 from qkv.grading import own
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work, code_cells
-from tests.grading.untidy import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
+from tests.grading.untidy_notebooks import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
 
 REPORTS = (
-    "import json\nfrom qkv import checking\n"
-    "print(json.dumps({question: report.points for question, report in checking._reports.items()}))"
+    "import json\nfrom qkv.checking import examining\n"
+    "print(json.dumps({question: report.points for question, report in examining._reports.items()}))"
 )
 SAMPLE = ("a magic under if",)  # a fresh Python for each: the rest is in the sweep
 

@@ -26,10 +26,12 @@ from torch import Tensor
 from qkv import attention
 from qkv import cache as kv_cache
 from qkv import softmax as softmax_module
-from qkv.observing import Case, Observation, observe, quiet, results_of, undisturbed
 from qkv.questions.engine.comparing import WRONG_RESULT, differences
 from qkv.questions.engine.judging import FLOAT32_REMARK, Verdict, judge
 from qkv.questions.engine.question import Question
+from qkv.sandboxed.cases import Case
+from qkv.sandboxed.isolation import quiet, undisturbed
+from qkv.sandboxed.observations import Observation, observe, results_of
 
 MAX_TICKS = 300_000  # iterations of loops, over all cases of a check; then an endless mutant raises an error
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from qkv import check
-from qkv.observing import results_of
 from qkv.questions import find
 from qkv.questions.catalogue import q3_5, q5_6, q7_6
+from qkv.sandboxed.observations import results_of
 from tests.questions.answers import expected_verdicts, right_answers
 
 IMPLEMENTATIONS = {"3.5": q3_5.IMPLEMENTATIONS, "5.6": q5_6.IMPLEMENTATIONS, "7.6": q7_6.IMPLEMENTATIONS}

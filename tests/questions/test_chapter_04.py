@@ -8,9 +8,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from qkv.observing import Case, call_many
 from qkv.questions import questions_of
 from qkv.questions.catalogue.q4_3 import sample_difference
+from qkv.sandboxed.cases import Case, call_many
 from tests.questions.answers import expected_verdicts, right_answers
 
 QUESTIONS = questions_of(4)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from qkv.observing import Case, call, observe
+from qkv.sandboxed.cases import Case, call
+from qkv.sandboxed.observations import observe
 from tests.questions.answers import expected_verdicts, right_answers
 
 # ── right answers, written otherwise ──────────────────────────────────────────────────────────────

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from qkv.observing import observe
 from qkv.questions import chapters, questions_of
 from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.judging import judge
 from qkv.questions.engine.question import Question
+from qkv.sandboxed.observations import observe
 from tests.questions.mutants import (
     Mutant,
     Subject,

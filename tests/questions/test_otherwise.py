@@ -13,11 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from qkv.observing import Observation, results_of
 from qkv.questions import find
 from qkv.questions.engine import Case, method
 from qkv.questions.engine.causes import cause_of_a_product, most_frequent
 from qkv.questions.engine.comparing import agree, result_differences
+from qkv.sandboxed.observations import Observation, results_of
 from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 

@@ -10,11 +10,12 @@ from itertools import combinations
 import pytest
 import torch
 
-from qkv.observing import Case, observe
 from qkv.questions import chapters, questions_of
 from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.judging import Verdict, judge
 from qkv.questions.engine.question import Misconception, Question
+from qkv.sandboxed.cases import Case
+from qkv.sandboxed.observations import observe
 from tests.questions import samples
 
 EVERY = [*samples.ALL, *(question for chapter in chapters() for question in questions_of(chapter).values())]

@@ -2,6 +2,7 @@
 
 import { host, Model } from "../../book/static/host.js";
 import * as base from "../../src/qkv/widgets/js/base.js";
+import { withBuffers } from "../../src/qkv/widgets/js/model.js";
 import predict from "../../src/qkv/widgets/js/predict.js";
 import predictBars from "../../src/qkv/widgets/js/predict_bars.js";
 import predictMask from "../../src/qkv/widgets/js/predict_mask.js";
@@ -48,9 +49,11 @@ const toy = base.widget("Toy", {
   },
 });
 
-/** Draws a widget into a new element at the page's end. */
+/** Draws a widget into a new element at the page's end. Binary traits arrive as { base64 }. */
 function show(widget, state) {
-  const model = new Model(state);
+  const binary = Object.entries(state).filter(([, value]) => value?.base64 !== undefined);
+  const buffers = binary.map(([name, { base64 }]) => ({ path: [name], data: base64 }));
+  const model = new Model(withBuffers({ state, buffers }));
   model.save_changes = () => {
     counts.saved += 1;
   };

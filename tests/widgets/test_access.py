@@ -1,5 +1,6 @@
 """All widgets on one page, for everyone: small screens, large text, screen readers, rest, weak colour sight."""
 
+import base64
 import itertools
 import json
 from collections.abc import Callable
@@ -47,6 +48,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("QKVStepper", {"step": "weights"}),
     ("QKVStepper", {"step": "queries"}),
     ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
+    ("HeadAtlas", {"matrix": True, "order": "previous", "switches": True}),
     ("MaskPainter", {"preset": "padding", "method": "after"}),
     ("Everywhere", {"kind": "sound", "token": 2}),
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
@@ -67,8 +69,12 @@ def made(name: str, **values: Any) -> Widget:
 
 
 def state(widget: Widget) -> dict[str, Any]:
-    """What its drawing is told."""
-    return {name: getattr(widget, name) for name in _own_traits(type(widget))}
+    """What its drawing is told. Bytes travel as base64."""
+    values = {name: getattr(widget, name) for name in _own_traits(type(widget))}
+    return {
+        name: {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+        for name, value in values.items()
+    }
 
 
 def draw(page: Page, looks: list[tuple[str, dict[str, Any]]]) -> None:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from playwright.sync_api import Locator, Page, expect
 
 from qkv.attention import attention
-from qkv.everywhere import frame_mask, graph_mask
+from qkv.modalities import frame_mask, graph_mask
 from qkv.widgets import Everywhere
 from qkv.widgets.base import _own_traits
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from playwright.sync_api import Locator, Page, expect
 from traitlets import TraitError
 
-from qkv.inside import induction_score, previous_token_score
+from qkv.interpretability import induction_score, previous_token_score
 from qkv.models import load_repeater, repeater_steps
 from qkv.models.repeater import N_SYMBOLS
 from qkv.transformer import Places

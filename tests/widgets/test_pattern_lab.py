@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from qkv.attention import causal_mask, window_mask
-from qkv.cheaper import dilated_mask, global_mask, seen_through
+from qkv.efficient import dilated_mask, global_mask, seen_through
 from qkv.widgets import PatternLab
 
 from .conftest import drag, frame

@@ -33,7 +33,7 @@ def test_two_widgets_share_no_class_of_their_own(one: str, other: str):
     assert not shared, f"both {one}.css and {other}.css style {', '.join(sorted(shared))}: rename one, or share it"
 
 
-@pytest.mark.parametrize("sheet", ["book/static/qkv.css", "page/runtime/page.css"])
+@pytest.mark.parametrize("sheet", ["book/static/qkv.css", "browser_python/runtime/page.css"])
 @pytest.mark.parametrize("stem", [*STEMS, "shared/predicting"])
 def test_the_site_styles_no_class_of_a_widget(stem: str, sheet: str):
     assert classes(stem) & classes_in(ROOT / sheet) - classes("base") == set()

@@ -1,8 +1,8 @@
 """Python on the page: readers answer exercises and run cells of chapters on the page itself.
 
-`page/drawn.py` has the HTML of its controls, and `page/runtime/page.js` makes them work. The files that the script
-loads when a reader presses *Check* or *Run* are packed after all pages are written. A site that is built with
-`--without-page-python` has none of this.
+`browser_python/controls.py` has the HTML of its controls, and `browser_python/runtime/page.js` makes them work. The
+files that the script loads when a reader presses *Check* or *Run* are packed after all pages are written. A site that
+is built with `--without-page-python` has none of this.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
-from page import drawn, pack, tried  # noqa: E402  (the package is not installed)
+from browser_python import controls, pack, runnable_cells  # noqa: E402  (the package is not installed)
 
 SCRATCH = "book/try"
 
@@ -29,7 +29,7 @@ def draw(app: Sphinx, document: nodes.document) -> None:
     """Add to the cells of a page the controls that run or check them."""
     page = app.env.docname
     if page == SCRATCH:
-        document[0] += nodes.raw("", drawn.scratch(), format="html")
+        document[0] += nodes.raw("", controls.scratch(), format="html")
     if not page.startswith(("exercises/", "chapters/")):
         return
     cells = json.loads(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))["cells"]
@@ -40,10 +40,10 @@ def draw(app: Sphinx, document: nodes.document) -> None:
 
 def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
     """Add the controls to a cell of an exercise, if it is one of those that have controls."""
-    cell = next((cell for cell in drawn.page_cells(cells) if cell.place == container["cell_index"]), None)
+    cell = next((cell for cell in controls.page_cells(cells) if cell.place == container["cell_index"]), None)
     if cell:
-        container["classes"].append(f"{drawn.SIGN}{cell.kind}")
-        container += nodes.raw("", drawn.html_of(cell), format="html")
+        container["classes"].append(f"{controls.SIGN}{cell.kind}")
+        container += nodes.raw("", controls.html_of(cell), format="html")
 
 
 def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
@@ -52,10 +52,10 @@ def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: 
     if output is None or not is_text(output):
         return
     name = cells[container["cell_index"]]["id"]
-    why = tried.read_list().get(page, {}).get(name)
-    container["classes"].append(f"{drawn.SIGN}chapter")
+    why = runnable_cells.read_list().get(page, {}).get(name)
+    container["classes"].append(f"{controls.SIGN}chapter")
     at = container.index(output)
-    container.insert(at, nodes.raw("", drawn.not_here(why) if why else drawn.runnable(name), format="html"))
+    container.insert(at, nodes.raw("", controls.not_here(why) if why else controls.runnable(name), format="html"))
 
 
 def is_text(output: nodes.Element) -> bool:

@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from . import chinese, maths, navigation, widgets
-from .page_python import drawn
+from .page_python import controls
 from .published import site_of
 
 # The files that a page may load, each with a text: a page that contains this text needs the file. All other files that
@@ -25,8 +25,8 @@ NEEDS = {
     "page.js": "",
     "progress.js": "",
     "predictions.js": "qkv-prediction-",
-    "python-page.js": drawn.SIGN,
-    "python-page.css": drawn.SIGN,
+    "python-page.js": controls.SIGN,
+    "python-page.css": controls.SIGN,
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},

@@ -27,6 +27,7 @@ NOISE = frozenset(
     {"_esm", "_css", "_anywidget_id", "_dom_classes", "_model_module", "_model_module_version", "_model_name"}
     | {"_view_count", "_view_module", "_view_module_version", "_view_name", "layout", "tabbable", "tooltip"}
 )
+BUFFERS = "buffers"  # the binary traits, which a notebook saves apart from the others
 VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re.DOTALL)
 
 
@@ -40,7 +41,10 @@ def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
         for key, model in json.loads(bundle)["state"].items()
         if model["model_module"] == "anywidget"
     }
-    traits = {key: model["state"] for key, model in models.items()}
+    traits = {
+        key: model["state"] | {name: model[name] for name in (BUFFERS,) if name in model}
+        for key, model in models.items()
+    }
     names = {state["_name"] for state in traits.values() if "_name" in state}
     saved = {"state": models, "limits": {name: limits(name) for name in sorted(names)}}
     return json.dumps(saved, separators=(",", ":")).replace("<", "\\u003c"), traits
@@ -98,7 +102,9 @@ def drawn(traits: Traits, place: str) -> str:
         return ""
     stem = cls.__module__.rpartition(".")[2]
     try:
-        html = drawer.ask({"stem": stem, "traits": traits, "id": place})
+        buffers = traits.get(BUFFERS, [])
+        state = {name: value for name, value in traits.items() if name != BUFFERS}
+        html = drawer.ask({"stem": stem, "saved": {"state": state, "buffers": buffers}, "id": place})
     except ValueError as reason:
         raise ExtensionError(f"{cls.__name__} cannot be drawn: {reason}") from None
     return f'<div class="qkv-widget" data-widget="{cls.__name__}" data-state="waiting"><div>{html}</div></div>'

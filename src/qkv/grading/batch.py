@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from qkv.grading import runner, sandbox
-from qkv.grading.results import UNSAFE, Result
+from qkv.grading.results import Result
 from qkv.grading.session import Settings
 from qkv.grading.submissions import Submission, find
 from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed
@@ -23,11 +23,11 @@ def run(args: argparse.Namespace) -> int:
     It is 0 if all notebooks were graded, 1 if some were not, and 2 for bad usage or if no sandbox is available.
     """
     out = args.out or Path("graded")
-    refusal = "" if args.unsafe_no_sandbox or args.scheduler else sandbox.why_unavailable()
+    refusal = "" if args.scheduler else sandbox.why_unavailable()
     if refusal:
         return print_error(
             f"{refusal}\nNothing was graded. Without a sandbox, a notebook can do anything on this machine that you "
-            "can do, and give itself any points. To grade anyway, not for credit, add --unsafe-no-sandbox.",
+            "can do, and give itself any points. Grade on a machine with Linux, bubblewrap and user namespaces.",
             2,
         )
     try:
@@ -51,7 +51,7 @@ def _not_among_results(out: Path, submissions: list[Submission]) -> list[Submiss
 
 
 def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, args: argparse.Namespace) -> int:
-    if not args.unsafe_no_sandbox and not args.scheduler:
+    if not args.scheduler:
         for weakness in sandbox.weaknesses():
             print(f"Note: {weakness}", file=sys.stderr)
     seed = earlier_seed(out) if args.seed is None else args.seed
@@ -59,14 +59,11 @@ def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, arg
         seed=secrets.randbelow(2**31) if seed is None else seed,
         timeout=args.timeout or Settings.timeout,
         memory=args.memory or Settings.memory,
-        safe=not args.unsafe_no_sandbox,
     )
     remember_seed(out, settings.seed)
-    if not settings.safe:
-        print(UNSAFE, file=sys.stderr)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
     writer = Writer(out, settings.seed, args.gradebook)
-    return _summary(_grade(submissions, settings, reader, writer, args), settings)
+    return _summary(_grade(submissions, settings, reader, writer, args))
 
 
 def _grade(
@@ -87,13 +84,11 @@ def _grade(
         return runner.grade_all(submissions, settings, reader, writer, jobs, args.scheduler, args.regrade, on_graded)
 
 
-def _summary(results: list[Result], settings: Settings) -> int:
+def _summary(results: list[Result]) -> int:
     graded = [result for result in results if result.graded]
     missing = len(results) - len(graded)
     mean = sum((result.score or 0.0) / result.max_score for result in graded) / len(graded) if graded else 0.0
     print(f"{len(graded)} graded, {missing} not graded; mean score {mean:.0%} of the points")
-    if not settings.safe:
-        print(UNSAFE, file=sys.stderr)
     return 1 if missing else 0
 
 

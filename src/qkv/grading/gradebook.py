@@ -13,12 +13,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import count, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from qkv.grading.results import UNSAFE, Result
+from qkv.grading.results import Result
 
 
 def record(submissions: Sequence[Result], address: str) -> None:
@@ -34,8 +35,9 @@ def record(submissions: Sequence[Result], address: str) -> None:
     try:
         from nbgrader.api import Gradebook
 
+        by_notebook = attrgetter("stem")
         with _alembic_on_path(), Gradebook(address) as book:
-            for name, group in groupby(sorted(submissions, key=_assignment_name), _assignment_name):
+            for name, group in groupby(sorted(submissions, key=by_notebook), by_notebook):
                 of_one = list(group)
                 _record_notebook(book, _find_or_make_notebook(book, name, of_one), of_one)
             book.db.commit()
@@ -69,10 +71,6 @@ def _is_intact(path: Path) -> bool:
 def cell_name(question: str) -> str:
     """Return the name of the graded cell of a question: `check-3-1` for 3.1."""
     return f"check-{question.replace('.', '-')}"
-
-
-def _assignment_name(submission: Result) -> str:
-    return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
 
 
 def _find_or_make_notebook(book: Any, name: str, submissions: Sequence[Result]) -> Any:

@@ -23,13 +23,12 @@ from typing import Any, TextIO
 
 import qkv
 from qkv import checking
-from qkv.checking import Report
-from qkv.feedback import Card
+from qkv.checking import Report, examining
+from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.question import Question
-from qkv.timing import TOO_LONG, TimeUp, at_most
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 PREFIX = "QKV-RESULT "  # of a line of JSON in the child's output
@@ -141,7 +140,7 @@ def main(path: str, skipped: dict[str, str]) -> None:
         path: the notebook
         skipped: for each cell or answer to skip, why
     """
-    from qkv.grading.sandboxed import cells  # imports IPython
+    from qkv.sandboxed import cells  # imports IPython
 
     sources = code_cells(Path(path))
     notebook = Notebook(cells.Notebook(cells.make_shell()), skipped)
@@ -171,7 +170,7 @@ class Notebook:
     def __init__(self, cells: Any, skipped: dict[str, str]) -> None:
         self.cells = cells
         self.skipped = skipped
-        self.checks: dict[str, tuple[Report, Card] | str] = {}
+        self.checks: dict[str, Report | str] = {}
         self.cell = ""
 
     def run(self, source: str, number: int) -> str:
@@ -182,19 +181,19 @@ class Notebook:
         with _watchdog(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
             try:
                 with (
-                    at_most(checking.SECONDS),
+                    at_most(examining.SECONDS),
                     contextlib.redirect_stdout(nowhere),
                     contextlib.redirect_stderr(nowhere),
                 ):
                     raised = self.cells.run(source, number)
                     return f"raised {raised}" if raised else ""
             except TimeUp:
-                return f"was stopped after {checking.SECONDS} seconds. {TOO_LONG}"
+                return f"was stopped after {examining.SECONDS} seconds. {TOO_LONG}"
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
         """While cells run, replace `check` and `progress`: a check stores its result and shows nothing."""
-        from qkv.grading.sandboxed.cells import SILENT
+        from qkv.sandboxed.cells import SILENT
 
         real = {name: vars(checking)[name] for name in ("check", "progress")}
 
@@ -221,7 +220,7 @@ class Notebook:
             self.checks[question.id] = text
         else:
             with _watchdog(doing):
-                self.checks[question.id] = checking.examine(question, answer)
+                self.checks[question.id] = examining.examine(question.id, answer)
 
     def show_result(self, question: Question) -> float:
         """Show the result of a question, and return its points.
@@ -234,8 +233,8 @@ class Notebook:
         if isinstance(found, str):
             print(found)
             return 0.0
-        checking.show_report(*found)
-        return found[0].points
+        examining.show_report(found)
+        return found.points
 
 
 _activities: list[str] = []  # the cell that runs, and the answer that it checks; the innermost is last
@@ -261,7 +260,7 @@ def _reset_watchdog() -> None:
     """Restart the watchdog for the innermost activity, or stop it if there is none."""
     if _activities:
         _send(doing=_activities[-1])
-        faulthandler.dump_traceback_later(checking.SECONDS + GRACE, exit=True, file=_devnull())
+        faulthandler.dump_traceback_later(examining.SECONDS + GRACE, exit=True, file=_devnull())
     else:
         faulthandler.cancel_dump_traceback_later()
 

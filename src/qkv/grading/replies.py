@@ -20,10 +20,11 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Tensor
 
-from qkv import hidden, observing
-from qkv.answers import Unfit
-from qkv.grading.sandboxed import wire
-from qkv.observing import Case, OtherValue, Raised, Seeded, Step, Trace, Where
+from qkv.sandboxed import hidden, recording, running, wire
+from qkv.sandboxed.answers import Unfit
+from qkv.sandboxed.cases import Case, Seeded, Step, Where, originals
+from qkv.sandboxed.recording import OtherValue, Raised
+from qkv.sandboxed.running import Trace
 
 MAX_BASES = 64  # base classes of an exception's type
 MAX_NAME = 1_000  # characters of a parameter's name
@@ -120,7 +121,7 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Contai
         fingerprint=reply.fingerprint,
         first=[_trace(reply, one, case, False) for one, case in same_length(items(first, "list"), cases)],
         again=[
-            _trace(reply, one, observing.for_second_run(case), gradients)
+            _trace(reply, one, running.for_second_run(case), gradients)
             for one, case in same_length(items(again, "list"), cases)
         ],
     )
@@ -237,7 +238,7 @@ class Reply:
         return wire.tensor_of(raw, dtype, shape)
 
     def plain(self, tree: Any, depth: int = 0) -> Any:
-        """Read a value that `observing.record` can return: a number, text, tensor, `OtherValue`, list or tuple."""
+        """Read a value that `recording.record` can return: a number, text, tensor, `OtherValue`, list or tuple."""
         if isinstance(tree, str):
             return text(tree)
         if tree is None or type(tree) in (bool, float):
@@ -250,9 +251,9 @@ class Reply:
             return self.tensor(tree, _is_readable)
         if kind == "OtherValue":
             return self.other_value(tree)
-        require(kind in ("list", "tuple") and depth < observing.MAX_DEPTH, "a number, text, tensor, list or tuple")
+        require(kind in ("list", "tuple") and depth < recording.MAX_DEPTH, "a number, text, tensor, list or tuple")
         members = items(tree, kind)
-        require(len(members) <= observing.MAX_ITEMS, f"at most {observing.MAX_ITEMS} members")
+        require(len(members) <= recording.MAX_ITEMS, f"at most {recording.MAX_ITEMS} members")
         read = [self.plain(member, depth + 1) for member in members]
         return read if kind == "list" else tuple(read)
 
@@ -305,9 +306,9 @@ def same_length(members: list[Any], others: Sequence[T]) -> Iterator[tuple[Any, 
     return zip(exactly(len(others), members), others, strict=True)
 
 
-def text(tree: Any, limit: int = observing.MAX_TEXT) -> str:
-    """Read a text that `observing.bounded` would not change: short and printable."""
-    bounded = isinstance(tree, str) and len(tree) <= limit and observing.bounded(tree, limit) == tree
+def text(tree: Any, limit: int = recording.MAX_TEXT) -> str:
+    """Read a text that `recording.bounded` would not change: short and printable."""
+    bounded = isinstance(tree, str) and len(tree) <= limit and recording.bounded(tree, limit) == tree
     require(bounded, f"a printable text of at most {limit} characters")
     return str(tree)
 
@@ -330,7 +331,7 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     done = len(read_results)
     require((done < len(case.script)) == (read_raised is not None), "a result for each step, or an error")
     loaded = _loaded(case.script[:done])
-    read_lacking = [text(why, 2 * observing.MAX_TEXT) for why in items(lacking, "tuple")]
+    read_lacking = [text(why, 2 * recording.MAX_TEXT) for why in items(lacking, "tuple")]
     require(len(read_lacking) <= len(_asked_to_load(case.script)) + 1, "at most one reason for each missing weight")
     read_absent = _absent(absent, loaded, dict(zip(map(id, case.script), read_results, strict=False)))
     original = _handed_over(case, done, read_raised is not None)
@@ -376,7 +377,7 @@ def _result(reply: Reply, tree: Any, step: Step) -> Any:
         if isinstance(tree, list) and tree[:1] == ["tensor"]:
             return reply.tensor(tree, lambda dtype, shape: (dtype, shape) == (torch.int64, (step.times,)))
         members = items(tree, "tuple")
-        require(len(members) == min(step.times, observing.MAX_ITEMS), "a result for each call")
+        require(len(members) == min(step.times, recording.MAX_ITEMS), "a result for each call")
         return tuple(reply.plain(one) for one in members)
     return reply.plain(tree)
 
@@ -384,7 +385,7 @@ def _result(reply: Reply, tree: Any, step: Step) -> Any:
 def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
     """Read the names and shapes of the parameters that an object has."""
     pairs = [exactly(2, items(pair)) for pair in items(tree, "dict")]
-    require(len(pairs) <= observing.MAX_PARAMETERS, f"at most {observing.MAX_PARAMETERS} parameters")
+    require(len(pairs) <= running.MAX_PARAMETERS, f"at most {running.MAX_PARAMETERS} parameters")
     shapes = {
         text(name, MAX_NAME): tuple(whole_number(n, 2**40) for n in items(shape, "tuple")) for name, shape in pairs
     }
@@ -440,7 +441,7 @@ def _returns_an_object(step: Step) -> bool:
 
 def _handed_over(case: Case, done: int, raised: bool) -> list[tuple[Where, Any]]:
     """Return the inputs of the steps that started, in order. A "load" step that raised has passed no inputs."""
-    return list(observing.originals(case, done + (raised and case.script[done].act != "load")))
+    return list(originals(case, done + (raised and case.script[done].act != "load")))
 
 
 def _handed(
@@ -466,7 +467,7 @@ def _handed(
 
 
 def _afterwards(reply: Reply, tree: Any, original: Any) -> Any:
-    """Read an input as it is after the run; a list may have grown by one member (`observing` cuts it there)."""
+    """Read an input as it is after the run; a list may have grown by one member (`running` cuts it there)."""
     if not isinstance(original, list):
         return reply.plain(tree)
     members = items(tree, "list")
@@ -502,7 +503,7 @@ def _gradients(
 
 
 def _is_readable(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:
-    return math.prod(shape) <= observing.MAX_NUMBERS
+    return math.prod(shape) <= recording.MAX_NUMBERS
 
 
 def _is_state(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:

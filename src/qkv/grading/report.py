@@ -18,8 +18,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from qkv.feedback import SIGNS, WORDS, in_words, points
-from qkv.grading.results import UNSAFE, Answer, Result, safe_name
+from qkv.checking.card import SIGNS, WORDS, in_words, points
+from qkv.grading.results import Answer, Result, safe_name
 from qkv.questions import find
 
 BARS = 10  # at most, in the table of scores; the other numbers limit rows and names on the class report
@@ -53,7 +53,6 @@ def class_page(submissions: Sequence[Result], exercises: Path) -> str:
         sections=sections,
         ungraded=ungraded[:SHOWN_UNGRADED],
         more_ungraded=max(0, len(ungraded) - SHOWN_UNGRADED),
-        unsafe=any(s.unsafe for s in submissions),
         seeds=sorted({s.seed for s in submissions}),
         versions=sorted({s.version for s in submissions}),
     )
@@ -226,7 +225,7 @@ def title(question: str) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(UNSAFE=UNSAFE, signs=SIGNS, words=WORDS, **values)
+    return _environment().get_template(template).render(signs=SIGNS, words=WORDS, **values)
 
 
 @cache

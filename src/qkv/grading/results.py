@@ -15,14 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qkv.feedback import STATUSES
+from qkv.checking.card import STATUSES
 
-MAX_NAME = 70  # characters; nbgrader allows 128, and `UNSAFE` can be added to a name
+MAX_NAME = 70  # characters; nbgrader allows 128
 MAX_FILE_NAME = 210  # bytes; file systems allow 255, and an ending is added to a name
 MAX_TEXT = 1500  # characters of a message
 MAX_QUESTIONS = 200  # in one result
 MAX_SOURCE = 100_000  # characters of a submission that are compared with other submissions
-UNSAFE = "UNSAFE: graded without a sandbox. Not for credit."
 
 # Names that a learner's folder or file must not have: the grader's own files, and devices on Windows.
 RESERVED = re.compile(
@@ -79,7 +78,6 @@ class Result:
     score: float | None
     max_score: float
     questions: tuple[Answer, ...]
-    unsafe: bool = False
     source: str = ""  # the code, to compare submissions; it is not written to the file
 
     def __post_init__(self) -> None:
@@ -96,7 +94,6 @@ class Result:
             score=number(self.score) if self.graded else None,
             max_score=number(self.max_score or 0),
             questions=tuple(self.questions[:MAX_QUESTIONS]),
-            unsafe=bool(self.unsafe),
             source=str(self.source or "")[:MAX_SOURCE],
         )
 
@@ -124,9 +121,9 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of the result's JSON file."""
-        fields = {name: value for name, value in vars(self).items() if name not in ("source", "unsafe")}
+        fields = {name: value for name, value in vars(self).items() if name != "source"}
         fields["questions"] = [dict(vars(answer)) for answer in self.questions]
-        return fields | ({"unsafe": True} if self.unsafe else {})
+        return fields
 
 
 def _set_fields(result: Answer | Result, **fields: Any) -> None:

@@ -1,8 +1,8 @@
 """Start a worker in a sandbox that untrusted code cannot leave: bubblewrap, as an unprivileged user.
 
 Inside there is no network. Only a scratch folder can be written to. The file system holds only the system's own
-folders, Python, its packages and the files in `FILES`. The course's package, its solutions and the home folder are
-not there.
+folders, Python, its packages and the package `qkv.sandboxed`. The rest of the course, its solutions and the home
+folder are not there.
 """
 
 from __future__ import annotations
@@ -17,20 +17,18 @@ import socket
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import qkv
-from qkv import observing
-from qkv.grading import groups, sandboxed
-from qkv.grading.sandboxed import wire
+from qkv import sandboxed
+from qkv.grading import groups
+from qkv.sandboxed import wire
 
-HERE = Path(sandboxed.__file__).parent
-FILES = {name: HERE / name for name in ("worker.py", "wire.py", "cells.py")}
-FILES |= {name: Path(observing.__file__).with_name(name) for name in ("answers.py", "hidden.py", "observing.py")}
-INSIDE = Path("/course")
+MOUNTED = Path(sandboxed.__file__).parent  # the only part of the course in the sandbox
+INSIDE = "/course"  # the folder on Python's path there; it holds qkv/sandboxed
 NOBODY = 65534
 FILTERED = ("x86_64", "aarch64")  # machines for which the worker has a filter of system calls (seccomp)
 START_SECONDS = 60.0  # for a worker to start
@@ -169,17 +167,17 @@ def _waiting_seconds(pid: int) -> float:
         return 0.0
 
 
-def start(safe: bool = True, memory: int = 1024) -> Worker:
+def start(memory: int = 1024) -> Worker:
     """Start a worker and wait until it is ready for submissions.
 
     Raises:
         UnavailableError: the worker did not start; the message is what it wrote to stderr.
     """
     ours, theirs = socket.socketpair()
-    group = groups.make(memory, PROCESSES) if safe else groups.Group()
+    group = groups.make(memory, PROCESSES)
     with theirs:
         process = subprocess.Popen(
-            group.command_in_groups(sandboxed_command(theirs.fileno())) if safe else bare_command(theirs.fileno()),
+            group.command_in_groups(sandboxed_command(theirs.fileno())),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -262,39 +260,32 @@ def sandboxed_command(control: int) -> list[str]:
     mounts = [f"mkdir -p {STAGE}", f"mount -t tmpfs tmpfs {STAGE}"]
     for place, folder in staged.items():
         mounts += [f"mkdir {place}", f"mount --bind {shell_quoted(folder)} {place}"]
-    files = {f"{STAGE}/{name}": path for name, path in FILES.items()}
-    mounts += [f"cp {shell_quoted(str(path))} {place} && chmod 444 {place}" for place, path in files.items()]
+    copy = f"{STAGE}/sandboxed"
+    mounts += [f"cp -r {shell_quoted(str(MOUNTED))} {copy}", f"chmod -R a+rX {copy}"]
     drop = f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- bwrap"
     inner = " ".join(
-        map(shell_quoted, [*bwrap_options(staged, Path(STAGE)), *python_command(control), scratch_folder(folders)])
+        map(shell_quoted, [*bwrap_options(staged, copy), *python_command(control), scratch_folder(folders)])
     )
     script = " && ".join([*mounts, f"cd / && {drop} {inner}"])
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
 
 
-def bare_command(control: int) -> list[str]:
-    """Return the command that starts the worker without a sandbox."""
-    return python_command(control, [str(path.parent) for path in FILES.values()], FILES["worker.py"])
-
-
-def python_command(
-    control: int, folders: Sequence[str] = (str(INSIDE),), worker: Path = INSIDE / "worker.py"
-) -> list[str]:
-    """Return the command that runs worker.py in isolated Python: no user packages, no PYTHON* variables.
+def python_command(control: int) -> list[str]:
+    """Return the command that runs the worker in isolated Python: no user packages, no PYTHON* variables.
 
     `control` is the file descriptor of the socket to the grader.
     """
-    code = f"import sys, runpy; sys.path[:0] = {list(folders)!r}; runpy.run_path({str(worker)!r}, run_name='__main__')"
+    code = f"import sys; sys.path.insert(0, {INSIDE!r}); from qkv.sandboxed.worker import main; main()"
     itself = os.path.abspath(sys.executable)  # a path with ".." can lead through a folder that the sandbox lacks
     return [itself, "-I", "-B", "-c", code, str(control)]
 
 
-def bwrap_options(folders: dict[str, str], files: Path | None = None) -> list[str]:
-    """Return bubblewrap's options: what the worker sees is Python and its packages, read-only, without the course.
+def bwrap_options(folders: dict[str, str], course: str = str(MOUNTED)) -> list[str]:
+    """Return bubblewrap's options: the worker sees Python, its packages and one package of the course, read-only.
 
     Args:
         folders: maps each folder that is mounted to the path at which the worker sees it
-        files: the folder with copies of `FILES`, if they are not mounted from where they are
+        course: the folder that is mounted as the package `qkv.sandboxed`
     """
     options = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
     for name, value in environment(scratch_folder(folders.values())).items():
@@ -306,8 +297,7 @@ def bwrap_options(folders: dict[str, str], files: Path | None = None) -> list[st
     for place in hidden_paths([*SYSTEM, *folders.values()]):
         covered = ["--tmpfs", place, "--remount-ro", place]
         options += covered if os.path.isdir(place) else ["--ro-bind", os.devnull, place]
-    for name, path in FILES.items():
-        options += ["--ro-bind", str(files / name if files else path), str(INSIDE / name)]
+    options += ["--ro-bind", course, f"{INSIDE}/qkv/sandboxed"]
     options += ["--proc", "/proc", *device_options(), "--dir", scratch_folder(folders.values())]
     return [*options, "--remount-ro", "/", "--chdir", "/", "--"]
 

@@ -16,17 +16,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
+from qkv.checking.time_limit import TOO_LONG
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
-from qkv.grading.sandboxed import wire
 from qkv.grading.submissions import Work, code_cells, solution_file
-from qkv.hidden import Bench, Hidden, Made
-from qkv.observing import Case, combine_runs, describe_error
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
-from qkv.timing import TOO_LONG
+from qkv.sandboxed import wire
+from qkv.sandboxed.cases import Case
+from qkv.sandboxed.hidden import Bench, Hidden, Made
+from qkv.sandboxed.observations import combine_runs
+from qkv.sandboxed.recording import describe_error
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -70,13 +72,11 @@ class Settings:
         seed: the inputs of every question are drawn from it
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
-        safe: whether notebooks run in a sandbox
     """
 
     seed: int
     timeout: float = 10.0
     memory: int = 1024
-    safe: bool = True
 
 
 @dataclass
@@ -164,7 +164,7 @@ class Grader:
         """
         try:
             if self.worker is None:
-                self.worker = sandbox.start(self.settings.safe, self.settings.memory)
+                self.worker = sandbox.start(self.settings.memory)
             return self.worker.open_session(self.settings.memory)
         except (OSError, sandbox.UnavailableError) as error:
             self.stop()
@@ -585,7 +585,6 @@ def result(
         score=None if reason else sum(mark.points for mark in marks),
         max_score=float(sum(question.points for question in questions)),
         questions=tuple(marks),
-        unsafe=not settings.safe,
         source="\n\n".join(work.sources),
     )
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from qkv.feedback import WORDS
-from qkv.grading.results import UNSAFE, Answer, Result
+from qkv.checking.card import WORDS
+from qkv.grading.results import Answer, Result
 
 # Spreadsheets evaluate a cell as a formula if it begins with one of these characters, also in their full-width forms.
 # Some spreadsheets split a cell again at the separator of their language (";"). Some first strip spaces and quotes.
@@ -22,11 +22,11 @@ def grades(submissions: Sequence[Result]) -> str:
     The score of a submission that could not be graded is empty.
     """
     questions = sorted({answer.id for s in submissions for answer in s.questions}, key=_in_order)
-    head = ["student", "notebook", "status", "score", "max_score", "reason", "warning", "sha256", "version", "seed"]
+    head = ["student", "notebook", "status", "score", "max_score", "reason", "sha256", "version", "seed"]
     rows = []
     for s in submissions:
         points = {answer.id: _points(answer.points) for answer in s.questions if s.graded}
-        fields = [s.student, s.notebook, s.status, _points(s.score), _points(s.max_score), s.reason, _warning(s)]
+        fields = [s.student, s.notebook, s.status, _points(s.score), _points(s.max_score), s.reason]
         rows.append([*fields, s.sha256, s.version, s.seed, *(points.get(question, "") for question in questions)])
     return _table([*head, *questions], rows)
 
@@ -56,13 +56,11 @@ def gradescope(submission: Result) -> dict[str, Any]:
 
     A submission that could not be graded gets no score, so that Gradescope asks for manual grading and records no zero.
     """
-    lines = [UNSAFE] if submission.unsafe else []
     if not submission.graded:
-        return {"output": "\n".join([*lines, f"Not graded: {submission.reason}"]), "output_format": "text"}
-    lines.append(f"Seed {submission.seed}, version {submission.version}, sha256 {submission.sha256}.")
+        return {"output": f"Not graded: {submission.reason}", "output_format": "text"}
     return {
         "score": submission.score,
-        "output": "\n".join(lines),
+        "output": f"Seed {submission.seed}, version {submission.version}, sha256 {submission.sha256}.",
         "output_format": "text",
         "tests": [_gradescope_test(answer) for answer in submission.questions],
     }
@@ -85,19 +83,15 @@ def _columns(submissions: Iterable[Result]) -> dict[str, float]:
     """Return the maximal points of each notebook, by the name of its column."""
     columns: dict[str, float] = {}
     for s in submissions:
-        columns[_column(s)] = max(s.max_score, columns.get(_column(s), 0.0))
+        columns[s.stem] = max(s.max_score, columns.get(s.stem, 0.0))
     return dict(sorted(columns.items()))
-
-
-def _column(submission: Result) -> str:
-    return f"{submission.stem} ({UNSAFE})" if submission.unsafe else submission.stem
 
 
 def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
     """Return each student's scores by column. The score of a submission that could not be graded is ""."""
     students: dict[str, dict[str, str]] = {}
     for s in submissions:
-        students.setdefault(s.student, {})[_column(s)] = _points(s.score)
+        students.setdefault(s.student, {})[s.stem] = _points(s.score)
     return students
 
 
@@ -116,10 +110,6 @@ def _harmless(value: Any) -> str:
 
 def _points(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
-
-
-def _warning(submission: Result) -> str:
-    return UNSAFE if submission.unsafe else ""
 
 
 def _in_order(question: str) -> tuple[list[int], str]:

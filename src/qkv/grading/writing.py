@@ -73,13 +73,10 @@ class Writer:
         self.gradebook = gradebook
         out.mkdir(parents=True, exist_ok=True)
 
-    def earlier_result(
-        self, student: str, notebook: str, sha256: str, version: str, unsafe: bool = False
-    ) -> Result | None:
+    def earlier_result(self, student: str, notebook: str, sha256: str, version: str) -> Result | None:
         """Return an earlier result for the same file content, seed and version, or None.
 
-        A result from a run without a sandbox counts only if this run has no sandbox either (`unsafe`). A damaged
-        result file counts as missing.
+        A damaged result file counts as missing.
         """
         student, notebook = clean_name(student), clean_name(notebook)
         folder, stem = self._folder_and_stem(student, notebook)
@@ -89,7 +86,7 @@ class Writer:
             return None
         found = (earlier.student, earlier.notebook, earlier.sha256, earlier.version, earlier.seed)
         same = found == (student, notebook, sha256, version, self.seed)
-        return earlier if same and earlier.graded and (unsafe or not earlier.unsafe) else None
+        return earlier if same and earlier.graded else None
 
     def write(self, result: Result) -> None:
         """Write a submission's feedback page, its Gradescope file and its result.

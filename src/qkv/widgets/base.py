@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from qkv.widgets.saved import saved_page
+
 _STATIC = Path(__file__).parent / "static"
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 40
@@ -46,6 +48,10 @@ class Widget(anywidget.AnyWidget):
     @traitlets.default("_name")
     def _class_name(self) -> str:
         return type(self).__name__
+
+    def save(self, path: str | Path) -> None:
+        """Write one HTML file that shows the widget as it is now, without a kernel and without a network."""
+        Path(path).write_text(saved_page(self, _own_traits(type(self))), encoding="utf-8")
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={_short.repr(getattr(self, name))}" for name in _own_traits(type(self)))
@@ -154,6 +160,28 @@ def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> 
     size = f"{' or '.join(map(str, lengths))} entries" if lengths else "entries"
     limits = {"each": each.limits, "lengths": list(lengths)}
     return Trait(default, f"a list of {size}, each {each.takes}", parse, limits)
+
+
+def binary(default: bytes) -> Trait:
+    """Make a trait that accepts bytes. A notebook sends them as they are; on the site they are base64."""
+
+    def parse(value: Any) -> bytes:
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            raise TypeError
+        return bytes(value)
+
+    return Trait(default, "bytes", parse, {"binary": True})
+
+
+def records(default: Sequence[dict[str, Any]]) -> Trait:
+    """Make a trait that accepts lists of dictionaries, whose entries it does not check."""
+
+    def parse(value: Any) -> tuple[dict[str, Any], ...]:
+        if isinstance(value, (str, bytes, dict)) or not all(isinstance(entry, dict) for entry in value):
+            raise TypeError
+        return tuple(value)
+
+    return Trait(default, "a list of dictionaries", parse, {"records": True})
 
 
 def limits_of(cls: type[Widget]) -> dict[str, dict[str, Any]]:

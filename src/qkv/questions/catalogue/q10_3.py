@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention
-from qkv.cheaper import linear_attention_step
+from qkv.efficient import linear_attention_step
 from qkv.questions.engine import Carried, Case, Draw, Question, by_knob, call_carrying, mistake
 from qkv.questions.shared.features import FEATURES, MAP_MISUSES, ApplyMap, apply_map, skip_map
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.attention import attention
-from qkv.cheaper import blockwise_attention
+from qkv.efficient import blockwise_attention
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.scales import SCALES, Scale, root_of_d_k
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qkv.everywhere import patchify
+from qkv.modalities import patchify
 from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.everywhere import graph_mask
+from qkv.modalities import graph_mask
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 
 Edges = list[tuple[int, int]]

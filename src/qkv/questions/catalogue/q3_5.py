@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.catching import catches_wrong_scale
 from qkv.questions.engine import Question
 from qkv.questions.shared import implementations
+from qkv.questions.shared.catching import catches_wrong_scale
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # (q, k, v) -> weights

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.attention import attention, merge_heads, split_heads
-from qkv.catching import catches_mixed_axes
 from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
+from qkv.questions.shared.catching import catches_mixed_axes
 from qkv.questions.shared.heads import Merge, Split, merge_by_reshape, split_by_reshape
 
 WIDTH, MAX_TOKENS = 12, 128  # features of a token, and tokens in a whole batch

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from qkv.cache import KVCache
-from qkv.observing import Step
 from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method, mistake
+from qkv.sandboxed.cases import Step
 
 Join = Callable[[Any, Tensor], Any]  # (cached, or None at first, new) -> cached afterwards
 Result = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # (all keys, all values, new keys, new values) -> returned

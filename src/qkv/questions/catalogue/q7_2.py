@@ -12,7 +12,6 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cache import decode_step
-from qkv.observing import Step
 from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
 from qkv.questions.shared.attending import WEIGHTS, softmax_over_keys
 from qkv.questions.shared.projecting import (
@@ -26,6 +25,7 @@ from qkv.questions.shared.projecting import (
     right_roles,
 )
 from qkv.questions.shared.scales import SQUARE
+from qkv.sandboxed.cases import Step
 
 KV = tuple[Tensor, Tensor]  # keys and values
 

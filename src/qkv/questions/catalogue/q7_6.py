@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.catching import catches_stale_cache
 from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
+from qkv.questions.shared.catching import catches_stale_cache
 
 VOCAB, MAX_TOKENS, WIDTH = 5, 32, 8
 Rows = tuple[Tensor, Tensor]  # keys and values, a row for each token

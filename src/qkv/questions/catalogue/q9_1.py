@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qkv.inside import induction_score
+from qkv.interpretability import induction_score
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 
 Find = Callable[[list[int], int], list[int]]  # (ids, query position) -> the key positions whose weights count

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qkv.inside import head_contribution
+from qkv.interpretability import head_contribution
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
 
 Bands = Callable[[Tensor, int], Tensor]  # (W_O, H) -> the rows of each head, (H, d_head, d_model)

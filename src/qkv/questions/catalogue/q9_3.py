@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.inside import patch_activation
+from qkv.interpretability import patch_activation
 from qkv.questions.engine import Case, Draw, Provided, Question, call, mistake
 
 Run = Callable[..., Any]

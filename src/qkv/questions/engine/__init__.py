@@ -10,13 +10,25 @@
     wording     descriptions of values, shapes and steps for messages
     judging     the verdict on an answer
 
-An answer itself runs only in `qkv.observing`, which records observations as plain data.
+An answer itself runs only in `qkv.sandboxed`, which records observations as plain data.
 """
 
-from qkv.hidden import Hidden, behind
-from qkv.observing import Carried, Case, Provided, Seeded, call, call_carrying, call_many, length, load, make, method
 from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.question import Layer, Misconception, Question, Seen, by_knob, mistake
+from qkv.sandboxed.cases import (
+    Carried,
+    Case,
+    Provided,
+    Seeded,
+    call,
+    call_carrying,
+    call_many,
+    length,
+    load,
+    make,
+    method,
+)
+from qkv.sandboxed.hidden import Hidden, behind
 
 __all__ = [
     "Carried",

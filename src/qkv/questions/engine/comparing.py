@@ -12,7 +12,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Observation, OtherValue, Raised, Step
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import (
     are,
@@ -28,6 +27,9 @@ from qkv.questions.engine.wording import (
     type_name,
     type_text,
 )
+from qkv.sandboxed.cases import Case, Step
+from qkv.sandboxed.observations import Observation
+from qkv.sandboxed.recording import OtherValue, Raised
 
 Kind = Literal[
     "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",

@@ -10,9 +10,9 @@ from itertools import permutations
 import torch
 from torch import Tensor
 
-from qkv.observing import Case
 from qkv.questions.engine.comparing import close
 from qkv.questions.engine.wording import are, number
+from qkv.sandboxed.cases import Case
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Seeded
+from qkv.sandboxed.cases import Case, Seeded
 
 PLAIN, BATCH, TWO_AXES, DOUBLE = "plain", "a batch", "two axes in front", "float64"
 

@@ -11,11 +11,12 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, Observation, Step, observe_once
 from qkv.questions.engine.comparing import WRONG_RESULT, Difference, differences
 from qkv.questions.engine.diagnosing import Pair
 from qkv.questions.engine.draw import BATCH, TWO_AXES
 from qkv.questions.engine.question import Question
+from qkv.sandboxed.cases import Case, Step
+from qkv.sandboxed.observations import Observation, observe_once
 
 
 class Evidence:

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from qkv.answers import Unfit
-from qkv.observing import Case, Observation, undisturbed
 from qkv.questions.engine.causes import describe_difference
 from qkv.questions.engine.comparing import WRONG_RESULT, Difference, is_float32_for_float64
 from qkv.questions.engine.evidence import Evidence
-from qkv.questions.engine.matching import FoundIdea, Matching
+from qkv.questions.engine.matching import PATIENCE, FoundIdea, Matching
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe, tried_with
+from qkv.sandboxed.answers import Unfit
+from qkv.sandboxed.cases import Case
+from qkv.sandboxed.isolation import undisturbed
+from qkv.sandboxed.observations import Observation
 
 FLOAT32_REMARK = (
     " One remark: for float64 inputs your result is float32. It is accepted, but it has fewer digits than the inputs. "
@@ -57,17 +59,19 @@ def judge(
     question: Question,
     cases: Sequence[Case],
     observations: Sequence[Observation],
-    on_progress: Callable[[SoFar], None] = lambda _: None,
+    patience: float = PATIENCE,
+    on_progress: Callable[[SoFar], object] = lambda _: None,
 ) -> Verdict:
     """Judge an answer by its observations in these cases.
 
-    The search for the wrong idea may take long, so the callback `on_progress` is called before each idea is tried. Its
-    argument is a function that returns the verdict without a recognised idea.
+    The search for the wrong idea may take long: pairs of ideas are tried for `patience` seconds of processor time, and
+    the callback `on_progress` is called before each idea. Its argument is a function that returns the verdict without
+    a recognised idea.
     """
     if all(map(_is_stub, observations)):
         return Verdict("not attempted", _not_attempted_text(observations[0]))
     with undisturbed():
-        return _verdict(Evidence(question, cases, observations), on_progress)
+        return _verdict(Evidence(question, cases, observations), patience, on_progress)
 
 
 def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
@@ -104,12 +108,12 @@ def _not_attempted_text(seen: Observation) -> str:
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
-def _verdict(evidence: Evidence, on_progress: Callable[[SoFar], None]) -> Verdict:
+def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[SoFar], object]) -> Verdict:
     first = evidence.first_difference()
     if first is None:
         return Verdict("passed", _passed_message(evidence))
     kind = first[1].kind
-    matching = Matching(evidence, partial(on_progress, partial(_wrong_verdict, evidence, first, None)))
+    matching = Matching(evidence, patience, partial(on_progress, partial(_wrong_verdict, evidence, first, None)))
     found = matching.find_by_results() if kind in WRONG_RESULT else matching.find_by_effect(kind)
     return _wrong_verdict(evidence, first, found)
 

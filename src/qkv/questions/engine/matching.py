@@ -12,11 +12,13 @@ from itertools import chain, combinations
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from qkv.observing import Case, Observation, Raised, observe, results_of
 from qkv.questions.engine.comparing import agree, differences, same_gradients
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.question import Misconception, Seen
 from qkv.questions.engine.wording import input_name
+from qkv.sandboxed.cases import Case
+from qkv.sandboxed.observations import Observation, observe, results_of
+from qkv.sandboxed.recording import Raised
 
 # Seconds of processor time for trying pairs of ideas, because a learner waits for the verdict.
 PATIENCE = 0.3
@@ -54,11 +56,13 @@ CLOSEST = 3
 class Matching:
     """A comparison of one answer with the twins of its question.
 
-    The callback `on_progress` is called before each idea is tried.
+    Pairs of ideas are tried for `patience` seconds of processor time. The callback `on_progress` is called before each
+    idea is tried.
     """
 
-    def __init__(self, evidence: Evidence, on_progress: Callable[[], None]) -> None:
+    def __init__(self, evidence: Evidence, patience: float, on_progress: Callable[[], object]) -> None:
         self.evidence = evidence
+        self.patience = patience
         self.on_progress = on_progress
         self.question, self.cases = evidence.question, evidence.cases
         self.seen, self.want, self.found = evidence.seen, evidence.want, evidence.found
@@ -75,7 +79,7 @@ class Matching:
         deadline = math.inf
         for ideas in chain(singles, pairs):
             if len(ideas) == 2:
-                deadline = min(deadline, time.process_time() + PATIENCE)
+                deadline = min(deadline, time.process_time() + self.patience)
                 if max(found, default=0) > 0 or time.process_time() > deadline:
                     break
             self.on_progress()

@@ -73,8 +73,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from qkv.observing import Case
 from qkv.questions.engine.draw import Draw
+from qkv.sandboxed.cases import Case
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.observing import Case, OtherValue, Step, Where
 from qkv.questions.engine.question import Question
+from qkv.sandboxed.cases import Case, Step, Where
+from qkv.sandboxed.recording import OtherValue
 
 
 def describe(value: Any) -> str:

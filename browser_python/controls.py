@@ -1,0 +1,166 @@
+"""The HTML of the parts of a page that run code: editors, buttons, and elements for output, cards and points.
+
+It is part of the built page, so that nothing moves when `browser_python/runtime/page.js` starts. Without scripts and
+in print it is hidden, and the page shows the plain exercise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any, NamedTuple
+
+SIGN = "qkv-cell-"  # prefix of the CSS class that names a cell's kind
+STORAGE_KEY = "qkv-answers"  # in localStorage
+# Before the first paint, this script puts the text of an earlier visit into the editor instead of the stub.
+RESTORE = f"""<script>
+function qkvRestore() {{
+  const area = document.currentScript.previousElementSibling;
+  try {{
+    const kept = JSON.parse(localStorage.getItem("{STORAGE_KEY}")).answers[area.dataset.key];
+    if (typeof kept.source === "string") area.value = kept.source;
+  }} catch {{ /* no saved answer, or storage is blocked: the stub remains */ }}
+  area.rows = Math.max(2, area.value.split("\\n").length);
+}}
+</script>"""
+OFFER = (
+    "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and runs "
+    "the course’s own check there. What you write stays in this browser. Each <strong>Run</strong> begins anew, with "
+    "the imports and your answers: it does not know a name from an earlier Run."
+)
+
+
+LAST_VERDICT = '<span class="qkv-said qkv-last"></span>'
+PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
+PAD = """import torch
+from qkv.attention import attention
+
+q, k, v = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
+out, weights = attention(q, k, v)
+print(weights.sum(dim=-1))
+out
+"""
+
+
+OFFER_TO_TRY = (
+    "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser. "
+    "Each Run begins anew: it does not know a name from an earlier Run."
+)
+
+
+class Cell(NamedTuple):
+    """A code cell of an exercise to which the page adds something, such as an editor."""
+
+    place: int  # index in the notebook
+    kind: str  # "imports", "answer", "try", "check" or "progress"
+    question: str
+    source: str
+    points: float
+
+
+# ── kinds of cells ────────────────────────────────────────────────────────────────────────────────
+def page_cells(cells: list[dict[str, Any]]) -> Iterator[Cell]:
+    """Yield the code cells of an exercise to which the page adds something."""
+    question = ""
+    for place, cell in enumerate(cells):
+        name = str(cell.get("id", ""))
+        if found := re.fullmatch(r"(?:question|try|check)-(\d+)-(\d+)", name):
+            question = f"{found[1]}.{found[2]}"
+        kind = kind_of(name, cell)
+        if kind:
+            about = cell["metadata"].get("nbgrader", {})
+            yield Cell(place, kind, question, "".join(cell["source"]), float(about.get("points", 0)))
+
+
+def kind_of(name: str, cell: dict[str, Any]) -> str:
+    """Return the kind of a cell to which the page adds something, such as "answer"; an empty string for other cells."""
+    if cell["cell_type"] != "code":
+        return ""
+    if name in ("imports", "progress"):
+        return name
+    if cell["metadata"].get("nbgrader", {}).get("solution"):
+        return "answer"
+    return name.partition("-")[0] if name.startswith(("try-", "check-")) else ""
+
+
+# ── HTML of each kind ─────────────────────────────────────────────────────────────────────────────
+def html_of(cell: Cell) -> str:
+    """Return the HTML that the page shows beside a cell's code, or instead of it."""
+    return {"imports": offer, "answer": answer, "try": attempt, "check": check, "progress": points}[cell.kind](cell)
+
+
+def offer(_: Cell) -> str:
+    """Return a paragraph that says what the reader can do here. If Python cannot run, `page.js` replaces its text."""
+    return f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER}</p>'
+
+
+def answer(cell: Cell) -> str:
+    """Return the editor of an answer, which holds the stub."""
+    named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE)
+    name = f' data-name="{named[1]}"' if named else ""
+    area = editor(cell.question, f"Your answer to question {cell.question}", cell.source, name)
+    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}</div>'
+
+
+def attempt(cell: Cell) -> str:
+    """Return the editor, buttons and output element of a cell in which the reader tries an answer."""
+    area = editor(f"try {cell.question}", f"Code to try question {cell.question}", cell.source)
+    return f'<div class="qkv-live">{area}{buttons("Run")}{PRINTED}</div>'
+
+
+def editor(key: str, label: str, source: str, more: str = "") -> str:
+    """Return a text area. When the reader focuses it, `page.js` replaces it by a code editor."""
+    rows = max(2, source.count("\n") + 1)
+    return (
+        f'<textarea class="qkv-editor" rows="{rows}" data-key="{key}"{more} aria-label="{escape(label)}" '
+        'spellcheck="false" autocapitalize="off" autocomplete="off">\n'
+        f"{escape(source)}</textarea><script>qkvRestore()</script>"
+    )
+
+
+def buttons(word: str, more: str = "") -> str:
+    """Return the button that runs a cell, the Stop button, and an element for status messages."""
+    run = f'<button type="button" class="qkv-run" data-do="{word.lower()}">{word}</button>'
+    stop = '<button type="button" class="qkv-run" data-do="stop" disabled>Stop</button>'
+    return f'<p class="qkv-do">{run} {stop} <span class="qkv-said" role="status"></span>{more}</p>'
+
+
+def runnable(name: str) -> str:
+    """Return the elements below a chapter's cell: buttons to run and edit it here, a status, and its output."""
+    run = '<button type="button" class="qkv-run" data-do="runCell">Run</button>'
+    edit = '<button type="button" class="qkv-run" data-do="edit">Edit</button>'
+    stop = '<button type="button" class="qkv-run" data-do="stop" disabled hidden>Stop</button>'
+    reset = '<button type="button" class="qkv-run" data-do="reset" hidden>Reset</button>'
+    said = '<span class="qkv-said" role="status"></span>'
+    return (
+        f'<div class="qkv-live qkv-own" data-cell="{name}"><p class="qkv-do">{run} {edit} {stop} {reset} {said}</p>'
+        f"{PRINTED}</div>"
+    )
+
+
+def not_here(why: str) -> str:
+    """Return the note below a chapter's cell that prints, but cannot run on the page."""
+    return f'<p class="qkv-live qkv-own qkv-said">In the notebook only: it {escape(why)}.</p>'
+
+
+def scratch() -> str:
+    """Return a cell for code of the reader's own, with its offer."""
+    offer = f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER_TO_TRY}</p>'
+    return f'{offer}<div class="qkv-live {SIGN}pad">{editor("pad", "Your code", PAD)}{buttons("Run")}{PRINTED}</div>'
+
+
+def check(cell: Cell) -> str:
+    """Return the button that checks an answer, and the element for its card."""
+    about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
+    card = '<div class="qkv-verdict" aria-live="polite"></div>'
+    return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST_VERDICT)}{card}</div>'
+
+
+def points(_: Cell) -> str:
+    """Return the element for the points so far, and the buttons that download and clear the answers."""
+    words = {"download": "Download my notebook", "clear": "Clear my answers"}
+    tools = " ".join(
+        f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>' for do, word in words.items()
+    )
+    return f'<div class="qkv-live qkv-points"><p role="status"></p><p class="qkv-do">{tools}</p></div>'

@@ -1,0 +1,89 @@
+"""The page's Python in Node.js, to run cells without a browser."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from browser_python import pack
+
+SECONDS = 15  # of processor time for a request; the page allows 60 seconds, but a phone is slower
+LARGE = 250e6  # bytes of memory, as in python.js; above these a fresh interpreter replaces this one
+
+
+class Interpreter:
+    """The page's Python in a Node.js process. It answers the page's requests, and is killed if one takes too long."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process: psutil.Popen | None = None
+
+    def start(self) -> psutil.Popen:
+        pipe = subprocess.PIPE
+        command = ["node", str(pack.HERE / "in_node.mjs"), str(self.folder / "python")]
+        self.process = process = psutil.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", cwd=pack.ROOT
+        )
+        self.lines: queue.Queue[str] = queue.Queue()
+
+        def listen(lines: queue.Queue[str]) -> None:
+            for line in process.stdout:
+                lines.put(line)
+            lines.put("")
+
+        threading.Thread(target=listen, args=(self.lines,), daemon=True).start()
+        if not self.lines.get():
+            raise RuntimeError("The page's Python did not start in Node.js. Its error output says why.")
+        return process
+
+    def ask(self, cells: list[str], **check: str) -> dict[str, Any]:
+        """Run the last cell and the cells that it needs, and return what it prints, or a TimeoutError as its problem.
+
+        With a `question` and the `name` of an answer, run all cells and return the verdict on this answer.
+        """
+        process = self.process or self.start()
+        process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")
+        process.stdin.flush()
+        end = processor_time(process) + SECONDS
+        while processor_time(process) < end:
+            try:
+                found: dict[str, Any] = json.loads(self.lines.get(timeout=0.2))
+            except queue.Empty:
+                continue
+            if found["memory"] > LARGE:
+                self.close()
+            return found
+        self.close()
+        return {"printed": "", "problem": "TimeoutError", "seconds": SECONDS}
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+def processor_time(process: psutil.Popen) -> float:
+    """Return the processor time of the main thread, in seconds. The other threads only optimize compiled code."""
+    return next(sum((t.user_time, t.system_time)) for t in process.threads() if t.id == process.pid)
+
+
+@contextmanager
+def interpreter() -> Iterator[Interpreter]:
+    """Yield the page's Python, packed as for the site."""
+    with tempfile.TemporaryDirectory() as folder:
+        pack.pack(Path(folder))
+        python = Interpreter(Path(folder))
+        try:
+            yield python
+        finally:
+            python.close()

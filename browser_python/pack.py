@@ -1,0 +1,153 @@
+"""Pack the files that Python in the page loads: `python -m browser_python.pack FOLDER`.
+
+They are Pyodide's core, the standard library without unused modules, the page's torch, the checking code, and the
+notebooks. Modules that every start imports are compiled. `runtime/worker.js` loads the files from its own folder.
+`tools/bundle.mjs` bundles the page's script, style, editor and worker.
+
+The folder `copy/` holds each file again as a script, because a page opened from disk (`file:`) may load only scripts.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+PYODIDE = ROOT / "node_modules" / "pyodide"
+COMPILED = ROOT / "_build" / "python"  # cache of compiled archives; each folder is named by a digest of its sources
+HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")  # the page shows the progress of these downloads
+# Modules that checks and answers never import: networks, archives, mail, documentation, tests, processes, other
+# systems, encodings of single alphabets, and modules that are frozen into the interpreter.
+UNUSED_MODULES = re.compile(
+    r"(test|unittest|idlelib|tkinter|turtledemo|lib2to3|ensurepip|venv|email|xml|xmlrpc|wsgiref|http|dbm|sqlite3|curses|"
+    r"multiprocessing|distutils|pydoc_data|msilib|zoneinfo|_pyrepl|concurrent/interpreters|ctypes|sysconfig|pyodide/http|"
+    r"importlib/metadata)/|"
+    r"(pdb|doctest|pydoc|mailbox|ipaddress|pickletools|tarfile|_pydatetime|_pydecimal|_pyio|smtplib|ftplib|imaplib|poplib|"
+    r"turtle|cProfile|profile|pstats|optparse|webbrowser|socketserver|telnetlib|nntplib|antigravity|this|trace|py_compile|"
+    r"compileall|zipapp|cgi|cgitb|plistlib|netrc|mimetypes|aifc|sunau|wave|chunk|colorsys|timeit|getopt|fileinput|cmd|bdb"
+    r"|sched|argparse|configparser|filecmp|getpass|hmac|modulefinder|pty|pyclbr|quopri|rlcompleter|shelve|shlex|"
+    r"stringprep|platform|gettext|_sysconfigdata[\w-]+|symtable|tabnanny|tracemalloc|uuid|code|runpy|zipimport|_markupbase|html/parser|json/tool|"
+    r"_?(compat_)?pickle|csv|gzip|graphlib|secrets|calendar|_strptime|nturl2path|tty|"
+    r"logging/(handlers|config)|urllib/\w+|pyodide/(console|_nodesock_transport)|"
+    r"concurrent/futures/(process|thread|interpreter)|asyncio/(windows_\w+|proactor_events|tools|__main__)|importlib/(_bootstrap|_bootstrap_external)"
+    r"|encodings/(cp(?!437)|iso|mac_|koi8|big5|euc|gb|hz|johab|shift|palmos|hp_roman8|ptcp154|kz1048|tis_620|uu_codec|"
+    r"bz2_codec|zlib_codec|quopri_codec|base64_codec|rot_13|oem|mbcs|punycode|undefined|charmap)\w*)\.py$"
+)
+ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
+COURSE = ("*.py", "*.css", "checking/*", "sandboxed/*.py", "questions/**/*.py", "questions/**/*.toml")
+MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # loaded only for a cell that uses a trained model
+NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
+
+
+def write_zip(target: Path, files: dict[str, bytes]) -> None:
+    """Write a zip archive whose bytes depend only on these files."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def library_files() -> dict[str, bytes]:
+    """Return the files of Python's standard library, without UNUSED_MODULES."""
+    with zipfile.ZipFile(PYODIDE / "python_stdlib.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not UNUSED_MODULES.match(name)}
+
+
+def course_files() -> dict[str, bytes]:
+    """Return the files of course.zip: the page's torch and numpy, its runtime, and the course's checking code."""
+    files = package_files("torch", "numpy") | {path.name: path for path in (HERE / "runtime").glob("*.py")}
+    return {name: path.read_bytes() for name, path in (files | qkv_files(COURSE)).items()}
+
+
+def model_files() -> dict[str, bytes]:
+    """Return the files of models.zip: the trained models, and the package that reads their weights."""
+    return {name: path.read_bytes() for name, path in (package_files("safetensors") | qkv_files(MODELS)).items()}
+
+
+def package_files(*names: str) -> dict[str, Path]:
+    """Return the paths of the files of the page's own versions of packages, by their names in the archive."""
+    return {path.relative_to(HERE).as_posix(): path for name in names for path in (HERE / name).rglob("*.py")}
+
+
+def qkv_files(patterns: tuple[str, ...]) -> dict[str, Path]:
+    """Return the paths of the files of the package `qkv` that match a pattern, by their names in the archive."""
+    package = ROOT / "src" / "qkv"
+    found = (path for pattern in patterns for path in package.glob(pattern) if path.is_file())
+    own = {path for path in found if path.name not in NOT_ON_PAGE}
+    return {f"qkv/{path.relative_to(package).as_posix()}": path for path in own}
+
+
+def pack(folder: Path) -> None:
+    """Write the files that Python in the page loads to the subfolder `python` of a folder."""
+    target = folder / "python"
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(target / "notebooks", ignore_errors=True)
+    shutil.copyfile(PYODIDE / "pyodide.asm.wasm", target / "pyodide.asm.wasm")
+    write_zip(target / "python_stdlib.zip", library_files())
+    write_zip(target / "course.zip", course_files())
+    write_zip(target / "models.zip", model_files())
+    compile_archives(target)
+    for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
+        copy = target / "notebooks" / notebook.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(notebook, copy)
+    about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
+    (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
+    lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
+    sizes = {name: (target / name).stat().st_size for name in HEAVY}
+    made = digest([target / name for name in HEAVY])
+    (target / "sizes.json").write_text(json.dumps(sizes | {"lock": lock, "made": made}), encoding="utf-8")
+    write_scripts(target)
+
+
+def digest(files: list[Path]) -> str:
+    """Return a short hash of the contents of these files."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def compile_archives(target: Path) -> None:
+    """Compile the modules in the packed archives that every start imports, or copy the result from the cache."""
+    archives = ("python_stdlib.zip", "course.zip")
+    made = digest([target / name for name in HEAVY] + [HERE / name for name in ("compile.mjs", "compile_archives.py")])
+    known = COMPILED / made
+    if not known.exists():
+        subprocess.run(["node", HERE / "compile.mjs", target], cwd=ROOT, check=True)
+        fresh = COMPILED / f"{made}.{os.getpid()}"  # renamed when complete: another process never sees half a folder
+        fresh.mkdir(parents=True)
+        for name in archives:
+            shutil.copyfile(target / name, fresh / name)
+        with suppress(OSError):  # another process may have written the same folder first
+            fresh.rename(known)
+        shutil.rmtree(fresh, ignore_errors=True)
+    for name in archives:
+        shutil.copyfile(known / name, target / name)
+
+
+def write_scripts(target: Path) -> None:
+    """Write each file as a script in `copy/`, which calls `qkvFile` with the file's name and content."""
+    scripts = target / "copy"
+    shutil.rmtree(scripts, ignore_errors=True)
+    for file in [file for file in target.rglob("*") if file.is_file() and file.name != "editor.js"]:
+        name = file.relative_to(target).as_posix()
+        text = base64.b64encode(gzip.compress(file.read_bytes(), mtime=0)).decode()
+        script = scripts / f"{name}.js"
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(f'qkvFile("{name}", "{text}");\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m browser_python.pack FOLDER")
+    if not PYODIDE.exists():
+        sys.exit("Pyodide is missing. Install it with: npm install --no-save")
+    pack(Path(sys.argv[1]))

@@ -1,0 +1,136 @@
+"""Run cells for the page in one namespace, and return the verdict on an answer, or the output of the last cell.
+
+This module runs in the page's worker, with the page's torch and the course's checking code.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import linecache
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import absent
+from needed import needed_cells
+
+from qkv.checking import Report, examine
+from qkv.checking.card import Card
+from qkv.questions import find
+
+absent.install()
+PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
+FIRST_VERDICT_AFTER = 1.0  # seconds; after these the page shows a verdict, while the search for a misconception goes on
+MAX_PRINTED = 20_000  # characters
+
+
+def answer(asked: str, send_first: Callable[[str], object]) -> str:
+    """Run the cells of a request, and return the verdict on an answer or the output of the last cell, both as JSON.
+
+    `send_first` receives a first verdict as JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
+    """
+    wanted = json.loads(asked)
+    if "question" in wanted:
+        names, _, problems = run_cells(wanted["cells"])
+        return json.dumps(check_answer(wanted["question"], wanted["name"], names, problems, send_first))
+    return json.dumps(output_of_last_cell(wanted["cells"]))
+
+
+def output_of_last_cell(cells: list[str]) -> dict[str, str]:
+    """Run the last cell and the cells that it needs, and return its output and an error if there is one."""
+    _, printed, problems = run_cells([cells[place] for place in needed_cells(cells)])
+    cause = next(filter(None, problems), "") if problems[-1] else ""  # the first error may be the cause of the last
+    return {"printed": truncated(printed), "problem": cause}
+
+
+def truncated(printed: str) -> str:
+    """Return the printed text. If it is longer than MAX_PRINTED, cut it there and add a line that says so."""
+    if len(printed) <= MAX_PRINTED:
+        return printed
+    kept = printed[:MAX_PRINTED].removesuffix("\n")
+    return f"{kept}\n… Cut here, after {MAX_PRINTED:,} characters.\n"
+
+
+def run_cells(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:
+    """Run cells in a new namespace. Return the namespace, the last cell's output, and each cell's traceback or ""."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed, problems = io.StringIO(), []
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        for number, source in enumerate(cells):
+            printed.seek(0)
+            printed.truncate()
+            problems.append(run_cell(source, f"<cell {number + 1}>", names))
+    return names, printed.getvalue(), problems
+
+
+def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
+    """Run a cell, and return its traceback as text, or an empty string if it raised no error."""
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    try:
+        tree = ast.parse(source, file)
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
+        exec(compile(tree, file, "exec"), names)
+        value = eval(compile(ast.Expression(last.value), file, "eval"), names) if isinstance(last, ast.Expr) else None
+        if value is not None:  # a notebook shows the value of a cell's last expression
+            print(repr(value))
+    except BaseException as error:
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        return "".join(line for line in lines if "/lib/" not in line and "notebook.py" not in line)[-3000:]
+    return ""
+
+
+def why_not_checked(name: str, problem: str) -> str:
+    """Return a message that says why there is no answer of this name to check."""
+    if not problem:
+        return f"Nothing in your cell is called `{name}`. Which name stands after `def` or `class`?"
+    lines = [line.strip() for line in problem.strip().splitlines()]
+    code = [line for before, line in pairwise(lines) if before.startswith("File ")]
+    at = f" It came from the line `{code[-1]}`." if code else ""
+    return f"Your cell raised an error before it could be checked: {lines[-1]}.{at}"
+
+
+def note_on_failed_answer(problems: list[str]) -> str:
+    """Return a note for a NameError: that an earlier answer did not run. Empty if all earlier cells ran."""
+    problem = next(filter(None, problems), "")
+    return f" An answer above this one did not run: {problem.strip().splitlines()[-1]}." if problem else ""
+
+
+def check_answer(
+    question_id: str, name: str, names: dict[str, Any], problems: list[str], send_first: Callable[[str], object]
+) -> dict[str, Any]:
+    """Check the answer of this name as `check` does, and return the verdict with its card as HTML."""
+    since, sent = time.perf_counter(), False
+    question, given, problem = find(question_id), names.get(name), problems[-1]
+    if given is None and (problem or name not in names):
+        message = why_not_checked(name, problem)
+        card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
+        return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
+
+    def meanwhile(so_far: Callable[[], Report]) -> None:
+        nonlocal sent
+        if not sent and time.perf_counter() - since > FIRST_VERDICT_AFTER:
+            sent = True
+            send_first(json.dumps(report_for_page(so_far(), problems)))
+
+    return report_for_page(examine(question_id, given, patience=PATIENCE, on_progress=meanwhile), problems)
+
+
+def report_for_page(report: Report, problems: list[str]) -> dict[str, Any]:
+    """Return a report in the form that the page expects, with its card as HTML."""
+    note = note_on_failed_answer(problems[:-1]) if "NameError" in report.message else ""
+    message = report.message + note
+    return {
+        "status": report.status,
+        "points": report.points,
+        "misconception": report.misconception,
+        "message": message,
+        "html": replace(report.card, message=message).html(),
+    }

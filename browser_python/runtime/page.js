@@ -1,0 +1,387 @@
+// Python on the page, in a worker: the reader answers and checks exercises, and runs and edits cells of chapters.
+// `browser_python/controls.py` writes the HTML, and this script makes it work. Answers are kept in this browser alone.
+
+import { editorOf, textOf } from "./files.js";
+import { load, note, save } from "./kept.js";
+import { Python } from "./python.js";
+
+const all = (selector, from = /** @type {ParentNode} */ (document)) =>
+  /** @type {HTMLElement[]} */ ([...from.querySelectorAll(selector)]);
+/** Return the first element that a selector finds; throw an Error if there is none. */
+const one = (selector, from = /** @type {ParentNode} */ (document)) => {
+  const [found] = all(selector, from);
+  if (!found) throw new Error(`nothing on this page is ${selector}`);
+  return found;
+};
+const HERE = all("[data-page]")[0]?.dataset.page ?? "";
+const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
+const LOOKING = "Still comparing it with known mistakes …";
+const SECONDS = { check: 20, run: 60 }; // time limits; a cell of a chapter may compute for long
+
+let places = []; // the elements that show what Python does, beside the buttons that wait for it
+const python = new Python(FILES, (words) => {
+  for (const place of places) place.textContent = words;
+});
+
+// ── editors ────────────────────────────────────────────────────────────────────────────────────────
+const editors = new Map(); // by key: "3.1" is an answer, "try 3.1" the cell to try it in
+
+/** Register the editor of a textarea. It is plain until the textarea gets the focus, then it is CodeMirror. */
+function addEditor(area) {
+  const { key } = area.dataset;
+  const editor = {
+    area,
+    get text() {
+      return this.view ? this.view.state.doc.toString() : area.value;
+    },
+    set text(source) {
+      if (this.view) this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: source } });
+      else {
+        area.value = source;
+        area.dispatchEvent(new Event("input"));
+      }
+    },
+  };
+  const onChange = () => keepText(key, editor.text);
+  area.addEventListener("input", () => {
+    area.rows = Math.max(2, area.value.split("\n").length);
+    onChange();
+  });
+  area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });
+  editors.set(key, editor);
+}
+
+/** Replace a textarea by CodeMirror; if that cannot be loaded, the textarea stays. Also start Python, which a reader
+ * who writes will need. */
+async function enhanceEditor(editor, onChange) {
+  if (!obstacle() && !navigator.connection?.saveData) python.start();
+  try {
+    const [{ enhance }] = await Promise.all([editorOf(FILES), pressEnd(editor.area)]);
+    editor.view = enhance(editor.area, onChange);
+  } catch {
+    // the network is lost: the textarea still works
+  }
+}
+
+/** Wait for the end of the press that gave a textarea the focus: only then is its cursor at the place of the press.
+ * @returns {Promise<void>} */
+function pressEnd(area) {
+  return new Promise((resolve) => {
+    window.addEventListener("mouseup", () => resolve(), { once: true });
+    setTimeout(() => area.matches(":active") || resolve(), 300); // a key gave the focus, without a press
+  });
+}
+
+/** Keep a text that has changed. The last verdict counts only for the text that was checked. */
+function keepText(key, text) {
+  const { defaultValue } = editors.get(key).area;
+  const kept = load()[key];
+  if (text === (kept?.source ?? defaultValue)) return;
+  const source = text === defaultValue ? undefined : text;
+  const { status, points } = kept?.checked?.source === text ? kept.checked : {};
+  if (!note(key, { source, status, points }))
+    showNotice("This browser does not keep your answers: download your notebook before you leave the page.");
+  markOld(key, status === undefined);
+  showPoints();
+}
+
+/** Mark the verdict and the output of a text as those of an earlier text, or remove the marks. */
+function markOld(key, isOld) {
+  const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
+  const tried = card ? editors.get(`try ${key}`) : editors.get(key);
+  const printed = tried?.area.closest(".qkv-live").querySelector(".qkv-printed");
+  for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld && shown.textContent !== "");
+}
+
+const showNotice = (words) => {
+  const place = document.querySelector(".qkv-offer");
+  if (place) place.textContent = words;
+};
+
+// ── running and checking ───────────────────────────────────────────────────────────────────────────
+let fetched; // the promise of the page's notebook
+
+/** Return the promise of the page's notebook, which is fetched once. */
+function loadNotebook() {
+  fetched ??= textOf(FILES, `notebooks/${HERE}.ipynb`).then(JSON.parse);
+  return fetched;
+}
+
+/** Return the code of a chapter's cells up to one of them: as edited on the page, or as in the notebook. */
+async function cellsUpTo(name) {
+  const { cells } = await loadNotebook();
+  const code = cells.filter((cell) => cell.cell_type === "code");
+  const place = code.findIndex(({ id }) => id === name);
+  return code.slice(0, place + 1).map(({ id, source }) => editors.get(keyOf(id))?.text ?? source.join(""));
+}
+
+/** Return the key of an edited cell of this chapter. */
+const keyOf = (name) => `${HERE} ${name}`;
+
+/** Return the code of the cells that a cell of an exercise needs: the imports, and every answer up to its question. */
+function cellsBefore(cell) {
+  const cells = all(".qkv-cell-imports, .qkv-cell-answer");
+  const earlier = cells.filter((other) => other.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING);
+  return earlier.map((other) => {
+    const [area] = all(".qkv-editor", other);
+    return area ? editors.get(area.dataset.key).text : one("pre", other).textContent;
+  });
+}
+
+let queue = Promise.resolve(); // resolves when all earlier requests are answered
+
+/** Send a request of a cell to Python, after all earlier requests. Meanwhile the cell's Stop button is enabled
+ * instead of its other button, and a text beside them shows what Python does. `onFirst` gets a first answer, if
+ * there is one. */
+async function ask(cell, request, onFirst) {
+  const [run, stop] = /** @type {HTMLButtonElement[]} */ (
+    all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell)
+  );
+  const earlier = queue;
+  let finish;
+  queue = new Promise((resolve) => {
+    finish = resolve;
+  });
+  cell.querySelector(".qkv-said").textContent = "Waiting for what is already running …";
+  run.disabled = true;
+  await earlier;
+  places = [cell.querySelector(".qkv-said")];
+  stop.disabled = false;
+  try {
+    return await python.ask(request, request.question ? SECONDS.check : SECONDS.run, onFirst);
+  } finally {
+    run.disabled = false;
+    stop.disabled = true;
+    finish();
+  }
+}
+
+async function run(cell) {
+  const { key } = cell.querySelector(".qkv-editor").dataset;
+  showOutput(cell, await ask(cell, { cells: [...cellsBefore(cell), editors.get(key).text] }));
+}
+
+/** Scroll to the result of a press on a button, unless the button has left the window. */
+function reveal(button, selector) {
+  const shown = button.closest(".qkv-live").querySelector(selector);
+  const { top, height } = shown.getBoundingClientRect();
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const place = button.getBoundingClientRect();
+  if (place.bottom > 0 && place.top < innerHeight && top + height > innerHeight)
+    shown.scrollIntoView({ block: height < innerHeight ? "end" : "start", behavior: still ? "instant" : "smooth" });
+}
+
+function showOutput(cell, { printed = "", problem }) {
+  const shown = cell.querySelector(".qkv-printed");
+  shown.hidden = false;
+  shown.removeAttribute("data-old");
+  const words = printed + problem ? problem : `It printed nothing.${whyNothing(cell)}`;
+  shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
+}
+
+/** Return a note for a cell without output: the answer that it tries has not been written yet. */
+function whyNothing(cell) {
+  const answered = editors.get(cell.querySelector(".qkv-editor")?.dataset.key.replace("try ", ""));
+  const stub =
+    answered?.area.closest(".qkv-answer") && answered.text.trimEnd() === answered.area.defaultValue.trimEnd();
+  return stub ? " The answer above it has not been written yet." : "";
+}
+
+// ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
+const builtOutput = (cell) => cell.parentElement.querySelector(":scope > .cell_output");
+const resetButton = (cell) => cell.querySelector("[data-do=reset]");
+const cellOf = (button) => button.closest(".qkv-own");
+
+/** Run a cell of a chapter after the cells before it. Its output replaces the one from the site's build. */
+async function runCell(cell) {
+  const stop = cell.querySelector("[data-do=stop]");
+  stop.hidden = false;
+  const cells = await cellsUpTo(cell.dataset.cell);
+  showOutput(cell, await ask(cell, { cells }));
+  stop.hidden = true;
+  builtOutput(cell).hidden = true;
+  resetButton(cell).hidden = false;
+}
+
+/** Replace a cell's code by an editor, with the text of an earlier visit. */
+async function edit(cell) {
+  const key = keyOf(cell.dataset.cell);
+  const { cells } = await loadNotebook();
+  const source = cells.find(({ id }) => id === cell.dataset.cell).source.join("");
+  const area = Object.assign(document.createElement("textarea"), { className: "qkv-editor", defaultValue: source });
+  area.dataset.key = key;
+  area.setAttribute("aria-label", "The code of this cell");
+  area.value = load()[key]?.source ?? source;
+  area.rows = area.value.split("\n").length;
+  cell.prepend(area);
+  cell.parentElement.querySelector(".cell_input").hidden = true;
+  cell.querySelector("[data-do=edit]").hidden = true;
+  resetButton(cell).hidden = false;
+  addEditor(area);
+  area.focus();
+}
+
+/** Reset a cell to its code and output of the site's build. Undo in the editor brings an edited text back. */
+function reset(cell) {
+  const editor = editors.get(keyOf(cell.dataset.cell));
+  if (editor) editor.text = editor.area.defaultValue;
+  cell.querySelector(".qkv-printed").hidden = true;
+  builtOutput(cell).hidden = false;
+  if (!editor) resetButton(cell).hidden = true;
+}
+
+/** Check an answer, show and keep the verdict, and return the report. `onShown` is called after the first verdict. */
+async function check(question, onShown = () => {}) {
+  const place = one(`.qkv-check[data-question="${question}"]`);
+  const { area, text } = editors.get(question);
+  const request = { cells: cellsBefore(place), question, name: area.dataset.name };
+  let first;
+  const last = await ask(place, request, (found) => {
+    first = found;
+    showVerdict(place, text, first);
+    one("[role=status]", place).textContent = LOOKING;
+    onShown();
+  });
+  // Without html the check was stopped. The same verdict is not shown again, so that a screen reader does not repeat
+  // it.
+  const isNew = !first || (last.html && last.html !== first.html);
+  const report = isNew ? last : first;
+  if (isNew) showVerdict(place, text, report);
+  if (!first) onShown();
+  const { status, points, misconception, message } = report;
+  return { status, points, misconception, message };
+}
+
+/** Show the verdict on a text, and keep it. */
+function showVerdict(place, text, { html, ...report }) {
+  const { question } = place.dataset;
+  const card = place.querySelector(".qkv-verdict");
+  card.dataset.status = report.status;
+  card.removeAttribute("data-old");
+  card.replaceChildren(html ? document.createRange().createContextualFragment(html) : report.message);
+  const found = { status: report.status, points: report.points };
+  if (html) note(question, { checked: { source: text, ...found } });
+  const isOld = editors.get(question).text !== text;
+  if (html && !isOld) note(question, found);
+  markOld(question, isOld);
+  showPoints();
+  showLast(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
+}
+
+/** Return the text of an answer; with a `source`, set it first. */
+function answer(question, source) {
+  const editor = editors.get(question);
+  if (source !== undefined) editor.text = source;
+  return editor.text;
+}
+
+/** Show beside a question's button when its answer was last checked, or that it was right then. */
+const showLast = (place, words) => {
+  place.querySelector(".qkv-last").textContent = words;
+};
+
+// ── points, and the whole notebook ─────────────────────────────────────────────────────────────────
+function showPoints() {
+  const kept = load();
+  const rows = all(".qkv-check").map(({ dataset: { points, question = "" } }) => ({
+    most: Number(points),
+    ...kept[question],
+  }));
+  const sum = (of) => rows.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const right = rows.filter(({ status }) => status === "passed").length;
+  const line = document.querySelector(".qkv-points [role=status]");
+  if (line)
+    line.textContent =
+      `On this page: ${sum((row) => row.points)} of ${sum((row) => row.most)} points; ` +
+      `${right} of ${rows.length} answers are right, as last checked.`;
+}
+
+async function download() {
+  const name = `${HERE.split("/")[1]}.ipynb`;
+  const notebook = await loadNotebook();
+  for (const [key, { area, text }] of editors) {
+    const stub = area.defaultValue.trimEnd();
+    const isStub = ({ cell_type, source }) => cell_type === "code" && source.join("").trimEnd() === stub;
+    const cell = notebook.cells.find(isStub);
+    if (cell && text.trimEnd() !== stub) cell.source = text.split(/(?<=\n)/);
+    else if (!cell) throw new Error(`the notebook has no cell for ${key}`);
+  }
+  const file = new Blob([`${JSON.stringify(notebook, null, 1)}\n`], { type: "application/x-ipynb+json" });
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Reset every text of the page. An Undo button brings all of them back. */
+function clear(button) {
+  const kept = load();
+  const texts = [...editors].map(([key, { text }]) => [key, text]);
+  const shown = all(".qkv-verdict, .qkv-printed").map((place) => ({
+    place,
+    content: place.firstChild,
+    isOld: "old" in place.dataset,
+  }));
+  for (const [key, editor] of editors) {
+    editor.text = editor.area.defaultValue;
+    note(key, { checked: undefined });
+  }
+  showPoints();
+  const undo = button.cloneNode();
+  delete undo.dataset.do;
+  undo.textContent = "Undo";
+  undo.addEventListener("click", () => {
+    for (const [key, text] of texts) editors.get(key).text = text;
+    save(kept);
+    for (const { place, content, isOld } of shown)
+      if (place.firstChild === content) place.toggleAttribute("data-old", isOld); // nothing was run in between
+    showPoints();
+    undo.remove();
+    button.focus();
+  });
+  button.parentElement.querySelector("[data-undo]")?.remove();
+  undo.dataset.undo = "";
+  button.after(" ", undo);
+}
+
+// ── the page ───────────────────────────────────────────────────────────────────────────────────────
+const actions = {
+  run: (button) => run(button.closest(".qkv-live")).then(() => reveal(button, ".qkv-printed")),
+  runCell: (button) => runCell(cellOf(button)).then(() => reveal(button, ".qkv-printed")),
+  edit: (button) => edit(cellOf(button)),
+  reset: (button) => reset(cellOf(button)),
+  check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
+  stop: () => python.end("Stopped."),
+  download,
+  clear,
+};
+
+/** Return why Python cannot run on the page, or "" if it can. */
+function obstacle() {
+  return window.WebAssembly && window.Worker ? "" : "This browser cannot run Python on the page";
+}
+
+for (const area of all(".qkv-editor")) addEditor(area);
+for (const button of all("article [data-do]"))
+  button.addEventListener("click", () => actions[button.dataset.do](button));
+if (obstacle()) {
+  showNotice(`${obstacle()}. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`);
+  for (const button of /** @type {HTMLButtonElement[]} */ (all("[data-do=run], [data-do=runCell], [data-do=check]"))) {
+    button.disabled = true;
+    button.title = obstacle();
+  }
+}
+/** Fetch Python's files ahead, if a service worker keeps them and the connection is good. */
+function prepare() {
+  const { connection, onLine, serviceWorker } = navigator;
+  if (obstacle() || !onLine || connection?.saveData || connection?.effectiveType !== "4g") return;
+  const fetchAhead = () => python.fetchAhead().catch(() => {}); // they are fetched again when Python starts
+  const whenIdle = () => requestIdleCallback(fetchAhead, { timeout: 20_000 }); // a busy page is never idle
+  if (serviceWorker?.controller) whenIdle();
+  else serviceWorker?.addEventListener("controllerchange", whenIdle, { once: true });
+}
+
+if (document.querySelector(".qkv-check")) prepare();
+window.qkv = { ...window.qkv, answer, check };
+showPoints();
+for (const place of all(".qkv-check"))
+  if (load()[place.dataset.question ?? ""]?.status === "passed") showLast(place, "Right when last checked.");

@@ -1,0 +1,694 @@
+"""Elementwise operations: functions of one tensor and of two, comparisons, `where`, and Python's operators."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from array import array
+from collections.abc import Callable
+from itertools import repeat
+from math import inf
+from typing import Any
+
+from .creation import tensor
+from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
+from .kernels import BIG, KERNELS, address_of, plan_of, run, scalar
+from .numbers import (
+    DIVISION_BY_ZERO,
+    cos_of,
+    exp_of,
+    floor_quotient,
+    infinite_where_too_large,
+    is_number,
+    keeping_infinities,
+    larger,
+    lgamma_of,
+    log_of,
+    map_numbers,
+    modulo,
+    nan_where_undefined,
+    power,
+    quotient,
+    round_of,
+    sigmoid_of,
+    sin_of,
+    smaller,
+    sqrt_of,
+    times_log,
+    trunc_quotient,
+)
+from .shapes import broadcast, common_shape
+from .tensors import (
+    Tensor,
+    as_tensor_of,
+    broadcast_view,
+    in_place,
+    laid_out,
+    method,
+    numbers_as,
+    record_rules,
+    result_type,
+    tensor_from_parts,
+    tensor_of,
+    without_gradient,
+)
+
+Number = Callable[..., float]
+# For each name: the function of a number, and the rule for the gradient of its input x, from the gradient g of its
+# result y. A rule names only the tensors that it needs, because changing one of these in place is an error.
+TO_FLOATING: dict[str, tuple[Any, Any]] = {
+    "exp": (exp_of, lambda g, y: g * y),
+    "log": (log_of, lambda g, x: g / x),
+    "log2": (lambda x: math.log2(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(2))),
+    "log10": (lambda x: math.log10(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(10))),
+    "log1p": (lambda x: math.log1p(x) if x > -1 else log_of(1 + x), lambda g, x: g / (1 + x)),
+    "expm1": (lambda x: math.expm1(x) if x < 700 else inf, lambda g, y: g * (y + 1)),
+    "exp2": (lambda x: power(2.0, x), lambda g, y: g * y * math.log(2)),
+    "sqrt": (sqrt_of, lambda g, y: g / (2 * y)),
+    "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, y: g * -0.5 * y * y * y),
+    "sin": (sin_of, lambda g, x: g * x.cos()),
+    "cos": (cos_of, lambda g, x: -g * x.sin()),
+    "tan": (nan_where_undefined(math.tan), lambda g, y: g * (1 + y * y)),
+    "atan": (math.atan, lambda g, x: g / (1 + x * x)),
+    "acos": (nan_where_undefined(math.acos), lambda g, x: -g / (1 - x * x).sqrt()),
+    "sinh": (infinite_where_too_large(math.sinh), lambda g, x: g * x.cosh()),
+    "cosh": (infinite_where_too_large(math.cosh), lambda g, x: g * x.sinh()),
+    "tanh": (math.tanh, lambda g, y: g * (1 - y * y)),
+    "sigmoid": (sigmoid_of, lambda g, y: g * y * (1 - y)),
+    "erf": (math.erf, lambda g, x: g * (2 / math.sqrt(math.pi)) * (-x * x).exp()),
+    "lgamma": (lgamma_of, without_gradient("lgamma")),
+    "reciprocal": (lambda x: quotient(1.0, x), lambda g, y: -g * y * y),
+}
+SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # applied to integers, these return integers
+    "abs": (abs, lambda g, x: g * x.sign()),
+    "sign": (lambda x: (x > 0) - (x < 0), lambda g: g * 0),
+    "relu": (lambda x: 0 if x < 0 else x, lambda g, y: where(y > 0, g, 0.0)),
+    "floor": (keeping_infinities(math.floor), lambda g: g * 0),
+    "ceil": (keeping_infinities(math.ceil), lambda g: g * 0),
+    "trunc": (keeping_infinities(math.trunc), lambda g: g * 0),
+}
+
+
+def empty_output(dt: dtype, shape: Any) -> Tensor:
+    """Return a tensor of zeros, into which a kernel writes its result."""
+    n = math.prod(shape)
+    return tensor_of(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
+
+
+def kernel_for(name: str, n: int, dt: dtype) -> Any:
+    """Return the kernel of this operation and dtype, or None if there is none, or a loop over `n` numbers is short."""
+    return KERNELS.get((name, dt)) if n > BIG else None
+
+
+def unary_op(name: str, x: Tensor, f: Number, rule: Any, dt: dtype) -> Tensor:
+    """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients."""
+    out = map_one(x, name, f, dt) if x.is_contiguous() else laid_out(map_one, [x], name, f, dt)
+    return record_rules(out, [x], [rule], x=x, y=out) if x.requires_grad else out
+
+
+def map_one(x: Tensor, name: str, f: Number, dt: dtype) -> Tensor:
+    """Apply a function to each number of a tensor."""
+    kernel = kernel_for(name, x.numel(), dt) if dt is x.dtype else None
+    if kernel is None:
+        return tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
+    out, numbers = empty_output(dt, x.shape), x._buffer()
+    kernel(address_of(out._data), address_of(numbers), len(numbers))
+    return out
+
+
+def floating_dtype(x: Tensor) -> dtype:
+    """Return the tensor's dtype if it is floating-point, else the default dtype."""
+    return x.dtype if x.dtype.kind == FLOATING else State.default_dtype
+
+
+def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dtype | None = None) -> Any:
+    """Apply a function to pairs of numbers of two operands, with broadcasting; record it for gradients.
+
+    Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote. `rules`
+    are the rules for the gradients of a and b, from the gradient g of the result y.
+
+    Raises:
+        TypeError: an operand is neither a tensor nor a number.
+    """
+    first, second = isinstance(a, Tensor), isinstance(b, Tensor)
+    if not first and not second:
+        a, first = tensor(a), True
+    if not (first or is_number(a)) or not (second or is_number(b)):
+        raise TypeError(f"argument 'other' must be Tensor, not {type(b if first else a).__name__}")
+    x = a if first else b
+    if x.dtype.kind == FLOATING and (not (first and second) or a.dtype is b.dtype):
+        dt = x.dtype
+    else:
+        dt = result_type(a, b)
+        if name in ("div", "xlogy") and dt.kind < FLOATING:
+            dt = State.default_dtype
+    kernel = KERNELS.get((name, dt))
+    out = pair_by_kernel(kernel, a, b, dt, kind or dt) if kernel else None
+    if out is None and first and second:
+        shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
+        left, right = (t if t.shape == shape else broadcast_view(t, shape) for t in (a, b))
+        simple = a.is_contiguous() and b.is_contiguous()
+        out = map_two(left, right, f, dt, kind or dt) if simple else laid_out(map_two, [left, right], f, dt, kind or dt)
+    elif out is None:
+        args = (b if first else a, not first, f, dt, kind or dt)
+        out = map_with_number(x, *args) if x.is_contiguous() else laid_out(map_with_number, [x], *args)
+    if rules is None or not ((first and a.requires_grad) or (second and b.requires_grad)):
+        return out
+    return record_rules(out, (a, b), rules, a=a, b=b, y=out)
+
+
+def pair_by_kernel(kernel: Callable[..., Any], a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor | None:
+    """Apply a kernel to pairs of numbers of two operands. Compute in the dtype `dt`; return `kind`.
+
+    It returns None if the loop is short.
+    """
+    if not isinstance(b, Tensor):
+        plan = plan_of(a.shape, a._strides, (), ())
+    elif not isinstance(a, Tensor):
+        plan = plan_of((), (), b.shape, b._strides)
+    else:
+        plan = plan_of(a.shape, a._strides, b.shape, b._strides)
+    if plan.n <= BIG:
+        return None
+    if isinstance(a, Tensor) and a.dtype is not dt:
+        return pair_by_kernel(kernel, a.detach().to(dt), b, dt, kind)  # which may have other strides
+    if isinstance(b, Tensor) and b.dtype is not dt:
+        return pair_by_kernel(kernel, a, b.detach().to(dt), dt, kind)
+    addresses = [x._address() if isinstance(x, Tensor) else scalar(x, dt) for x in (a, b)]
+    numbers = run(kernel, kind, plan, addresses, (dt.itemsize, dt.itemsize))
+    return tensor_from_parts(kind, numbers, 0, plan.shape, plan.strides)
+
+
+def map_two(x: Tensor, y: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
+    """Apply a function to pairs of numbers of two tensors of one shape. Compute in the dtype `dt`; return `kind`."""
+    return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), x.shape, kind)
+
+
+def map_with_number(t: Tensor, s: Any, flip: bool, f: Number, dt: dtype, kind: dtype) -> Tensor:
+    """Apply a function to each number of a tensor and a number `s`, which is the first operand if `flip` is set."""
+    if dt.kind == FLOATING:
+        s = array(dt.code, [s])[0]
+    x = numbers_as(t, dt)
+    try:
+        return tensor_of(map_numbers(f, repeat(s), x) if flip else map_numbers(f, x, repeat(s)), t.shape, kind)
+    except ZeroDivisionError:
+        raise RuntimeError(DIVISION_BY_ZERO) from None
+
+
+def scaled(b: Any, alpha: Any, *operands: Any) -> Any:
+    """Return the operand of a sum, times `alpha`."""
+    if alpha == 1:
+        return b
+    if isinstance(alpha, float) and result_type(b, *operands).kind < FLOATING:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return b * alpha
+
+
+OF_SUM = (lambda g: g, lambda g: g)
+OF_DIFFERENCE = (lambda g: g, lambda g: -g)
+OF_PRODUCT = (lambda g, b: g * b, lambda g, a: g * a)
+OF_QUOTIENT = (lambda g, b: g / b, lambda g, a, b: -g * (a / b) / b)
+
+
+@method
+def add(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+    return binary_op("add", a, scaled(b, alpha, a), operator.add, OF_SUM)
+
+
+@method
+def sub(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+    b = scaled(b, alpha, a)
+    if all(isinstance(x, Tensor) and x.dtype is bool_ for x in (a, b)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if any(isinstance(x, bool) or (isinstance(x, Tensor) and x.dtype is bool_) for x in (a, b)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+    return binary_op("sub", a, b, operator.sub, OF_DIFFERENCE)
+
+
+@method
+def mul(a: Any, b: Any) -> Tensor:
+    return binary_op("mul", a, b, operator.mul, OF_PRODUCT)
+
+
+@method
+def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode is not None:
+        if rounding_mode not in ROUNDED:
+            raise RuntimeError(
+                f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            )
+        name, f = ROUNDED[rounding_mode]
+        return binary_op(name, a, b, f, (lambda g: g * 0, lambda g: g * 0))
+    return binary_op("div", a, b, quotient, OF_QUOTIENT)
+
+
+ROUNDED = {"floor": ("fdiv", floor_quotient), "trunc": ("tdiv", trunc_quotient)}
+
+
+def gradient_of_base(g: Tensor, a: Tensor, b: Any) -> Tensor:
+    if isinstance(b, Tensor):
+        zero: Any = b == 0
+        return g * where(zero, 0.0, b * a ** (b - 1))
+    return g * (b * a ** (b - 1) if b else 0.0)
+
+
+def gradient_of_exponent(g: Tensor, a: Any, b: Any, y: Tensor) -> Tensor:
+    log = a.log() if isinstance(a, Tensor) else log_of(a)
+    return g * where((a == 0) & (b >= 0), 0.0, y * log)
+
+
+@method
+def pow(a: Any, b: Any) -> Tensor:
+    if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if type(b) in (int, float) and b == 2 and isinstance(a, Tensor) and a.dtype.kind == FLOATING:
+        out = binary_op("mul", a.detach(), a.detach(), operator.mul)
+        return record_rules(out, [a], [lambda g, a: g * (2 * a)], a=a)
+    return binary_op("pow", a, b, power, (gradient_of_base, gradient_of_exponent))
+
+
+@method
+def floor_divide(a: Any, b: Any) -> Tensor:
+    return binary_op("fdiv", a, b, floor_quotient, (without_gradient("floor_divide"), without_gradient("floor_divide")))
+
+
+@method
+def remainder(a: Any, b: Any) -> Tensor:
+    return binary_op("mod", a, b, modulo, (lambda g: g, lambda g, a, b: -g * div(a, b, rounding_mode="floor")))
+
+
+def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
+    """Return the gradient of an operand of `maximum` or `minimum`: half of `g` where both operands are equal."""
+    return where(smaller, 0.0, where(equal, g / 2, g))
+
+
+@method
+def maximum(a: Tensor, b: Tensor) -> Tensor:
+    check_tensors(a, b)
+    return binary_op(
+        "max",
+        a,
+        b,
+        larger,
+        (lambda g, a, b: gradient_of_extreme(g, a == b, a < b), lambda g, a, b: gradient_of_extreme(g, a == b, b < a)),
+    )
+
+
+@method
+def minimum(a: Tensor, b: Tensor) -> Tensor:
+    check_tensors(a, b)
+    return binary_op(
+        "min",
+        a,
+        b,
+        smaller,
+        (lambda g, a, b: gradient_of_extreme(g, a == b, a > b), lambda g, a, b: gradient_of_extreme(g, a == b, b > a)),
+    )
+
+
+def check_tensors(*operands: Any) -> None:
+    for x in operands:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"argument 'other' must be Tensor, not {type(x).__name__}")
+
+
+def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
+    """Return a function that compares two operands elementwise, and add it to `Tensor` as a method."""
+
+    def compare(a: Tensor, b: Any) -> Any:
+        return binary_op(name, a, b, f, kind=bool_)
+
+    setattr(Tensor, name, compare)
+    return compare
+
+
+@method
+def gt(a: Any, b: Any) -> Tensor:
+    return binary_op("lt", b, a, operator.lt, kind=bool_)
+
+
+@method
+def ge(a: Any, b: Any) -> Tensor:
+    return binary_op("le", b, a, operator.le, kind=bool_)
+
+
+eq, ne = comparison("eq", operator.eq), comparison("ne", operator.ne)
+lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
+
+
+def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
+    """Return a bitwise function of two operands, and add it to `Tensor` as a method."""
+
+    def combine(a: Any, b: Any) -> Any:
+        for x in (a, b):
+            if isinstance(x, float) or (isinstance(x, Tensor) and x.dtype.kind == FLOATING):
+                kind = TYPE_NAMES[x.dtype] if isinstance(x, Tensor) else "Float"
+                raise NotImplementedError(f"\"bitwise_{name}_cpu\" not implemented for '{kind}'")
+        return binary_op(name, a, b, f)
+
+    setattr(Tensor, f"bitwise_{full_name or name}", combine)
+    return combine
+
+
+bitwise_and, bitwise_or = bitwise("and", operator.and_), bitwise("or", operator.or_)
+bitwise_xor = bitwise("xor", operator.xor)
+bitwise_left_shift, bitwise_right_shift = (
+    bitwise("lshift", operator.lshift, "left_shift"),
+    bitwise("rshift", operator.rshift, "right_shift"),
+)
+
+
+@method
+def logical_and(a: Tensor, b: Tensor) -> Tensor:
+    return a.bool() & b.bool()
+
+
+@method
+def logical_or(a: Tensor, b: Tensor) -> Tensor:
+    return a.bool() | b.bool()
+
+
+@method
+def logical_xor(a: Tensor, b: Tensor) -> Tensor:
+    return a.bool() ^ b.bool()
+
+
+@method
+def logical_not(x: Tensor) -> Tensor:
+    if x.dtype is bool_:
+        return tensor_of(array("B", x._buffer().tobytes().translate(NOT)), x.shape, bool_)
+    return tensor_of([0 if v else 1 for v in x._numbers()], x.shape, bool_)
+
+
+NOT = bytes([1] + [0] * 255)  # for each byte of a bool, the opposite
+
+
+@method
+def bitwise_not(x: Tensor) -> Tensor:
+    if x.dtype.kind == FLOATING:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return logical_not(x) if x.dtype is bool_ else tensor_of([~v for v in x._numbers()], x.shape, x.dtype)
+
+
+def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
+    if a is None:
+        return cond.nonzero(as_tuple=True)
+    dt = result_type(a, b)
+    ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
+    shape = common_shape(cond.shape, ta.shape, tb.shape)
+    if cond.dtype is not bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {TYPE_NAMES[cond.dtype]}"
+        )
+    c, x, y = (broadcast_view(t, shape) for t in (cond, ta, tb))
+    simple = all(t.is_contiguous() for t in (cond, ta, tb))
+    out = choose(c, x, y, dt) if simple else laid_out(choose, [c, x, y], dt)
+    rules = (lambda g, cond: where(cond, g, 0.0), lambda g, cond: where(cond, 0.0, g))
+    return record_rules(out, (ta, tb), rules, cond=cond)
+
+
+def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
+    """Choose each number from `a` where the condition holds, and from `b` elsewhere, for tensors of one shape."""
+    kernel = kernel_for("choose", cond.numel(), dt)
+    if kernel:
+        a, b = a.detach().to(dt), b.detach().to(dt)
+        plan = plan_of(cond.shape, cond._strides, a.shape, a._strides, b.shape, b._strides)
+        numbers = run(kernel, dt, plan, [t._address() for t in (cond, a, b)], (1, dt.itemsize, dt.itemsize))
+        return tensor_from_parts(dt, numbers, 0, plan.shape, plan.strides)
+    pairs = zip(cond._numbers(), numbers_as(a, dt), numbers_as(b, dt), strict=True)
+    return tensor_of([x if k else y for k, x, y in pairs], cond.shape, dt)
+
+
+@method
+def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    if not isinstance(mask, Tensor) or value is None:
+        given = ", ".join("NoneType" if one is None else type(one).__name__ for one in (mask, value))
+        raise TypeError(
+            f"masked_fill() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+            " * (Tensor mask, Tensor value)\n * (Tensor mask, Number value)\n"
+        )
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    value = as_tensor_of(value, x.dtype)
+    return where(mask, value.to(x.dtype), x).contiguous()
+
+
+@method
+def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if len({isinstance(bound, Tensor) for bound in bounds}) > 1:
+        raise TypeError("clamp(): arguments 'min' and 'max' must both be tensors or both be numbers")
+    y = x.detach()
+    y = y if min is None else binary_op("max", y, min, larger)
+    y = y if max is None else binary_op("min", y, max, smaller)
+
+    def rule(g: Tensor, x: Tensor) -> Tensor:
+        g = g if min is None else g * (x >= min)
+        return g if max is None else g * (x <= max)
+
+    bad = without_gradient("min and max of clamp")
+    return record_rules(y, (x, *bounds), (rule, *(bad for _ in bounds)), x=x)
+
+
+clip = clamp
+
+
+@method
+def nan_to_num(x: Tensor, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    top = finfo(x.dtype).max if x.dtype.kind == FLOATING else 0
+    hi, lo = top if posinf is None else posinf, -top if neginf is None else neginf
+    out = tensor_of(
+        [nan if v != v else hi if v == inf else lo if v == -inf else v for v in x._numbers()], x.shape, x.dtype
+    )
+    return record_rules(out, [x], [lambda g, x: g * isfinite(x)], x=x)
+
+
+@method
+def isnan(x: Tensor) -> Tensor:
+    return tensor_of([v != v for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isinf(x: Tensor) -> Tensor:
+    return tensor_of([v in (inf, -inf) for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isneginf(x: Tensor) -> Tensor:
+    return tensor_of([v == -inf for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def isfinite(x: Tensor) -> Tensor:
+    return tensor_of([v == v and v not in (inf, -inf) for v in x._numbers()], x.shape, bool_)
+
+
+def check_nearness(a: Tensor, b: Tensor, rtol: float, atol: float) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+
+
+def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> list[bool]:
+    """Return for each pair of numbers of two tensors, after broadcasting, whether the numbers are close."""
+    size, shape = builtins.abs, common_shape(a.shape, b.shape)
+    return [
+        v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
+        for v, w in zip(broadcast_view(a, shape)._numbers(), broadcast_view(b, shape)._numbers(), strict=True)
+    ]
+
+
+@method
+def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
+    check_nearness(a, b, rtol, atol)
+    return tensor_of(nearness(a, b, rtol, atol, equal_nan), common_shape(a.shape, b.shape), bool_)
+
+
+@method
+def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
+    check_nearness(a, b, rtol, atol)
+    if a.shape == b.shape and a._numbers() == b._numbers():  # a shortcut for the frequent case of equal numbers
+        return True
+    return builtins.all(nearness(a, b, rtol, atol, equal_nan))
+
+
+@method
+def equal(a: Tensor, b: Tensor) -> bool:
+    x, y = a._numbers(), b._numbers()
+    return a.shape == b.shape and (x == y if type(x) is type(y) else list(x) == list(y))
+
+
+@method
+def lerp(a: Tensor, b: Tensor, w: Any) -> Tensor:
+    return a + w * (b - a)
+
+
+def gradient_of_factor(g: Tensor, a: Tensor, b: Any) -> Tensor:
+    """Return the gradient of `a` in `xlogy(a, b)`."""
+    b = as_tensor_of(b, a.dtype)
+    return g * where((a == 0) & (b <= 0), 0.0, b.log())
+
+
+@method
+def xlogy(a: Any, b: Any) -> Tensor:
+    return binary_op("xlogy", a, b, times_log, (gradient_of_factor, lambda g, a, b: g * a / b))
+
+
+@method
+def square(x: Tensor) -> Tensor:
+    return x**2
+
+
+@method
+def round(x: Tensor, *, decimals: int = 0) -> Tensor:
+    if decimals and x.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+    if decimals:
+        return (x * 10**decimals).round() / 10**decimals
+    return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)
+
+
+@method
+def neg(x: Tensor) -> Tensor:
+    if x.dtype is bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return unary_op("neg", x, operator.neg, lambda g: -g, x.dtype)
+
+
+# ── functions of one number, and their in-place versions ──────────────────────────────────────────
+def add_function(name: str, f: Number, rule: Any, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
+    """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`)."""
+
+    def apply(x: Tensor) -> Tensor:
+        if keeps_dtype and x.dtype is bool_ and name != "sign":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        if keeps_dtype and x.dtype.kind < FLOATING and name in ("floor", "ceil", "trunc"):
+            return x.clone()
+        return unary_op(name, x, f, rule, x.dtype if keeps_dtype else floating_dtype(x))
+
+    setattr(Tensor, name, apply)
+    setattr(Tensor, f"{name}_", in_place(apply))
+    return apply
+
+
+FUNCTIONS = {
+    name: add_function(name, f, rule, table is SAME_DTYPE)
+    for table in (TO_FLOATING, SAME_DTYPE)
+    for name, (f, rule) in table.items()
+}
+Tensor.absolute, Tensor.arccos, Tensor.negative = Tensor.abs, Tensor.acos, neg  # type: ignore[attr-defined]
+Tensor.multiply, Tensor.divide, Tensor.subtract, Tensor.true_divide = mul, div, sub, div  # type: ignore[attr-defined]
+Tensor.clip = clamp  # type: ignore[attr-defined]
+
+
+@method
+def clamp_min(x: Tensor, min: Any) -> Tensor:
+    return clamp(x, min)
+
+
+@method
+def clamp_max(x: Tensor, max: Any) -> Tensor:
+    return clamp(x, max=max)
+
+
+# ── operators ─────────────────────────────────────────────────────────────────────────────────────
+SIGNS = {
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "** or pow()", "floordiv": "//", "mod": "%"},
+    **{"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
+}
+OPERATORS = {
+    "add": add,
+    "sub": sub,
+    "mul": mul,
+    "truediv": div,
+    "pow": pow,
+    "floordiv": floor_divide,
+    "mod": remainder,
+    "and": bitwise_and,
+    "or": bitwise_or,
+    "xor": bitwise_xor,
+    "lshift": bitwise_left_shift,
+    "rshift": bitwise_right_shift,
+    "eq": eq,
+    "ne": ne,
+    "lt": lt,
+    "le": le,
+    "gt": gt,
+    "ge": ge,
+}
+
+
+def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
+    """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
+
+    def left(x: Tensor, other: Any) -> Any:
+        if isinstance(other, (Tensor, int, float)):
+            return f(x, other)
+        if hasattr(other, "_tensor"):  # an array of the page's numpy
+            return f(x, other._tensor)
+        if name in ("eq", "ne"):
+            return name == "ne"
+        if name not in SIGNS:
+            return NotImplemented
+        raise TypeError(f"unsupported operand type(s) for {SIGNS[name]}: 'Tensor' and '{type(other).__name__}'")
+
+    def right(x: Tensor, other: Any) -> Any:
+        other = getattr(other, "_tensor", other)
+        return f(other, x) if isinstance(other, (Tensor, int, float)) else NotImplemented
+
+    setattr(Tensor, f"__{name}__", left)
+    if name in SIGNS:
+        setattr(Tensor, f"__r{name}__", right)
+        setattr(Tensor, f"__i{name}__", in_place(left))
+
+
+for _name, _f in OPERATORS.items():
+    add_operator(_name, _f)
+IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    **{
+        "add": add,
+        "sub": sub,
+        "mul": mul,
+        "div": div,
+        "pow": pow,
+        "remainder": remainder,
+        "floor_divide": floor_divide,
+    },
+    **{"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "clamp": clamp, "clip": clamp},
+    **{
+        "neg": neg,
+        "round": round,
+        "square": square,
+        "logical_not": logical_not,
+        "nan_to_num": nan_to_num,
+        "lerp": lerp,
+    },
+}
+for _name, _f in IN_PLACE.items():
+    setattr(Tensor, f"{_name}_", in_place(_f))
+UNARY: dict[str, Callable[..., Tensor]] = {
+    "neg": neg,
+    "pos": lambda x: x,
+    "invert": bitwise_not,
+    "abs": FUNCTIONS["abs"],
+}
+for _name, _unary in UNARY.items():
+    setattr(Tensor, f"__{_name}__", _unary)

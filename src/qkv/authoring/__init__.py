@@ -1,0 +1,1 @@
+"""Tools for authors of the course: exercises are generated from solutions."""

@@ -1,0 +1,147 @@
+"""Turn solutions into exercises: the same notebooks without the answers.
+
+This uses nbgrader's preprocessors as a library. They remove the lines between BEGIN SOLUTION and END SOLUTION, lock the
+graded cells, and clear outputs. The same solution always gives the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+from nbformat import NotebookNode
+
+STUB = "raise NotImplementedError"
+SOLUTION_ONLY = "solution-only"  # the tag of a cell that the exercise does not get
+EXERCISE_ONLY = "exercise-only"  # the tag of a cell that the solution's page hides (it has the tag remove-cell too)
+
+
+class Finding(NamedTuple):
+    """An exercise that is out of sync with its solution."""
+
+    exercise: Path
+    what: str  # the problem, as the rest of a sentence: "is missing"
+
+
+def released(source: NotebookNode) -> NotebookNode:
+    """Return the exercise for a solution.
+
+    Raises:
+        ImportError: nbgrader is not installed.
+        RuntimeError: BEGIN SOLUTION stands outside of a solution cell, or END SOLUTION is missing.
+    """
+    from nbgrader.preprocessors import (
+        CheckCellMetadata,
+        ClearHiddenTests,
+        ClearMarkScheme,
+        ClearOutput,
+        ClearSolutions,
+        ComputeChecksums,
+        LockCells,
+    )
+
+    notebook = without_solution_only(source)
+    resources: dict[str, str] = {}
+    for step in (
+        CheckCellMetadata(),
+        ClearSolutions(code_stub={"python": STUB}),
+        ClearHiddenTests(),
+        ClearMarkScheme(),
+        LockCells(),
+        ClearOutput(),
+        ComputeChecksums(),
+    ):
+        notebook, resources = step.preprocess(notebook, resources)
+    for cell in notebook.cells:
+        _tidy(cell)
+    return notebook
+
+
+def _tidy(cell: NotebookNode) -> None:
+    """Remove the empty lines at the end of a cell, and the tags that only a solution needs."""
+    cell.source = cell.source.rstrip()
+    tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval")]
+    if EXERCISE_ONLY in tags:
+        tags = [tag for tag in tags if tag not in (EXERCISE_ONLY, "remove-cell")]
+    if tags:
+        cell.metadata["tags"] = tags
+    else:
+        cell.metadata.pop("tags", None)
+
+
+def written(notebook: NotebookNode) -> str:
+    """Return the notebook as the text of its .ipynb file."""
+    return nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n"
+
+
+def release(solutions: Path, exercises: Path) -> list[Path]:
+    """Write every exercise that is out of date, and return the paths of those files."""
+    changed = []
+    for exercise, text in _expected(solutions, exercises):
+        if not exercise.exists() or exercise.read_text(encoding="utf-8") != text:
+            exercise.parent.mkdir(parents=True, exist_ok=True)
+            exercise.write_text(text, encoding="utf-8")
+            changed.append(exercise)
+    return changed
+
+
+def release_without_solutions(solutions: Path, chapters: Path, handout: Path) -> list[Path]:
+    """Write the folder for learners: the exercises, and the chapters that they link to. Return its notebooks.
+
+    Raises:
+        FileExistsError: the folder already contains solutions.
+    """
+    if (handout / "solutions").exists():
+        raise FileExistsError(f"{handout} already contains a folder named solutions")
+    release(solutions, handout / "exercises")
+    (handout / "chapters").mkdir(parents=True, exist_ok=True)
+    for chapter in sorted(chapters.glob("**/[0-9]*.ipynb")):
+        copy = handout / "chapters" / chapter.relative_to(chapters)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(chapter, copy)
+    return sorted(handout.glob("**/*.ipynb"))
+
+
+def release_for_nbgrader(solutions: Path, source: Path) -> list[Path]:
+    """Write the `source/` folder of an nbgrader course, from which nbgrader's own commands release and grade.
+
+    Each notebook becomes an assignment. The answers stay, between BEGIN SOLUTION and END SOLUTION. Only cells with the
+    tag solution-only are removed. Returns the files.
+    """
+    files = []
+    for path in sorted(solutions.glob("*.ipynb")):
+        target = source / path.stem / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(written(without_solution_only(nbformat.read(path, as_version=4))), encoding="utf-8")
+        files.append(target)
+    return files
+
+
+def without_solution_only(source: NotebookNode) -> NotebookNode:
+    """Return a copy of a notebook without the cells that have the tag solution-only."""
+    notebook = nbformat.from_dict(source)
+    notebook.cells = [cell for cell in notebook.cells if SOLUTION_ONLY not in cell.metadata.get("tags", [])]
+    return notebook
+
+
+def findings(solutions: Path, exercises: Path) -> list[Finding]:
+    """Return the exercises that are out of sync with their solutions."""
+    found = []
+    wanted = set()
+    for exercise, text in _expected(solutions, exercises):
+        wanted.add(exercise)
+        if not exercise.exists():
+            found.append(Finding(exercise, "is missing"))
+        elif exercise.read_text(encoding="utf-8") != text:
+            found.append(Finding(exercise, f"is not up to date with {solutions / exercise.name}"))
+    orphans = sorted(set(exercises.glob("*.ipynb")) - wanted)
+    return found + [Finding(orphan, "has no solution") for orphan in orphans]
+
+
+def _expected(solutions: Path, exercises: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the path and the expected content of each exercise."""
+    for source in sorted(solutions.glob("*.ipynb")):
+        yield exercises / source.name, written(released(nbformat.read(source, as_version=4)))

@@ -1,0 +1,259 @@
+"""The card of a check and the bar of points: HTML in a notebook, plain text elsewhere.
+
+Text that comes from an answer is escaped and limited in length.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from torch import Tensor
+
+MAX_MESSAGE = 1500  # characters of a text on a card
+MAX_ROWS = 8  # rows and columns of a table
+WIDTH = 88  # characters in a line of plain text
+# The sign and the words of each status, for cards, pages and tables.
+STATUSES = {
+    "passed": ("✓", "right"),
+    "failed": ("✗", "not yet"),
+    "error": ("✗", "could not be checked"),
+    "not attempted": ("–", "not attempted"),
+}
+SIGNS = {status: sign for status, (sign, _) in STATUSES.items()}
+WORDS = {status: words for status, (_, words) in STATUSES.items()}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A matrix from the answer, shown with the sums of its rows; `row_sum` is the right sum."""
+
+    name: str
+    values: Tensor
+    row_sum: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """The card of one check: the verdict, the message, and the inputs that the message is about."""
+
+    question: str
+    title: str
+    status: str
+    points: float
+    max_points: float
+    message: str
+    idea: str = ""
+    tried: str = ""
+    table: Table | None = None
+    printed: str = ""
+
+    @property
+    def headline(self) -> str:
+        idea = f" · {in_words(self.idea)}" if self.idea else ""
+        return f"{WORDS[self.status]} · {points(self.points)} of {points(self.max_points)} points{idea}"
+
+    def text(self) -> str:
+        lines = [f"{self.question} · {self.title}", f"{SIGNS[self.status]} {self.headline}", *wrapped(self.message)]
+        if self.table:
+            lines += wrapped(_wrong_sums(self.table))
+        if self.tried:
+            lines += wrapped(f"Tried with {self.tried}.")
+        if self.printed:
+            lines += ["Your answer printed:", *(f"  {line}" for line in self.printed.splitlines())]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        parts = [
+            _heading(f"{self.question} · {self.title}"),
+            f'<p class="qkv-card-status"><span aria-hidden="true">{SIGNS[self.status]}</span> '
+            f"{_escaped(self.headline)}</p>",
+            f"<p>{_prose(self.message)}</p>",
+            _table(self.table) if self.table else "",
+            f'<p class="qkv-card-tried">Tried with {_escaped(self.tried)}.</p>' if self.tried else "",
+            f"<details><summary>What your answer printed</summary><pre>{_escaped(self.printed)}</pre></details>"
+            if self.printed
+            else "",
+        ]
+        return _section(f"Question {self.question}: {self.headline}", self.status, "".join(parts))
+
+
+def _wrong_sums(table: Table) -> str:
+    """Return a sentence with the sums of the first rows, if one of them is wrong."""
+    sums = first_matrix(table).sum(-1).tolist()
+    if all(abs(value - table.row_sum) < 1e-3 for value in sums):
+        return ""
+    more = ", …" if len(sums) > MAX_ROWS else ""
+    seen = ", ".join(map(_rounded, sums[:MAX_ROWS]))
+    return f"The rows of your {table.name} sum to {seen}{more}. Each should sum to {table.row_sum:g}."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question in the bar of points: a line with its status and points."""
+
+    question: str
+    title: str
+    status: str
+    points: float
+    max_points: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The bar of points of a chapter, with one row for each question."""
+
+    title: str
+    rows: Sequence[Row]
+    ideas: Sequence[str] = ()
+
+    @property
+    def headline(self) -> str:
+        have, most = (sum(getattr(row, name) for row in self.rows) for name in ("points", "max_points"))
+        return f"{points(have)} of {points(most)} points"
+
+    @property
+    def ideas_text(self) -> str:
+        """A sentence that lists the wrong ideas met so far; empty if there are none."""
+        ideas = ", ".join(map(in_words, self.ideas))
+        return f"Wrong ideas met so far: {ideas}." if ideas else ""
+
+    def text(self) -> str:
+        have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
+        full = round(20 * have / most) if most else 0
+        bar = "█" * full + "░" * (20 - full)
+        rows = [f"{SIGNS[row.status]} {row.question} {row.title}: {_standing(row)}" for row in self.rows]
+        return "\n".join([f"{self.title}: {self.headline}", bar, *rows, *wrapped(self.ideas_text)])
+
+    def html(self) -> str:
+        have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
+        items = "".join(map(_item, self.rows))
+        parts = [
+            _heading(f"{self.title}: {self.headline}"),
+            f'<progress max="{most:g}" value="{have:g}" aria-label="points so far">{self.headline}</progress>',
+            f"<ul>{items}</ul>",
+            f'<p class="qkv-card-tried">{_escaped(self.ideas_text)}</p>' if self.ideas_text else "",
+        ]
+        status = "passed" if have == most else "not attempted"
+        return _section(f"{self.title}: {self.headline}", status, "".join(parts))
+
+
+def _standing(row: Row) -> str:
+    note = f", {row.note}" if row.note else ""
+    return f"{WORDS[row.status]}, {points(row.points)} of {points(row.max_points)}{note}"
+
+
+def _item(row: Row) -> str:
+    sign = f'<span aria-hidden="true">{SIGNS[row.status]}</span>'
+    return (
+        f"<li>{sign}<span>{_escaped(f'{row.question} {row.title}')}</span><span>{_escaped(_standing(row))}</span></li>"
+    )
+
+
+def show(card: Card | Bar) -> None:
+    """Display a card or bar in a notebook or IPython, and print it as plain text elsewhere."""
+    if shell() is None:
+        print(card.text())
+        return
+    from IPython.display import display
+
+    display({"text/plain": card.text(), "text/html": card.html()}, raw=True)
+
+
+def shell() -> object | None:
+    """Return the running IPython shell, or None; IPython is not imported for it."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def points(value: float) -> str:
+    """Write a number of points: "3", "2.5"."""
+    return f"{value:g}"
+
+
+def in_words(slug: str) -> str:
+    """Write a slug as words and symbols: "scaled by d_k" for "scaled-by-d-k"."""
+    return re.sub(r"\b(d|n|w|var) (k|q|v|model|heads?)\b", r"\1_\2", slug.replace("-", " "))
+
+
+def wrapped(text: str) -> list[str]:
+    """Return the lines of a text for plain output, limited in length."""
+    return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text[:MAX_MESSAGE])
+
+
+def _prose(text: str) -> str:
+    """Write a message as HTML, with code for text in `backticks`."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _escaped(text))
+
+
+def _heading(text: str) -> str:
+    """Return a heading for screen readers, one level below that of the question; tables of contents do not list it."""
+    return f'<p class="qkv-card-title" role="heading" aria-level="3">{_escaped(text)}</p>'
+
+
+def _section(label: str, status: str, inner: str) -> str:
+    return (
+        f'<section class="qkv-card" role="group" aria-label="{_escaped(label)}" data-status="{status}">'
+        f"<style>{_style()}</style>{inner}</section>"
+    )
+
+
+@cache
+def _style() -> str:
+    """Return the CSS of the palette and of the cards, without comments and line breaks."""
+    folder = Path(__file__).parent
+    css = "".join(file.read_text(encoding="utf-8") for file in (folder.parent / "tokens.css", folder / "card.css"))
+    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)).strip()
+
+
+def first_matrix(table: Table) -> Tensor:
+    """Return the matrix that is shown: the first one of a batch."""
+    return (table.values.flatten(0, -3)[0] if table.values.ndim > 2 else table.values).double()
+
+
+def _rounded(value: float) -> str:
+    """Write a number with three significant digits. A number closer to 0 than 1e-6 is a rounding error: write 0."""
+    return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
+
+
+def _table(table: Table) -> str:
+    """Return the first matrix as an HTML table with shaded cells and the sums of rows and columns."""
+    matrix = first_matrix(table)
+    rows = matrix[:MAX_ROWS, :MAX_ROWS]
+    head = "".join(f'<th scope="col">{j}</th>' for j in range(rows.shape[1]))
+    body = "".join(
+        f'<tr><th scope="row">{i}</th>{"".join(map(_cell, row))}{_sum(sum(matrix[i].tolist()), table.row_sum)}</tr>'
+        for i, row in enumerate(rows.tolist())
+    )
+    feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.sum(0).tolist()[:MAX_ROWS])
+    cut = " (the first rows and columns)" if max(matrix.shape) > MAX_ROWS else ""
+    first = ", the first of the batch" if table.values.ndim > 2 else ""
+    label = f"Your {_escaped(table.name)}"
+    return (
+        f'<div class="qkv-card-scroll" role="group" aria-label="{label}" tabindex="0">'
+        f"<table><caption>{label}{first}{cut}</caption>"
+        f'<thead><tr><td></td>{head}<th scope="col">sum</th></tr></thead><tbody>{body}</tbody>'
+        f'<tfoot><tr><th scope="row">sum</th>{feet}<td></td></tr></tfoot></table></div>'
+    )
+
+
+def _cell(value: float) -> str:
+    share = round(40 * min(1.0, abs(value))) if value == value else 0
+    return f'<td style="--qkv-share:{share}">{value:.2f}</td>'
+
+
+def _sum(value: float, expected: float) -> str:
+    if abs(value - expected) < 1e-3:
+        return f"<td>{value:.2f}</td>"
+    return f'<td class="qkv-card-off">{value:.2f} ≠ {expected:g}</td>'

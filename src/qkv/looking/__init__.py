@@ -1,0 +1,210 @@
+"""`look`: the attention of any model of the transformers library, or of arrays, in the pictures of this course."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qkv.looking.running import Effect, Head, Output, Text, effect, is_two_stacks, run
+from qkv.looking.scores import SCORES, head_scores
+from qkv.looking.texts import encode, encode_wanted, readable, separators_of
+from qkv.widgets import HeadAtlas
+
+__all__ = ["SCORES", "View", "head_scores", "look"]
+
+STEPS = 65535  # the widget gets each weight as a whole number of this many steps from 0 to 1
+
+
+def look(model: Any, tokenizer: Any, text: Any = None, target: str | None = None) -> View:
+    """Show the attention weights of a model on a text, or weights of any origin.
+
+    look(model, tokenizer, text): `model` is any model of the transformers library with attention weights: an encoder, a
+    decoder, or both. It runs where it is, with its eager attention, and is afterwards as it was before.
+    look(weights, tokens): arrays of any origin.
+
+    Shapes:
+        weights (layers, heads, n, n), (heads, n, n) or (n, n), from 0 to 1; rows sum to 1 or less   tokens n strings
+    Arguments:
+        text    a string, or what the tokenizer returned for one text, with padding or without
+        target  what the decoder of a model with two stacks says; the text itself if it is None
+    Raises:
+        ValueError: the weights or the text cannot be shown; the message says why.
+        TypeError: `model` is neither a model of transformers nor an array.
+    """
+    if hasattr(model, "config") and isinstance(model, nn.Module):
+        return _look_at_model(model, tokenizer, text, target)
+    if hasattr(model, "shape") or isinstance(model, (list, tuple)):
+        return _look_at_arrays(model, tokenizer)
+    raise TypeError(f"look takes a model of transformers, or weights and tokens; got {type(model).__name__}.")
+
+
+class View:
+    """A model's attention on a text. In a notebook it is shown as a widget.
+
+    Attributes:
+        tokens   the tokens of the text, as the tokenizer cuts them
+        weights  (layers, heads, n, n); of the encoder, if there are two stacks
+        decoder, decoder_tokens   the decoder's weights on its own tokens; None in a model with one stack
+        cross    the decoder's weights on the encoder's tokens; None in a model with one stack
+        scores   what each head does: a tensor (layers, heads) for each name in SCORES
+        widget   the HeadAtlas that a notebook shows
+    """
+
+    def __init__(self, parts: dict[str, Tensor], tokens: list[list[str]], ids: list[Tensor], of: _Model | None) -> None:
+        self.tokens, self.decoder_tokens = tokens[0], tokens[1] if len(tokens) > 1 else None
+        self.weights = next(iter(parts.values()))
+        self.decoder, self.cross = parts.get("decoder"), parts.get("cross")
+        self._of = of
+        self._parts = parts
+        separators = of.separators if of else frozenset()
+        scores = {name: _scores(name, weights, ids, separators, of) for name, weights in parts.items()}
+        self.scores = next(iter(scores.values()))
+        self.widget = HeadAtlas(
+            words=tokens,
+            parts=list(parts),
+            shapes=[list(weights.shape) for weights in parts.values()],
+            packed=b"".join(_packed(weights) for weights in parts.values()),
+            scores=[[each.flatten().tolist() for each in found.values()] for found in scores.values()],
+            switches=of is not None,
+        )
+        if of:
+            self.widget.observe(lambda change: self._measure(change["new"]), names="off")
+
+    def __repr__(self) -> str:
+        layers, heads, *_ = self.weights.shape
+        return f"look: {len(self.tokens)} tokens, {layers} layers of {heads} heads"
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(self.widget)
+
+    def save(self, path: str | Path) -> None:
+        """Write one HTML file that shows the widget without a kernel and without a network."""
+        self.widget.save(path)
+
+    def switch_off(self, *heads: tuple[int, int], part: str | None = None) -> tuple[Effect, Effect | None]:
+        """Measure what the model does with some heads switched off, as (layer, head) from 0, beside a control.
+
+        The control switches off random other heads of the same layers instead; None if a layer has not enough others.
+
+        Raises:
+            ValueError: the view shows arrays, or the family's output projection is not known.
+        """
+        if self._of is None:
+            raise ValueError("Heads can be switched off only in a model; this view shows arrays.")
+        name = part or next(iter(self._parts))
+        for layer, head in heads:
+            layers, n_heads, *_ = self._parts[name].shape
+            if not (0 <= layer < layers and 0 <= head < n_heads):
+                raise ValueError(
+                    f"There is no head ({layer}, {head}): layers are 0–{layers - 1}, heads 0–{n_heads - 1}."
+                )
+        off = frozenset((name, layer, head) for layer, head in heads)
+        control = _control(off, self._parts)
+        return self._of.effect(off), self._of.effect(control) if control else None
+
+    def _measure(self, off: Sequence[Sequence[int]]) -> None:
+        """Measure the heads that the reader has switched off in the widget, once, and tell it what was found."""
+        wanted = [list(each) for each in off]
+        if not wanted or self._of is None or any(known["off"] == wanted for known in self.widget.effects):
+            return
+        names = list(self._parts)
+        heads = frozenset((names[part], layer, head) for part, layer, head in wanted)
+        control = _control(heads, self._parts)
+        record: dict[str, Any] = {"off": wanted, "intact": self._of.told(frozenset())}
+        try:
+            record |= {"changed": self._of.told(heads), "control": self._of.told(control) if control else None}
+            record["controls"] = [[names.index(part), layer, head] for part, layer, head in sorted(control)]
+        except ValueError as problem:
+            record["problem"] = str(problem)
+        self.widget.effects = [*self.widget.effects, record]
+
+
+class _Model:
+    """A model with a text: it can run again with heads switched off."""
+
+    def __init__(self, model: Any, tokenizer: Any, text: Text) -> None:
+        self.model, self.tokenizer, self.text = model, tokenizer, text
+        self.separators = separators_of(tokenizer)
+        mask = text.inputs.get("attention_mask")
+        self.real = torch.ones(text.inputs["input_ids"].shape[1]) if mask is None else mask[0].cpu()
+        self.intact: Output = run(model, text)
+
+    def effect(self, off: frozenset[Head]) -> Effect:
+        changed = run(self.model, self.text, off) if off else self.intact
+        return effect(self.text, self.intact, changed)
+
+    def told(self, off: frozenset[Head]) -> dict[str, Any]:
+        """Return an effect as the widget gets it: likeliest tokens as text."""
+        found = self.effect(off)
+        ids = [token for token, _ in found.likeliest]
+        words = readable(self.tokenizer, ids)
+        chances = [chance for _, chance in found.likeliest]
+        likeliest = [list(each) for each in zip(words, chances, strict=True)]
+        return {"loss": found.loss, "cosine": found.cosine, "likeliest": likeliest}
+
+
+def _look_at_model(model: Any, tokenizer: Any, text: Any, target: str | None) -> View:
+    inputs = encode(model, tokenizer, text)
+    wanted = None
+    if is_two_stacks(model):
+        said = target if target is not None else text
+        if isinstance(said, Mapping):
+            raise ValueError("A model with two stacks also needs target, the text that the decoder says.")
+        decoder_inputs, wanted = encode_wanted(model, tokenizer, said)
+        inputs |= decoder_inputs
+    of = _Model(model, tokenizer, Text(inputs, wanted))
+    ids = [inputs[name][0].cpu() for name in ("input_ids", "decoder_input_ids") if name in inputs]
+    return View(of.intact.weights, [readable(tokenizer, each.tolist()) for each in ids], ids, of)
+
+
+def _look_at_arrays(weights: Any, tokens: Iterable[Any]) -> View:
+    found = torch.as_tensor(weights).detach().float().cpu()
+    if not 2 <= found.ndim <= 4:
+        raise ValueError(f"weights are (layers, heads, n, n), (heads, n, n) or (n, n); got shape {tuple(found.shape)}.")
+    found = found.reshape(*(1,) * (4 - found.ndim), *found.shape)
+    words = [str(token) for token in tokens or ()]
+    n = len(words)
+    if found.shape[-2:] != (n, n) or n < 2:
+        raise ValueError(f"{n} tokens need weights of shape (layers, heads, {n}, {n}); got {tuple(found.shape)}.")
+    if found.min() < 0 or found.sum(-1).max() > 1.01 or found.isnan().any():
+        raise ValueError("weights are from 0 to 1, and a row sums to 1 or less. Are these scores before the softmax?")
+    ids = torch.tensor([words.index(word) for word in words])
+    return View({"self": found}, [words], [ids], None)
+
+
+def _packed(weights: Tensor) -> bytes:
+    """Return weights as whole numbers of 16 bits, which show two decimals exactly and take half of the memory."""
+    return (weights * STEPS).round().clamp(0, STEPS).to(torch.uint16).numpy().tobytes()
+
+
+def _scores(
+    part: str, weights: Tensor, ids: list[Tensor], separators: frozenset[int], of: _Model | None
+) -> dict[str, Tensor]:
+    """Return the scores of a part's heads; none where queries and keys are different texts. Padding does not count."""
+    if part == "cross":
+        return {}
+    own = ids[-1] if part == "decoder" else ids[0]
+    real = torch.ones(len(own)).bool() if of is None or part == "decoder" else of.real.bool()
+    if real.sum() < 2:
+        return {}
+    return head_scores(weights[..., real, :][..., real], own[real], separators)
+
+
+def _control(off: frozenset[Head], parts: dict[str, Tensor]) -> frozenset[Head]:
+    """Return as many random other heads of the same layers; none if a layer has too few others."""
+    found: set[Head] = set()
+    draw = random.Random(str(sorted(off)))
+    for part, layer in sorted({(part, layer) for part, layer, _ in off}):
+        taken = {head for at, of_layer, head in off if (at, of_layer) == (part, layer)}
+        others = [head for head in range(parts[part].shape[1]) if head not in taken]
+        if len(others) < len(taken):
+            return frozenset()
+        found |= {(part, layer, head) for head in draw.sample(others, len(taken))}
+    return frozenset(found)

@@ -1,0 +1,92 @@
+"""A text as a model gets it, and its tokens as a reader can read them. Whatever is wrong gets a sentence."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
+    """Return the inputs of a model's forward for one text, on the model's device.
+
+    Raises:
+        ValueError: there are several texts or fewer than two tokens, or the model cannot take them.
+    """
+    if isinstance(text, (list, tuple)):
+        raise ValueError(f"look shows one text at a time; got {len(text)}.")
+    if not isinstance(text, (str, Mapping)):
+        raise ValueError("look(model, tokenizer, text) needs a text: a string, or what the tokenizer returned for it.")
+    encoded = tokenizer(text, return_tensors="pt") if isinstance(text, str) else text
+    inputs = {name: _row(value) for name, value in encoded.items()}
+    if "input_ids" not in inputs:
+        raise ValueError("The tokenizer returned no input_ids.")
+    ids = inputs["input_ids"]
+    if len(ids) != 1:
+        raise ValueError(f"look shows one text at a time; got {len(ids)}.")
+    _check(model, tokenizer, ids[0])
+    takes = inspect.signature(model.forward).parameters
+    return {name: value.to(model.device) for name, value in inputs.items() if name in takes}
+
+
+def encode_wanted(model: Any, tokenizer: Any, target: str) -> tuple[dict[str, Tensor], Tensor]:
+    """Return the inputs of a decoder that says `target`, each token one place later, and the tokens that it should say.
+
+    Raises:
+        ValueError: the configuration names no token that the decoder starts with.
+    """
+    wanted = encode(model, tokenizer, target)["input_ids"]
+    config = model.config
+    starts = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id")]
+    start = next((each for each in starts if each is not None), None)
+    if start is None:
+        raise ValueError("The model's configuration has no decoder_start_token_id, so its decoder cannot start.")
+    shifted = torch.cat([wanted.new_full((1, 1), start), wanted[:, :-1]], dim=1)
+    return {"decoder_input_ids": shifted}, wanted[0]
+
+
+def _row(value: Any) -> Tensor:
+    """Return the tensor (1, n) of one text, which may have come without the axis of texts."""
+    tensor = torch.as_tensor(value)
+    return tensor[None] if tensor.ndim == 1 else tensor
+
+
+def _check(model: Any, tokenizer: Any, ids: Tensor) -> None:
+    name = type(model).__name__
+    known = model.get_input_embeddings().num_embeddings
+    if len(ids) < 2:
+        raise ValueError("The text has fewer than two tokens, so there is nothing to attend to.")
+    if int(ids.max()) >= known:
+        raise ValueError(
+            f"The tokenizer does not belong to this model: it made token {int(ids.max())}, and {name} knows {known}."
+        )
+    longest = longest_text(model)
+    if longest is not None and len(ids) > longest:
+        raise ValueError(f"The text has {len(ids)} tokens, and {name} takes at most {longest}. Shorten the text.")
+
+
+def longest_text(model: Any) -> int | None:
+    """Return the number of positions that a model's table of positions has for tokens; None without such a table."""
+    for path, module in model.named_modules():
+        last = path.rpartition(".")[2]
+        if isinstance(module, nn.Embedding) and (last == "wpe" or "position" in last):
+            offset = getattr(module, "offset", 0) or (module.padding_idx + 1 if module.padding_idx is not None else 0)
+            return int(module.num_embeddings - offset)
+    return None
+
+
+def readable(tokenizer: Any, ids: list[int]) -> list[str]:
+    """Return tokens as text: word pieces as they are, and those of a tokenizer of bytes with their letters."""
+    pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(ids)]
+    if any("Ġ" in piece for piece in tokenizer.convert_ids_to_tokens(range(min(1000, len(tokenizer))))):
+        return [tokenizer.decode([each]) or piece for each, piece in zip(ids, pieces, strict=True)]
+    return pieces
+
+
+def separators_of(tokenizer: Any) -> frozenset[int]:
+    """Return the tokens that a tokenizer puts between and after texts."""
+    found = (getattr(tokenizer, name, None) for name in ("sep_token_id", "eos_token_id"))
+    return frozenset(each for each in found if each is not None)

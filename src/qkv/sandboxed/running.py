@@ -1,0 +1,341 @@
+"""Run an answer on a case, and write down what it did: a trace, which holds no comparison.
+
+The answer may raise anything, print, draw random numbers, or write into its arguments.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from qkv.sandboxed.cases import Carried, Case, Provided, Seeded, Step, Where
+from qkv.sandboxed.hidden import Hidden
+from qkv.sandboxed.isolation import CapturedOutput, quiet, reset_torch, undisturbed
+from qkv.sandboxed.recording import MAX_DEPTH, MAX_ITEMS, OtherValue, Raised, bounded, describe_error, record
+
+MAX_PARAMETERS = 1_000  # parameters of an object whose shapes are recorded
+MAX_AGAIN = 300  # calls with the same arguments in the second run; enough to see whether they depend on earlier calls
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The raw record of one run, without any comparison.
+
+    The comparisons are made later, in `combine_runs`: an answer can tamper with code in its own process, so that code
+    must not decide whether an input was changed.
+
+    Attributes:
+        results, raised, lacking, absent, gradients, gradient_raised, printed, largest: as in `Observation`
+        at_the_end: the steps that called something, with their results as they are after the last step
+        handed: the tensors and lists that were passed to the answer, in order, as they are after the run
+        generators: each generator's seed and state after the run
+        random_states: torch's global random state, before and after the run
+    """
+
+    results: tuple[Any, ...] = ()
+    raised: Raised | None = None
+    lacking: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    at_the_end: tuple[tuple[int, Any], ...] = ()
+    handed: tuple[tuple[Where, Any], ...] = ()
+    generators: tuple[tuple[int, Tensor], ...] = ()
+    random_states: tuple[Tensor, ...] = ()
+    gradients: tuple[tuple[Where, Tensor | None], ...] | None = None
+    gradient_raised: Raised | None = None
+    printed: str = ""
+    largest: int | None = None
+
+
+def trace(answer: Any, cases: Sequence[Case], gradients: bool = False) -> tuple[list[Trace], list[Trace]]:
+    """Run the answer on every case, then again in reverse order. Return the traces of both runs, in the cases' order.
+
+    The second run shows whether a result depends on earlier calls. Gradients are computed only in the second run, so
+    that the results of an answer without gradients are recorded in the first.
+    """
+    with undisturbed(), quiet():
+        first = [Run(answer, False).trace(case) for case in cases]
+        again = [Run(answer, gradients and case.gradients).trace(for_second_run(case)) for case in reversed(cases)]
+    return first, again[::-1]
+
+
+def for_second_run(case: Case) -> Case:
+    """Return the case for the second run: calls are repeated at most `MAX_AGAIN` times."""
+    if all(step.times <= MAX_AGAIN for step in case.script):
+        return case
+    steps = tuple(replace(step, times=min(step.times, MAX_AGAIN)) for step in case.script)
+    return replace(case, steps=steps)
+
+
+@dataclass(eq=False)
+class _Input:
+    """A tensor or list that was passed to an answer."""
+
+    where: Where
+    given: Any  # the object that the answer got
+    leaf: Tensor | None = None  # the leaf whose gradient is computed
+    size: int = 0  # the length of a list before the run
+
+
+class Run:
+    """A run of one answer on one case: copies the inputs, runs the steps, records the results."""
+
+    def __init__(self, answer: Any, gradients: bool) -> None:
+        self.subject = answer
+        self.gradients = gradients
+        self.inputs: list[_Input] = []
+        self.shared: dict[int, Any] = {}
+        self.generators: list[torch.Generator] = []
+        self.returned: list[tuple[int, Any]] = []  # the index of a step, and the object that it returned, uncopied
+        self.states: dict[int, Any] = {}  # the states that steps returned, by the index of the step
+        self.compared: list[Any] = []  # the objects that steps returned, without states
+        self.lacking: list[str] = []
+        self.absent: list[str] = []
+
+    def run_steps(self, case: Case) -> tuple[tuple[Any, ...], Raised | None]:
+        """Run the steps. Return the results of those that did not raise, and the exception that ended them, if any."""
+        results: list[Any] = []
+        try:
+            for i, step in enumerate(case.script):
+                results.append(self.run_step(i, step))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also SystemExit from `sys.exit()`
+            return tuple(results), describe_error(error)
+        return tuple(results), None
+
+    def trace(self, case: Case) -> Trace:
+        """Run the case and record everything about the run."""
+        gradients, gradient_raised = None, None
+        before = torch.get_rng_state()
+        reset_torch()
+        counting = Counting() if case.most is not None else None
+        with CapturedOutput() as printed:
+            with counting or contextlib.nullcontext():
+                results, raised = self.run_steps(case)
+            reset_torch()  # the answer may have changed torch's global settings
+            if self.gradients and raised is None and not self.lacking:
+                gradients, gradient_raised = self.take_gradients()
+        several = len(case.script) > 1
+        return Trace(
+            results=results,
+            raised=raised,
+            lacking=tuple(dict.fromkeys(self.lacking)),
+            absent=tuple(self.absent),
+            at_the_end=tuple((i, _read_again(came_back)) for i, came_back in self.returned) if several else (),
+            handed=tuple((handed.where, _record_input(handed)) for handed in self.inputs),
+            generators=tuple((generator.initial_seed(), generator.get_state()) for generator in self.generators),
+            random_states=(before, torch.get_rng_state()),
+            gradients=None if gradients is None else tuple(gradients.items()),
+            gradient_raised=gradient_raised,
+            printed=printed.text(),
+            largest=None if counting is None else counting.largest,
+        )
+
+    def run_step(self, i: int, step: Step) -> Any:
+        """Run one step, and return the record of its result."""
+        if step.act == "load":
+            return self.load(i, step.kwargs)
+        args = tuple(self.copy_input(value, (i, j)) for j, value in enumerate(step.args))
+        kwargs = {name: self.copy_input(value, (i, name)) for name, value in step.kwargs.items()}
+        if step.act == "make":
+            self.subject = self.subject(*args, **kwargs)
+            return None
+        target = self.subject if step.on is None else self.copy_input(step.on, (i, "on"))
+        if step.method == "__len__":
+            return record(len(target))
+        function = target if step.method is None else getattr(target, step.method)
+        if step.times > 1:
+            return _gather([record(function(*args, **kwargs)) for _ in range(step.times)])
+        came_back = function(*args, **kwargs)
+        result = record(came_back)
+        self.returned.append((i, came_back))
+        self.compared.append(came_back)
+        if step.carries and isinstance(came_back, (tuple, list)) and came_back:
+            self.compared[-1], self.states[i] = came_back[:-1], came_back[-1]
+        return result
+
+    def copy_input(self, value: Any, where: Where) -> Any:
+        """Copy an input of the case, so that the answer cannot change the case itself."""
+        if isinstance(value, Tensor):
+            return self.copy_tensor(value, where)
+        if isinstance(value, (Seeded, Provided, Hidden)):
+            return self.make_shared(value)
+        if isinstance(value, Carried):
+            return self.states.get(value.step)
+        if isinstance(value, (list, tuple)):
+            given = type(value)(self.copy_input(item, where) for item in value)
+            if isinstance(given, list):
+                self.inputs.append(_Input(where, given, size=len(given)))
+            return given
+        return value
+
+    def copy_tensor(self, value: Tensor, where: Where) -> Tensor:
+        """Copy a tensor. If gradients are wanted, let it require a gradient."""
+        leaf = None
+        given = value.clone()
+        if self.gradients and value.is_floating_point():
+            leaf = given.requires_grad_()
+            given = leaf.clone()  # not a leaf, because torch forbids in-place writes to leaves
+        self.inputs.append(_Input(where, given, leaf))
+        return given
+
+    def make_shared(self, value: Seeded | Provided | Hidden) -> Any:
+        """Return the object for a placeholder: make it at the first call, then return the same one."""
+        if id(value) not in self.shared:
+            if isinstance(value, Seeded):
+                generator = torch.Generator().manual_seed(value.seed)
+                self.generators.append(generator)
+                self.shared[id(value)] = generator
+            elif isinstance(value, Hidden):
+                self.shared[id(value)] = value.handle()
+            else:
+                self.shared[id(value)] = value.make(
+                    *(self.copy_input(item, (-1, j)) for j, item in enumerate(value.args))
+                )
+        return self.shared[id(value)]
+
+    def load(self, i: int, wanted: dict[str, Tensor]) -> dict[str, tuple[int, ...]]:
+        """Copy tensors into the object's parameters, in the tensors' dtype. Return the shapes of all its parameters.
+
+        Layers that are missing or have another shape are noted in `lacking`, missing biases in `absent`.
+        """
+        have: dict[str, nn.Parameter] = {}
+        if isinstance(self.subject, nn.Module):
+            self.subject.to(next(iter(wanted.values())).dtype)
+            have = dict(self.subject.named_parameters())
+        if not have:
+            self.lacking.append("the object has no parameters: is it an nn.Module whose layers are attributes?")
+        layers = dict.fromkeys(name.rpartition(".")[0] for name in wanted)
+        missing = [layer for layer in layers if have and layer not in have and f"{layer}.weight" not in have]
+        if missing:
+            called = " or ".join(missing)
+            self.lacking.append(f"there is no nn.Linear layer called {called}; there are: {_layer_names(have)}")
+        for name, value in wanted.items() if have else ():
+            if name.rpartition(".")[0] not in missing:
+                self.load_one(i, name, value, have)
+        return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_PARAMETERS]}
+
+    def load_one(self, i: int, name: str, value: Tensor, have: dict[str, nn.Parameter]) -> None:
+        """Copy one tensor into the parameter of this name."""
+        parameter = have.get(name)
+        layer, _, kind = name.rpartition(".")
+        if layer in have:
+            self.lacking.append(f"{layer} is a bare nn.Parameter, where an nn.Linear was expected")
+        elif parameter is None:
+            self.absent.append(name)
+        elif parameter.shape != value.shape:
+            axes = "(out, in) = " if kind == "weight" else ""
+            shape = tuple(parameter.shape)
+            self.lacking.append(f"{name} has shape {shape}, where {axes}{tuple(value.shape)} was expected")
+        else:
+            with torch.no_grad():
+                parameter.copy_(value)
+            self.inputs.append(_Input((i, name), parameter, parameter if self.gradients else None))
+
+    def take_gradients(self) -> tuple[dict[Where, Tensor | None], Raised | None]:
+        """Return the gradient of a fixed projection of all results, with respect to each floating-point input.
+
+        Returns:
+            the gradients, and the exception if they could not be computed
+        """
+        leaves = [(h.where, h.leaf) for h in self.inputs if h.leaf is not None and h.where[0] >= 0]
+        received: dict[Where, Tensor | None] = dict.fromkeys(where for where, _ in leaves)
+        open_leaves = [(where, leaf) for where, leaf in leaves if leaf.requires_grad]
+        try:
+            with torch._C.DisableTorchFunctionSubclass():
+                live = (t for came_back in self.compared for t in _tensors(came_back))
+                parts = [(t * projection(t)).sum().double() for t in live if t.is_floating_point() and t.requires_grad]
+                if not parts or not open_leaves:
+                    return received, None
+                total = torch.stack(parts).sum()
+                given = torch.autograd.grad(total, [leaf for _, leaf in open_leaves], allow_unused=True)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return received, describe_error(error)
+        for where in received:
+            pairs = [(leaf, g) for (at, leaf), g in zip(open_leaves, given, strict=True) if at == where]
+            received[where] = _join_gradients(pairs)
+        return received, None
+
+
+class Counting(TorchDispatchMode):
+    """A dispatch mode that counts the numbers in the largest tensor that any torch operation returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.largest = 0
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = operation(*args, **(kwargs or {}))
+        self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in _tensors(given))])
+        return given
+
+
+def _fused_scores_size(operation: Any, args: Sequence[Any]) -> int:
+    """Return the number of scores in a fused attention operation, or 0 for any other operation.
+
+    The scores count even if the operation never stores them all.
+    """
+    if "scaled_dot_product" not in operation.name() or len(args) < 2:
+        return 0
+    q, k = args[:2]
+    return int(q.shape[:-1].numel() * k.shape[-2])
+
+
+def _join_gradients(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:
+    """Return the gradient of one argument: of its tensor, or the flattened and concatenated gradients of a list."""
+    if all(g is None for _, g in pairs):
+        return None
+    parts = [torch.zeros_like(leaf) if g is None else g.clone() for leaf, g in pairs]
+    return parts[0] if len(parts) == 1 else torch.cat([part.flatten() for part in parts])
+
+
+def projection(like: Tensor) -> Tensor:
+    """Return fixed numbers of the same shape and dtype, so irregular that a mistake cannot cancel in their sum."""
+    return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
+
+
+def _read_again(came_back: Any) -> Any:
+    """Record a result again. If it can no longer be read, it has changed, and the record says so."""
+    try:
+        return record(came_back)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return OtherValue("something that can no longer be read")
+
+
+def _record_input(handed: _Input) -> Any:
+    """Record an input after the run. A list that grew is cut to one member more than before: it still differs."""
+    given = handed.given
+    return [record(item) for item in given[: handed.size + 1]] if isinstance(given, list) else record(given)
+
+
+def _layer_names(parameters: dict[str, Any]) -> str:
+    """Return the names of the layers that these parameters belong to, as a list in a sentence."""
+    layers = dict.fromkeys(name.rpartition(".")[0] or name for name in parameters)
+    return bounded(", ".join(layers))
+
+
+def _gather(values: list[Any]) -> Any:
+    """Join the results of repeated calls: integers in one tensor, anything else in a tuple of at most `MAX_ITEMS`."""
+    numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
+    if all(type(v) is int for v in numbers):
+        return torch.tensor(numbers, device="cpu")
+    return tuple(values[:MAX_ITEMS])
+
+
+def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
+    """Yield the tensors in a value, also in nested lists and tuples."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)) and depth < MAX_DEPTH:
+        for item in value[:MAX_ITEMS]:
+            yield from _tensors(item, depth + 1)

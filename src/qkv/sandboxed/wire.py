@@ -1,0 +1,299 @@
+"""The wire format between a grader and its worker: plain data in frames, never pickled objects.
+
+A frame is the length of the rest (8 bytes, big-endian), the length of a JSON text (4 bytes), that text, and the bytes
+of all tensors in it. The text can hold numbers, texts, lists, tuples, dictionaries, tensors of a few dtypes, and
+objects of the classes in `PLAIN`.
+
+Both sides use this file. The worker decodes everything that the grader sends. The grader never decodes: it only parses
+a reply into JSON values and bytes (`parse_frame`), and validates these by the schema of its request (`replies`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import math
+import socket
+import textwrap
+import time
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.sandboxed import cases, hidden, recording, running
+
+MAX_FRAME = 64 * 2**20  # bytes
+MAX_JSON = 4 * 2**20  # bytes of the JSON text in a frame
+MAX_PARTS = 200_000  # values in one frame
+MAX_AXES = 16  # of a tensor
+MAX_ERROR = 2 * recording.MAX_TEXT  # characters of the message about an error in a cell, with its line
+WALL_CLOCK_FACTOR = 4  # the limit by the clock is this many times the limit of processor time
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in recording.DTYPES}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+PLAIN: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        cases.Case,
+        cases.Step,
+        cases.Carried,
+        recording.OtherValue,
+        recording.Raised,
+        running.Trace,
+    )
+}
+
+FIELDS = {name: [field.name for field in dataclasses.fields(cls)] for name, cls in PLAIN.items()}
+
+# As `hidden.Ask`, with the number of the hidden implementation as the first argument.
+Ask = Callable[[int, int, str, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class WireError(Exception):
+    """The received bytes are not a frame of this format, or exceed one of its limits."""
+
+
+class EndedError(Exception):
+    """The other side has closed the connection."""
+
+
+# ── frames ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def send(channel: socket.socket, message: Any, seconds: float | None = None) -> None:
+    """Send one message.
+
+    Raises:
+        TimeoutError: the other side did not read it within `seconds`.
+        EndedError: the other side has closed the connection.
+    """
+    channel.settimeout(seconds)
+    try:
+        channel.sendall(encode(message))
+    except ConnectionError:
+        raise EndedError from None
+    finally:
+        channel.settimeout(None)
+
+
+def receive(channel: socket.socket, ask: Ask | None = None) -> Any:
+    """Wait for one message of the grader, and decode it. Calls of hidden implementations in it go to `ask`.
+
+    Raises:
+        EndedError: the grader has closed the connection.
+    """
+    return decode(receive_frame(channel), ask)
+
+
+def receive_frame(channel: socket.socket, seconds: float | None = None) -> bytearray:
+    """Wait for one message, and return its frame without the first length.
+
+    Raises:
+        TimeoutError: the message did not arrive completely within `seconds`.
+        EndedError: the other side has closed the connection.
+        WireError: the frame is larger than `MAX_FRAME`, or too small.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
+    size = int.from_bytes(_exactly(channel, 8, until), "big")
+    if not 4 <= size <= MAX_FRAME:
+        raise WireError(f"a frame of {size} bytes")
+    return _exactly(channel, size, until)
+
+
+def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearray:
+    """Receive this many bytes, before the monotonic clock reaches `until`."""
+    data = bytearray(size)
+    view, have = memoryview(data), 0
+    while have < size:
+        channel.settimeout(None if until is None else max(0.001, until - time.monotonic()))
+        try:
+            got = channel.recv_into(view[have:])
+        except ConnectionError:
+            got = 0
+        finally:
+            channel.settimeout(None)
+        if not got:
+            raise EndedError
+        have += got
+    return data
+
+
+# ── values ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclasses.dataclass(frozen=True)
+class Encoded:
+    """A value that was encoded once, to be sent often. It must not share objects with the rest of its message."""
+
+    text: str
+    blobs: bytes
+
+
+def preencode(value: Any) -> Encoded:
+    """Encode a value that is sent in many messages."""
+    encoder = _Encoder()
+    return Encoded(encoder.text(value), b"".join(encoder.blobs))
+
+
+def encode(message: Any) -> bytes:
+    """Encode plain data as a frame. Its fields may be `Encoded`."""
+    encoder = _Encoder()
+    if isinstance(message, dict):
+        fields = (f"[{json.dumps(str(key))}, {encoder.text(value)}]" for key, value in message.items())
+        text = ", ".join(['["dict"', *fields]).encode() + b"]"
+    else:
+        text = encoder.text(message).encode()
+    blobs = b"".join(encoder.blobs)
+    size = len(text).to_bytes(4, "big")
+    return b"".join([(4 + len(text) + len(blobs)).to_bytes(8, "big"), size, text, blobs])
+
+
+def parse_frame(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
+    """Split a frame into the values of its JSON text and the bytes of its tensors.
+
+    Raises:
+        WireError: the bytes are not a frame, or the frame has too many values.
+    """
+    size = int.from_bytes(frame[:4], "big")
+    text = bytes(frame[4 : 4 + size])
+    if size > MAX_JSON or len(text) != size:
+        raise WireError(f"{size} bytes of JSON")
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_PARTS:
+        raise WireError("too many values")
+    try:
+        return json.loads(text), memoryview(frame)[4 + size :]
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"{type(error).__name__}: {error}") from None
+
+
+def tensor_of(raw: bytes | bytearray | memoryview, dtype: torch.dtype, shape: Sequence[int]) -> Tensor:
+    """Make a tensor from its bytes.
+
+    Raises:
+        WireError: a byte of a bool tensor is neither 0 nor 1.
+    """
+    if not len(raw):
+        return torch.empty(tuple(shape), dtype=dtype)
+    if dtype is torch.bool and int(torch.frombuffer(bytearray(raw), dtype=torch.uint8).max()) > 1:
+        raise WireError("a byte of a bool tensor is neither 0 nor 1")
+    return torch.frombuffer(bytearray(raw), dtype=dtype).reshape(tuple(shape))
+
+
+def decode(frame: bytes | bytearray, ask: Ask | None = None) -> Any:
+    """Decode a frame from the grader, without its first length. Only a worker may call this: it can run sent code."""
+    tree, blob = parse_frame(frame)
+    return _Decoder(blob, ask).value(tree)
+
+
+class _Encoder:
+    """The encoder of one message. A value that is not a number or text becomes `[kind, …]`.
+
+    Attributes:
+        blobs: the bytes of the tensors, in order
+        shared: for the `id()` of each shared object, its index in the message
+        hidden: for the `id()` of each `Hidden`, the number that stands for it; its code never enters the sandbox
+    """
+
+    def __init__(self) -> None:
+        self.blobs: list[bytes] = []
+        self.shared: dict[int, int] = {}
+        self.hidden: dict[int, int] = {}
+
+    def text(self, value: Any) -> str:
+        if isinstance(value, Encoded):
+            self.blobs.append(value.blobs)
+            return value.text
+        return json.dumps(self.value(value))
+
+    def value(self, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, Tensor):
+            return self.tensor(value)
+        if isinstance(value, (list, tuple)):
+            return [type(value).__name__, *map(self.value, value)]
+        if isinstance(value, dict):
+            return ["dict", *([str(key), self.value(item)] for key, item in value.items())]
+        if isinstance(value, (cases.Seeded, cases.Provided)):
+            return self.shared_object(value)
+        if isinstance(value, hidden.Hidden):  # only its number is sent, not the implementation
+            return ["Hidden", self.hidden.setdefault(id(value), len(self.hidden)), *value.methods]
+        if type(value).__name__ in PLAIN:
+            fields = (getattr(value, name) for name in FIELDS[type(value).__name__])
+            return [type(value).__name__, *map(self.value, fields)]
+        raise WireError(f"a {type(value).__name__} cannot be sent")
+
+    def tensor(self, value: Tensor) -> list[Any]:
+        if value.dtype not in NAMES:
+            raise WireError(f"a tensor of {value.dtype} cannot be sent")
+        plain = value.detach().cpu()
+        if plain.dtype is torch.bfloat16:  # NumPy has no such dtype
+            plain = plain.view(torch.int16)
+        self.blobs.append(plain.numpy().tobytes())
+        return ["tensor", NAMES[value.dtype], *value.shape]
+
+    def shared_object(self, value: Any) -> list[Any]:
+        if id(value) in self.shared:
+            return ["same", self.shared[id(value)]]
+        self.shared[id(value)] = len(self.shared)
+        if isinstance(value, cases.Seeded):
+            return ["Seeded", value.seed]
+        source = textwrap.dedent(inspect.getsource(value.make))
+        return ["Provided", value.make.__name__, source, self.value(value.args)]
+
+
+class _Decoder:
+    """The decoder of one message of the grader, the reverse of `_Encoder`."""
+
+    def __init__(self, blob: memoryview, ask: Ask | None) -> None:
+        self.blob = blob
+        self.ask = ask
+        self.at = 0
+        self.shared: list[Any] = []
+
+    def value(self, tree: Any) -> Any:
+        if not isinstance(tree, list):
+            return tree
+        kind, *rest = tree
+        if kind == "tensor":
+            return self.tensor(*rest)
+        if kind == "dict":
+            return {key: self.value(item) for key, item in rest}
+        if kind == "same":
+            return self.shared[rest[0]]
+        if kind == "Seeded":
+            return self.remember(cases.Seeded(int(rest[0])))
+        if kind == "Provided":
+            return self.remember(cases.Provided(make_from_source(rest[0], rest[1]), self.value(rest[2])))
+        if kind == "Hidden":
+            assert self.ask is not None
+            return hidden.Hidden(None, methods=tuple(rest[1:]), ask=functools.partial(self.ask, rest[0]))
+        items = [self.value(item) for item in rest]
+        if kind == "list":
+            return items
+        return tuple(items) if kind == "tuple" else PLAIN[kind](*items)
+
+    def remember(self, value: Any) -> Any:
+        self.shared.append(value)
+        return value
+
+    def tensor(self, kind: str, *shape: int) -> Tensor:
+        dtype = DTYPES[kind]
+        start, self.at = self.at, self.at + math.prod(shape) * dtype.itemsize
+        return tensor_of(self.blob[start : self.at], dtype, shape)
+
+
+def make_from_source(name: str, source: str) -> Callable[..., Any]:
+    """Make a class or function from source code that the grader sent. Only a worker runs it, never the grader.
+
+    The source may use only torch and builtins.
+    """
+    module = types.ModuleType("provided")
+    vars(module).update(torch=torch, Tensor=Tensor)
+    exec("from __future__ import annotations\n" + source, vars(module))
+    made: Callable[..., Any] = vars(module)[name]
+    return made

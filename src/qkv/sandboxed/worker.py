@@ -1,0 +1,618 @@
+"""The worker: runs untrusted notebooks inside the sandbox, and reports what their answers did.
+
+It is started once, imports torch, and then forks for every submission. It has no reference, no expected value, no seed
+and no score. The worker process itself never runs code of a submission: only its forks, the sessions, do.
+
+    worker         waits for submissions, one at a time, and watches the session that runs one
+      └ session    pid 1 of its own pid namespace: runs the cells, observes the answers
+
+When the session ends, the kernel ends every process that the session left behind.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import ctypes
+import errno
+import gc
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from qkv.sandboxed import answers, cases, cells, hidden, recording, running, wire
+
+CHANNEL = 100  # the file descriptor of the socket to the grader, in a session
+MB = 2**20
+RESERVE_MB = 64  # extra memory for replies, so that a submission that has used up its own can still be graded
+PROCESSES = 64  # of a session
+OPEN_FILES = 128  # of each process
+FILE_BYTES = 16 * MB  # of each file
+CPU_SECONDS = 900  # of each process; the grader's own limit is lower
+SCRATCH = "size=32m,mode=1777"  # mount options of the scratch folder
+POLL_MS = 50  # between two measurements of a session's memory
+MAX_CHECKS = 100  # in one cell; an endless loop of checks would use up the time of all other answers
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
+CLONE_NEWNET = 0x40000000
+SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+SYS_KEYCTL = {"x86_64": 250, "aarch64": 219}
+KEYCTL_JOIN_SESSION_KEYRING = 1
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
+MS_REMOUNT, MS_BIND = 32, 4096
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x50000
+LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06  # instructions of the kernel's filters (BPF)
+AT_CALL, AT_ARCHITECTURE, AT_FOURTH = 0, 4, 40  # offsets in `seccomp_data`: call number, architecture, 4th argument
+X32, SYS_CLONE3, SHARED_ANONYMOUS = 0x40000000, 435, 0x21
+# For each machine: its audit architecture, its number of `mmap`, and the numbers of the refused calls. Refused are:
+# memory that no process maps (memfd_create, memfd_secret, shmget, msgget, semget, mq_open), kernel keys, access to
+# other processes (ptrace, process_vm_*, pidfd_getfd, kcmp), kernel interfaces (bpf, perf_event_open, userfaultfd,
+# io_uring_setup), namespaces and mounts, and file handles.
+REFUSED = {
+    "x86_64": (0xC000003E, 9, (319, 447, 29, 68, 64, 240, 248, 249, 250, 101, 310, 311, 438, 312, 321, 298, 323, 425,
+                               272, 308, 165, 166, 155, 161, 428, 429, 430, 431, 432, 433, 442, 303, 304)),
+    "aarch64": (0xC00000B7, 222, (279, 447, 194, 186, 190, 180, 217, 218, 219, 117, 270, 271, 438, 272, 280, 241, 282,
+                                  425, 97, 268, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433, 442, 264, 265)),
+}  # fmt: skip
+CAPABILITIES_3 = 0x20080522  # the version of the structure that is passed to `capset`
+
+libc = ctypes.CDLL(None, use_errno=True)
+python = ctypes.PyDLL(None, use_errno=True)  # its calls keep the GIL, as a fork must
+
+
+def raise_if_failed(result: int, what: str) -> None:
+    """Raise OSError if a system call failed: no session may start without the limits that these calls set."""
+    if result != 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+# ── the worker ────────────────────────────────────────────────────────────────────────────────────
+
+
+def main() -> None:
+    """Run a session for each request, until the grader closes the socket."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.setblocking(True)
+    torch.set_num_threads(1)
+    warm_up()
+    scratch = sys.argv[2]
+    control.sendall(b'{"ready": true}\n')
+    gc.collect()
+    gc.freeze()  # or a garbage collection in a session would write to every shared page, and so copy it
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
+        if not message:
+            return
+        if not descriptors:
+            continue  # a "stop" for a session that had already ended
+        memory = int(json.loads(message.split(b"\n")[-2])["memory"])
+        others = set(processes())
+        session = start_session(descriptors[0], memory, scratch)
+        os.close(descriptors[0])
+        reason = watch_session(control, session, memory, others)
+        control.sendall(json.dumps({"ended": reason}).encode() + b"\n")
+
+
+@contextlib.contextmanager
+def errors_to_stderr() -> Iterator[None]:
+    """Catch every exception, so that none leaves a forked process, and write it to stderr, which the grader quotes."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            os.write(2, traceback.format_exc()[-1000:].encode())
+
+
+def warm_up() -> None:
+    """Trigger the lazy initialisation of torch and IPython before forking, so that sessions need not repeat it."""
+    first = cells.Notebook(cells.make_shell())
+    first.run("import math, torch\nprint(torch.arange(6.0).view(2, 3), torch.zeros(2).bool())\nawait no_such_name", 1)
+    first.end()
+    tried = [cases.Case(cases.call(torch.ones(2, 3, dtype=kind))) for kind in (torch.float32, torch.float64)]
+    for answer in (
+        lambda x: (x @ x.mT / 2).masked_fill(x @ x.mT > 1, -1e9).softmax(-1),
+        lambda x: torch.stack([torch.exp(x).sum(-1), x.amax(-1)]).log().transpose(0, 1).reshape(-1),
+        lambda x: torch.einsum("ij,kj->ik", x, torch.cat([x, x])).tril().cumsum(-1) + torch.arange(4),
+    ):
+        wire.decode(wire.encode(running.trace(answer, tried, gradients=True)[0])[8:])
+    torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()
+
+
+# ── start and end of a session ────────────────────────────────────────────────────────────────────
+
+
+def start_session(channel: int, memory: int, scratch: str) -> int:
+    """Fork a session and return its pid. It starts in new namespaces, as pid 1."""
+    mapped, tell_mapped = os.pipe()
+    session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET)
+    if session == 0:
+        with errors_to_stderr():
+            os.close(tell_mapped)
+            if os.read(mapped, 1):
+                run_session(channel, memory, scratch)
+        os._exit(0)
+    os.close(mapped)
+    with errors_to_stderr():
+        map_user(session)
+        os.write(tell_mapped, b"1")
+    os.close(tell_mapped)
+    return session
+
+
+def fork_into(flags: int) -> int:
+    """Fork a child that starts in new namespaces. Return its pid, and 0 in the child, as `os.fork` does.
+
+    `unshare` would need two forks: after it, only a child of the caller is in the new pid namespace.
+    """
+    pid = int(python.syscall(SYS_CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0))
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    raise_if_failed(-1 if pid < 0 else 0, "clone")
+    return pid
+
+
+def map_user(session: int) -> None:
+    """Map the user and group of a session into its user namespace: the same ids, and no others exist there."""
+    user, group = os.getuid(), os.getgid()
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/{session}/{name}", "w") as file:
+            file.write(text)
+
+
+def watch_session(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
+    """Wait until the session ends, and return why. Stop it if the grader asks, or if it uses too much memory.
+
+    Args:
+        control: the socket to the grader
+        session: the session's pid
+        memory: MB that the session may use
+        others: pids of processes that do not belong to the session
+    """
+    ended = os.pidfd_open(session)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.register(control, select.POLLIN)
+    start, reason = private_bytes(session), ""
+    while not reason:
+        ready = dict(poll.poll(POLL_MS))
+        if ended in ready:
+            break
+        if control.fileno() in ready:
+            control.recv(4096)
+            reason = "stopped"
+            continue
+        theirs = [pid for pid in processes() if pid not in others]
+        if sum(max(0, private_bytes(pid) - start) for pid in theirs) > (memory + RESERVE_MB) * MB:
+            reason = f"memory: more than {memory} MB"
+        for pid in theirs:
+            if pid != session:
+                lower_priority(pid)
+    os.close(ended)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(session, signal.SIGKILL)
+    _, status = os.waitpid(session, 0)
+    if reason:
+        return reason
+    code = os.waitstatus_to_exitcode(status)
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+
+
+def lower_priority(pid: int) -> None:
+    """Give a process that a session started the lowest priority, so that many of them do not slow down others."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, 19)
+
+
+def processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]
+
+
+def private_bytes(pid: int) -> int:
+    """Return the bytes of memory that a process does not share, or 0 if it has ended."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        return (resident - shared) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
+
+
+# ── the session ───────────────────────────────────────────────────────────────────────────────────
+
+
+def run_session(channel: int, memory: int, scratch: str) -> None:
+    """Close all files except the channel, give up all rights, and serve the grader's requests."""
+    os.setsid()  # or a signal to the process group would also reach the worker
+    own = os.dup2(channel, CHANNEL, inheritable=False)
+    os.closerange(3, own)
+    os.closerange(own + 1, 4096)
+    torch_memory = address_space()
+    join_new_keyring()
+    with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
+        file.write("0")  # a session needs no further user namespaces, in which it would be root
+    isolate_files(scratch)
+    give_up_capabilities()
+    refuse_system_calls()
+    set_limits(memory, torch_memory)
+    os.environ["MPLBACKEND"] = "agg"
+    os.chdir(scratch)
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(quiet, stream)
+    os.close(quiet)
+    Session(socket.socket(fileno=own)).serve()
+
+
+def join_new_keyring() -> None:
+    """Join a new session keyring, so that the keys of the user who started the grader are out of reach.
+
+    Without an effect on a kernel that has no keyrings.
+    """
+    machine = os.uname().machine
+    if machine in SYS_KEYCTL:
+        libc.syscall(SYS_KEYCTL[machine], KEYCTL_JOIN_SESSION_KEYRING, None)
+
+
+def isolate_files(scratch: str) -> None:
+    """Mount the session's own scratch folder, make devices read-only, and hide /proc."""
+    raise_if_failed(libc.unshare(CLONE_NEWNS), "new mount namespace")
+    raise_if_failed(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
+    flags = MS_NOSUID | MS_NODEV
+    for place in (scratch, "/dev/shm"):
+        raise_if_failed(libc.mount(b"tmpfs", place.encode(), b"tmpfs", flags, SCRATCH.encode()), f"mount {place}")
+    for device in os.listdir("/dev"):  # these are the host's devices: not even their timestamps may change
+        if device != "shm":
+            path = os.fsencode(f"/dev/{device}")
+            raise_if_failed(
+                libc.mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, None),
+                f"remount /dev/{device}",
+            )
+    raise_if_failed(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "hide /proc")
+
+
+def refuse_system_calls() -> None:
+    """Install a seccomp filter that refuses the calls in `REFUSED`, and shared anonymous memory.
+
+    Such memory would not count as the memory of any process. The other refused calls are not needed by any answer.
+    """
+    machine = os.uname().machine
+    if machine not in REFUSED:
+        return
+    architecture, mmap, refused = REFUSED[machine]
+    allow, refuse, no_such = SECCOMP_ALLOW, SECCOMP_ERRNO | errno.EPERM, SECCOMP_ERRNO | errno.ENOSYS
+    # Each line: an instruction, how many lines to skip if its condition is true and if it is false, and an operand.
+    lines = [(LOAD, 0, 0, AT_ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, no_such), (LOAD, 0, 0, AT_CALL)]
+    lines += [(AT_LEAST, 0, 1, X32), (RETURN, 0, 0, no_such), (EQUAL, 0, 1, SYS_CLONE3), (RETURN, 0, 0, no_such)]
+    for call in refused:
+        lines += [(EQUAL, 0, 1, call), (RETURN, 0, 0, refuse)]
+    # mmap with MAP_SHARED | MAP_ANONYMOUS
+    lines += [(EQUAL, 1, 0, mmap), (RETURN, 0, 0, allow), (LOAD, 0, 0, AT_FOURTH), (AND, 0, 0, SHARED_ANONYMOUS)]
+    lines += [(EQUAL, 0, 1, SHARED_ANONYMOUS), (RETURN, 0, 0, refuse), (RETURN, 0, 0, allow)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+    program = struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code))
+    raise_if_failed(
+        libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0), "refuse system calls"
+    )
+
+
+def give_up_capabilities() -> None:
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    raise_if_failed(libc.capset(header, nothing), "capset")
+
+
+def set_limits(memory: int, own_address_space: int) -> None:
+    """Set the limits of each process: address space beyond torch's, number of processes, files, and no core dump."""
+    with contextlib.suppress(OSError):
+        resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
+    for what, most in (
+        (resource.RLIMIT_AS, own_address_space + (memory + RESERVE_MB) * MB),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+    hold_back_reserve()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing too large a file raises OSError and ends nothing
+
+
+def hold_back_reserve() -> None:
+    """Limit this process to the address space that a submission may use, without the reserve."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most - RESERVE_MB * MB, most))
+
+
+@contextlib.contextmanager
+def using_reserve() -> Iterator[None]:
+    """Raise this process's limit by the reserve while it sends to or receives from the grader."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    try:
+        yield
+    finally:
+        hold_back_reserve()
+
+
+def address_space() -> int:
+    """Return the size of this process's address space, in bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL}
+
+
+class TimeUp(KeyboardInterrupt):
+    """An answer or a cell has used up its time."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise TimeUp in the block after this much processor time, or a multiple of it by the clock.
+
+    If the block catches TimeUp and continues, the grader stops the session.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
+        yield
+        return
+    wall_clock = wire.WALL_CLOCK_FACTOR * seconds
+
+    def interrupt(number: int, frame: object) -> None:
+        raise TimeUp(f"{seconds:g} s of processor time" if number == signal.SIGPROF else f"{wall_clock:g} s")
+
+    handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, wall_clock)
+    try:
+        yield
+    finally:
+        for timer in TIMERS.values():
+            signal.setitimer(timer, 0)
+        for number, handler in handlers:
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def timers_paused() -> Iterator[None]:
+    """Stop the timers of a cell while one of its checks is observed: the check has its own timers."""
+    left = [(timer, signal.setitimer(timer, 0)[0]) for timer in TIMERS.values()]
+    try:
+        yield
+    finally:
+        for timer, seconds in left:
+            signal.setitimer(timer, seconds)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delay the timers' signals until the block ends, so that no frame is sent or received only in part."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGPROF, signal.SIGALRM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Session:
+    """A session with one notebook: runs its cells, and observes its answers when its checks run.
+
+    Attributes:
+        cell_id: the number of the request for the cell that runs; 0 between cells
+        checks: how many checks that cell has called
+        observe_id: the number of the request for the answer that is being observed; 0 if none is
+    """
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.notebook = cells.Notebook(cells.make_shell())
+        self.process = os.getpid()
+        self.cell_id, self.checks = 0, 0
+        self.observe_id = 0
+        self.one_check, self.one_call = threading.Lock(), threading.Lock()
+
+    def serve(self) -> None:
+        """Serve the grader's requests until it closes the socket."""
+        while True:
+            try:
+                asked = self.receive()
+            except wire.EndedError:
+                return
+            answer = getattr(self, f"do_{asked['do']}")(asked)
+            self.send(asked["id"], answer)
+
+    def send(self, number: int, message: dict[str, Any]) -> None:
+        """Send the reply to the request with this number."""
+        with using_reserve():
+            wire.send(self.channel, {"id": number, **message})
+
+    def receive(self) -> dict[str, Any]:
+        with using_reserve():
+            received: dict[str, Any] = wire.receive(self.channel, self.call_in_grader)
+            return received
+
+    def do_greet(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Reply before any cell has run, so that a failure up to here is not blamed on the notebook."""
+        install_stand_in(self.check, asked.get("version", ""))
+        qkv = importlib.import_module("qkv")
+        self.notebook.shell.user_ns.update(check=qkv.check, progress=qkv.progress)
+        return {}
+
+    def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run a cell, and return its error."""
+        self.cell_id, self.checks = asked["id"], 0
+        try:
+            with at_most(asked["seconds"]):
+                error = self.notebook.run(asked["source"], asked["number"])
+                return {"error": recording.bounded(error, wire.MAX_ERROR)}
+        except TimeUp as up:
+            return {"error": f"it was stopped after {up}"}
+        except KeyboardInterrupt:  # raised by the cell itself
+            return {"error": "KeyboardInterrupt"}
+        finally:
+            with self.one_check:  # wait for a check in another thread
+                self.cell_id = 0
+
+    def check(self, question: Any, answer: Any = None) -> None:
+        """Observe the answer that a cell passes to `check`, at once: later cells could change it.
+
+        Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
+
+        Raises:
+            TimeUp: the cell has called `check` more than `MAX_CHECKS` times.
+        """
+        if not isinstance(question, str) or self.observe_id or os.getpid() != self.process:
+            return
+        with self.one_check, timers_paused():
+            if not self.cell_id:
+                return
+            self.checks += 1
+            if self.checks > MAX_CHECKS:
+                raise TimeUp(f"{MAX_CHECKS} checks")
+            self.send(self.cell_id, {"kind": "check", "question": recording.bounded(question)})
+            asked = self.receive()
+            if asked["do"] == "observe":
+                self.send(asked["id"], self.observe(answer, asked))
+
+    def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Observe the answer with the name in the exercise, for a question that no check has asked about."""
+        return self.observe(self.notebook.value_of(asked["name"]), asked)
+
+    def observe(self, answer: Any, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run an answer on the cases, twice, and return the fields of the reply."""
+        self.observe_id = asked["id"]
+        try:
+            with refusing_the_reference(), at_most(asked["seconds"]):
+                unfit = answers.unfit(answer, asked["cases"][0].wants_class)
+                if unfit:
+                    return {"kind": unfit.kind, "seen": unfit.seen}
+                first, again = running.trace(answer, asked["cases"], asked["gradients"])
+        except TimeUp:
+            return {"kind": "callable", "stopped": True}
+        finally:
+            self.observe_id = 0
+        return {"kind": "callable", "first": first, "again": again}
+
+    def call_in_grader(self, of: int, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Ask the grader to call a hidden implementation, and return the result. The implementation is not here.
+
+        Args:
+            of: the number of the implementation
+            number: the index of an object that it made, 0 for the implementation itself
+            method: the method's name, "" to call the object
+            args, kwargs: the arguments
+        """
+        with uninterrupted(), self.one_call:
+            if not self.observe_id:
+                raise RuntimeError("the test is over")
+            call = {"of": of, "object": number, "method": method, "args": args, "kwargs": kwargs}
+            self.send(self.observe_id, {"kind": "call", **call})
+            said = self.receive()
+        if "raised" in said:
+            kind: Any = getattr(builtins, said["raised"].type, None)
+            kind = kind if isinstance(kind, type) and issubclass(kind, Exception) else RuntimeError
+            raise kind(said["raised"].text)
+        return hidden.Made(said["made"]) if "made" in said else said["given"]
+
+
+# ── a stand-in for the course's package ───────────────────────────────────────────────────────────
+
+
+class Reference(cells.Silent):
+    """A stand-in for a part of the reference: a cell may compare with it, but an answer that calls it fails."""
+
+    refused = False  # True while an answer runs
+    __name__: str
+
+    def __init__(self, name: str, bases: Sequence[object] = (), *_: object, **__: object) -> None:
+        """Make a stand-in from its full name.
+
+        If a cell derives a class from a stand-in, Python calls this with the new class's name and bases. The result
+        then has the name of that base.
+        """
+        names = [base.name for base in bases if isinstance(base, Reference)]
+        self.name: str = names[0] if names else name
+        self.__module__, self.__name__ = self.name.rpartition(".")[::2]
+
+    def __call__(self, *_: object, **__: object) -> cells.Silent:
+        if Reference.refused:
+            raise ImportError(f"your answer uses `{self.name}`, which holds the solution")
+        return cells.SILENT
+
+    def __getattr__(self, name: str) -> cells.Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Reference(f"{self.name}.{name}")
+
+
+@contextlib.contextmanager
+def refusing_the_reference() -> Iterator[None]:
+    """Let calls of the reference raise ImportError while an answer runs."""
+    Reference.refused = True
+    try:
+        yield
+    finally:
+        Reference.refused = False
+
+
+class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """An importer that replaces `qkv`: displays are silent, `check` observes an answer, the rest is `Reference`."""
+
+    SHOWN = ("checking", "feedback", "figures", "widgets")
+
+    def __init__(self, check: Callable[..., None], version: str) -> None:
+        self.check = check
+        self.version = version
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        if name.partition(".")[0] != "qkv":
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        place = module.__name__
+        shown = place == "qkv" or place.split(".")[1] in self.SHOWN
+
+        def part(name: str) -> cells.Silent:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            silent = name in (*self.SHOWN, "progress") if place == "qkv" else shown
+            return cells.SILENT if silent else Reference(f"{place}.{name}")
+
+        def check(*given: Any, **named: Any) -> cells.Silent:
+            self.check(*given, **named)
+            return cells.SILENT
+
+        vars(module).update(__getattr__=part, __version__=self.version)
+        if place in ("qkv", "qkv.checking"):
+            vars(module)["check"] = check
+
+
+def install_stand_in(check: Callable[..., None], version: str) -> None:
+    """Let `import qkv` import the stand-in. The modules of this package go on, but are no longer found by name."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "qkv"]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, StandIn(check, version))

@@ -1,0 +1,133 @@
+import { allHeads, finding, nameOf, oneHead, orders, scoresTable, seenIn, spaced, weightsTable } from "./atlas.js";
+import { button, choices, html, nothing, num, remember, tables, toggle, widget } from "./base.js";
+import { whenColoursChange } from "./heatmap.js";
+
+/** @import { Part } from "./atlas.js" */
+/** @typedef {{ loss: number | null, cosine: number, likeliest: [string, number][] }} Measured */
+/** @typedef {{ off: number[][], intact: Measured, changed?: Measured, control?: Measured, controls?: number[][],
+ *   problem?: string }} Effect */
+/** @typedef {{ words: string[][], parts: string[], shapes: number[][], packed: DataView, scores: number[][][],
+ *   switches: boolean, effects: Effect[], part: number, layer: number, head: number, token: number, matrix: boolean,
+ *   order: string, off: number[][], repainted: number }} State */
+
+export default widget("HeadAtlas", {
+  own: { repainted: 0 },
+  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  says: (/** @type {State} */ state) => finding(chosen(state)),
+  view: (state, set, id) => {
+    const seen = chosen(state);
+    const part = partOf(state);
+    const isOff = (layer, head) => state.off.some((each) => sameHead(each, [part, layer, head]));
+    return html`<div class="qkv-atlas">
+        ${state.parts.length > 1 ? parts(state, set, id) : nothing}
+        ${allHeads(seen, { ...look(state), isOff }, set, id)}
+        ${oneHead(seen, look(state), set)}
+        <div class="qkv-atlas-below">
+          ${orders(seen, look(state), set, id)}
+          ${state.switches ? switches(seen, state, set) : nothing}
+        </div>
+      </div>
+      ${tables(() => [weightsTable(seen), ...(seen.scores.length ? [scoresTable(seen)] : [])])}`;
+  },
+});
+
+/* ---- the state */
+
+/** Return the parts of the model, with their weights as views of the packed numbers.
+ * @type {(packed: DataView, words: string[][], names: string[], shapes: number[][], scores: number[][][]) => Part[]} */
+const unpacked = remember((packed, words, names, shapes, scores) => {
+  const { buffer, byteOffset, byteLength } = packed;
+  const isAligned = byteOffset % 2 === 0;
+  const all = isAligned
+    ? new Uint16Array(buffer, byteOffset, byteLength / 2)
+    : new Uint16Array(buffer.slice(byteOffset, byteOffset + byteLength));
+  let start = 0;
+  return names.map((name, i) => {
+    const [layers, heads, n, nKeys] = shapes[i];
+    const weights = all.subarray(start, start + layers * heads * n * nKeys);
+    start += weights.length;
+    const queries = name === "self" || name === "encoder" ? words[0] : words[1];
+    const keys = name === "decoder" ? words[1] : words[0];
+    return { layers, heads, queries, keys, weights, scores: scores[i] };
+  });
+});
+
+const look = ({ layer, head, token, matrix, order, repainted }) => ({ layer, head, token, matrix, order, repainted });
+const partOf = ({ part, parts }) => Math.min(part, parts.length - 1);
+const chosen = (state) =>
+  seenIn(unpacked(state.packed, state.words, state.parts, state.shapes, state.scores)[partOf(state)], look(state));
+
+const PARTS = {
+  self: "all layers",
+  encoder: "encoder",
+  decoder: "decoder",
+  cross: "decoder on encoder",
+};
+
+const parts = (state, set, id) =>
+  choices({
+    label: "part",
+    name: `${id}-part`,
+    value: partOf(state),
+    options: state.parts.map((name, value) => ({ value, label: PARTS[name] })),
+    onChange: (part) => set({ part, token: -1 }),
+  });
+
+/* ---- heads that are switched off */
+
+const sameHead = (a, b) => a.every((value, i) => value === b[i]);
+
+/** Return the switch of the chosen head, and what is measured without the heads that are off. */
+function switches({ layer, head }, state, set) {
+  const here = [partOf(state), layer, head];
+  const others = state.off.filter((each) => !sameHead(each, here));
+  return html`<div class="qkv-atlas-switches">
+    <div class="qkv-controls">
+      ${toggle({
+        label: `switch head ${nameOf(layer, head)} off`,
+        checked: others.length < state.off.length,
+        onChange: (off) => set({ off: off ? [...others, here] : others }),
+      })}
+      ${button({ label: "all on", disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
+    </div>
+    <div class="qkv-atlas-effect">${effectOf(state)}</div>
+  </div>`;
+}
+
+const shown = (number) => num(number, { places: 3 });
+const named = (heads) => heads.map(([, layer, head]) => nameOf(layer, head)).join(", ");
+
+function effectOf({ off, effects }) {
+  if (off.length === 0)
+    return html`<p class="qkv-note">Heads that are off add nothing to the output of their layer.</p>`;
+  const found = effects.find(
+    (each) => each.off.length === off.length && each.off.every((head, i) => sameHead(head, off[i])),
+  );
+  if (!found) {
+    return html`<p class="qkv-note">Measuring without ${named(off)}. Only a running notebook can measure; a saved page shows what was measured in it.</p>`;
+  }
+  if (found.problem) return html`<p class="qkv-error">${found.problem}</p>`;
+  const { intact, changed, control, controls = [] } = found;
+  const rows = [
+    ["all heads on", intact],
+    [`without ${named(off)}`, changed],
+    [control ? `control: without ${named(controls)}` : "control: no other heads", control],
+  ];
+  const isDecoder = intact.loss !== null;
+  return html`<table class="qkv-atlas-measured">
+    <thead><tr><td></td>${(isDecoder ? ["loss (nats)", "likeliest next"] : ["cosine"]).map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+    <tbody>${rows.map(
+      ([title, value]) => html`<tr><th scope="row">${title}</th>${cells(value, isDecoder)}</tr>`,
+    )}</tbody>
+  </table>`;
+}
+
+/** Return the cells of a measure: a decoder's loss and likeliest tokens, or the cosine of an encoder's vector. */
+function cells(measured, isDecoder) {
+  if (!measured) return isDecoder ? html`<td>–</td><td>–</td>` : html`<td>–</td>`;
+  if (!isDecoder) return html`<td>${shown(measured.cosine)}</td>`;
+  const likeliest = measured.likeliest
+    .slice(0, 3)
+    .map(([token, chance]) => `${spaced(token)} ${num(chance, { places: 2 })}`);
+  return html`<td>${shown(measured.loss)}</td><td>${likeliest.join(", ")}</td>`;
+}

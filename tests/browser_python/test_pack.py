@@ -1,0 +1,73 @@
+"""What is loaded when a reader first runs something: light enough, and with everything that the checks read."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from browser_python.in_node import Interpreter
+from browser_python.pack import PYODIDE, pack
+from qkv.questions import ids
+
+MOST = 5.3e6 - 0.125e6  # bytes, sent gzipped, without the editor
+BUNDLED = ("pyodide.mjs", "pyodide.asm.mjs")  # in the worker
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("packed")
+    pack(folder)
+    return folder / "python"
+
+
+def test_python_weighs_little(packed: Path):
+    files = [path for path in packed.iterdir() if path.is_file() and path.name != "models.zip"]
+    files += [PYODIDE / name for name in BUNDLED]
+    assert 3e6 < sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST
+
+
+def test_every_question_is_there_with_its_words(packed: Path):
+    names = set(zipfile.ZipFile(packed / "course.zip").namelist())
+    for number in ids():
+        file = f"qkv/questions/catalogue/q{number.replace('.', '_')}"
+        assert {f"{file}.py", f"{file}.toml"} <= names
+
+
+def test_no_figure_and_no_grader_is_there(packed: Path):
+    names = zipfile.ZipFile(packed / "course.zip").namelist()
+    assert not [name for name in names if name.startswith(("qkv/grading", "qkv/widgets", "qkv/figures", "qkv/cli"))]
+
+
+def test_the_same_sources_give_the_same_files(packed: Path, tmp_path: Path):
+    pack(tmp_path)
+    for name in ("python_stdlib.zip", "course.zip"):
+        assert (tmp_path / "python" / name).read_bytes() == (packed / name).read_bytes()
+
+
+def test_all_that_is_packed_can_be_imported(packed: Path):
+    """What is left out of the library is missed where it is imported, which may be late."""
+    python = Interpreter(packed.parent)
+    names = [
+        name.removesuffix(".pyc").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for archive in ("course.zip", "models.zip")
+        for name in zipfile.ZipFile(packed / archive).namelist()
+        if name.endswith((".py", ".pyc"))
+    ]
+    assert {"qkv.models", "qkv.questions.catalogue.q3_1", "torch"} <= set(names)
+    cell = "from importlib import import_module\nfor name in NAMES: import_module(name)"
+    assert python.ask([cell.replace("NAMES", str(names))])["problem"] == ""
+    python.close()
+
+
+def test_a_copy_of_the_site_has_each_file_as_a_script(packed: Path):
+    files = [path.relative_to(packed) for path in packed.rglob("*") if path.is_file() and "copy" not in path.parts]
+    assert len(files) > 30
+    for file in files:
+        script = (packed / "copy" / f"{file.as_posix()}.js").read_text(encoding="utf-8")
+        name, text = script.removeprefix("qkvFile(").removesuffix(");\n").replace('"', "").split(", ")
+        assert name == file.as_posix()
+        assert gzip.decompress(base64.b64decode(text)) == (packed / file).read_bytes()

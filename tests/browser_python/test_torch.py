@@ -1,0 +1,1113 @@
+"""The page's torch gives what torch gives: numbers, kinds, shapes, error classes, text and random streams."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from browser_python import torch as page_torch
+from tests.browser_python.both import differences
+
+# Some of these programs use what torch itself warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+
+X = "x = torch.arange(24.).reshape(2, 3, 4) / 7 - 1.3\n"
+
+CREATION = """
+torch.tensor([[1, 2], [3, 4]])
+torch.tensor([1, 2.5])
+torch.tensor([True, False])
+torch.tensor([])
+torch.tensor([[1, 2], [3]])
+torch.tensor([1, [2]])
+torch.tensor([[1], 2])
+torch.tensor([1, [2, 3]])
+torch.tensor([[1], [[2]]])
+torch.tensor([[], [1]])
+torch.tensor([torch.tensor(1.0), torch.tensor(2, dtype=torch.float64)])
+torch.tensor([torch.ones(2), torch.ones(2)])
+torch.tensor([True, 2]), torch.tensor([1.0, True]), torch.tensor([1, 2.5], dtype=torch.int64)
+torch.tensor(["a"])
+torch.tensor([2**70])
+torch.tensor(300, dtype=torch.uint8)
+torch.tensor(-1, dtype=torch.uint8)
+torch.tensor([1.0], torch.float64)
+torch.as_tensor([1.0], torch.float64)
+torch.scalar_tensor(3)
+torch.Tensor(2, 3).shape, torch.Tensor(2).shape, torch.Tensor([2]), torch.Tensor()
+torch.full(2, 3)
+torch.full((2,), 3, torch.float64)
+torch.full(size=(2,), fill_value=3), torch.zeros(size=(2, 3)), torch.rand(size=(2,))
+torch.zeros()
+torch.zeros(True)
+torch.eye(-1)
+torch.eye(2, 3, torch.int64)
+torch.eye(2, requires_grad=True).requires_grad, torch.arange(3.0, requires_grad=True).requires_grad
+torch.arange(5, requires_grad=True)
+torch.arange(0, 5, 2, torch.float32)
+torch.arange(end=5), torch.arange(1, 5, step=2)
+torch.arange(0, 5, 0)
+torch.arange(2, dtype=torch.bool)
+torch.linspace(0, 1, 3, torch.float64)
+torch.linspace(0, 1, 3, requires_grad=True).requires_grad, torch.logspace(0, 2, 3, 2)
+torch.zeros_like(x, requires_grad=True).requires_grad, torch.full_like(x, 2.0, requires_grad=True).requires_grad
+torch.zeros_like(x, torch.int64)
+torch.zeros_like(x, nonsense=1)
+x.new_zeros((2, 3), requires_grad=True).requires_grad, x.new_tensor([1], requires_grad=True).requires_grad
+torch.tril_indices(3, 3, dtype=torch.int32), torch.tril_indices(0, 0), torch.tril_indices(row=2, col=2)
+torch.zeros(2, device="cuda")
+x.to("cuda")
+x.to("nonsense")
+nn.Linear(2, 3, device="cuda")
+nn.Linear(2, 3).to("cuda")
+torch.device("cuda:1"), torch.device("cuda:1").index, torch.device("cpu") == "cpu", x.device == torch.device("cpu")
+torch.device("nonsense")
+torch.set_default_device("cpu")
+torch.finfo(torch.int32)
+torch.iinfo(torch.float32)
+torch.iinfo(torch.int32).dtype
+torch.set_default_dtype(torch.int64)
+torch.set_num_threads(0)
+torch.use_deterministic_algorithms()
+torch.tensor("no")
+torch.tensor(None)
+torch.zeros(2, 3)
+torch.ones((2, 3), dtype=torch.int64)
+torch.full((2, 2), 7)
+torch.full((2, 2), 0.5)
+torch.eye(3)
+torch.arange(5)
+torch.arange(1, 2, 0.25)
+torch.arange(5, 0, -2)
+torch.arange(3, 1)
+torch.linspace(0, 1, 5)
+torch.logspace(0, 2, 3)
+torch.hann_window(5)
+torch.zeros(-1)
+torch.zeros(2).new_full((3,), 4)
+torch.tensor([1, 2, 3], dtype=torch.bfloat16) / 3
+torch.tensor([1e5, -1e5]).half()
+torch.tensor([3.7, -3.7]).long()
+torch.tensor([300]).to(torch.uint8)
+torch.finfo(torch.float32).eps
+torch.iinfo(torch.int8).min
+"""
+
+ARITHMETIC = """
+x + 1
+x * x.mT.mT
+x + torch.arange(4)
+x + torch.arange(3)
+x + torch.zeros(3)
+1 / (x - x)
+x // 0.3
+x % 0.3
+x ** 2
+x ** -0.5
+2 ** torch.arange(3)
+torch.arange(3) ** -1
+torch.arange(5) // 2
+torch.arange(5) // 0
+torch.arange(5) / 2
+torch.arange(5) - True
+torch.tensor([True]) - torch.tensor([True])
+-torch.tensor([True])
+~torch.tensor([True, False])
+~torch.tensor([1.0])
+torch.tensor([True]) & torch.tensor([False])
+torch.tensor([1.0]) & torch.tensor([1.0])
+x > 0
+x == None
+x + "a"
+torch.where(x > 0, x, 0.0)
+torch.where(x, x, 0.0)
+torch.maximum(x, -x)
+x.clamp(-0.5, 0.5)
+x.clamp(min=0)
+x.masked_fill(x > 0, -math.inf)
+x.masked_fill(x, 0.0)
+x.masked_fill(0.0, x > 0)
+x.masked_fill(x > 0, x[0, 0])
+x.exp()
+x.log()
+x.sqrt()
+x.sigmoid()
+x.tanh()
+x.abs().rsqrt()
+x.sign()
+x.round()
+x.round(decimals=1)
+x.floor()
+torch.arange(3).exp()
+torch.arange(3).sqrt()
+torch.arange(3).abs()
+torch.tensor([-1.0, -0.0, math.nan, math.inf, -math.inf]).relu()
+torch.tensor([math.nan, math.inf, -math.inf]).nan_to_num()
+torch.tensor([math.nan, 1.0]).isnan()
+torch.allclose(x, x + 1e-9)
+torch.equal(x, x.clone())
+torch.isclose(x, x + 1e-6)
+torch.isclose(x, x.long())
+torch.allclose(x, x, atol=-1)
+torch.result_type(torch.ones(2, dtype=torch.int64), 1.5)
+torch.ones(2, dtype=torch.float64) + torch.ones(2)
+torch.ones(2, dtype=torch.int64) + torch.ones((), dtype=torch.float64)
+torch.ones(2) + torch.ones((), dtype=torch.float64)
+torch.lerp(x, -x, 0.25)
+torch.xlogy(torch.tensor([0.0, 1.0, 0.0]), torch.tensor([0.0, 2.0, math.nan]))
+torch.xlogy(x, 2), torch.xlogy(2, x), torch.xlogy(torch.arange(3), torch.arange(3))
+torch.add(x, x, alpha=2), torch.sub(x, 1, alpha=2)
+torch.add(torch.arange(3), 1, alpha=0.5)
+torch.div(x, 0.3, rounding_mode="trunc"), torch.div(torch.arange(-4, 4), 3, rounding_mode="trunc")
+torch.div(torch.arange(3), 0, rounding_mode="trunc")
+torch.div(x, 2, rounding_mode="up")
+torch.div(x, 2, "floor")
+torch.arange(3) // 0.0, torch.arange(3) % 0.0
+torch.tensor([-0.0, 0.0]) ** -1, torch.tensor([-1e300], dtype=torch.float64) ** 3
+torch.tensor([2.0, 800.0, -800.0, math.nan]).sigmoid()
+torch.tensor([900.0, -900.0]).sinh(), torch.tensor([-900.0]).cosh()
+torch.tensor([-1.5, -1.0, 0.0]).lgamma()
+x.clamp()
+x.clamp(torch.zeros(4), 1.0)
+x.maximum(0)
+x.eq(None)
+x.add("a")
+round(x)
+torch.round(x, 2)
+torch.arange(3).round(decimals=-1)
+torch.tensor([True]).square(), torch.tensor([True]).sign()
+torch.tensor([True]).abs()
+torch.tensor([True]).floor()
+"""
+
+VIEWS = """
+x.permute(2, 0, 1)
+x.permute(0, 1)
+x.permute(0, 0, 1)
+x.transpose(0, 5)
+x.mT.stride()
+x.transpose(0, 2).is_contiguous()
+x.transpose(0, 2).view(24)
+x.transpose(0, 2).reshape(24)
+x.view(6, -1)
+x.view(torch.float32)
+x[0, 0].t() is x[0, 0]
+torch.reshape(x, 6, 4)
+torch.permute(x, 2, 0, 1)
+torch.flip(x, 0, 1)
+torch.flip(x, 0)
+torch.tile(x, 2, 2)
+x.movedim((0, 1), (2, 0)), torch.movedim(x, source=0, destination=1)
+x.expand(-2, 2, 3, 4)
+x[0, 0].unfold(0, -1, 1)
+x[0, 0].unfold(0, 2, 0)
+x[0, 0].as_strided((99,), (1,))
+x.to(torch.float64, torch.float64)
+x.to("cpu", torch.float64), x.to(torch.float32, False, True) is x, x.to(x.double()), x.to(torch.float32, copy=True) is x
+x.type("torch.DoubleTensor")
+torch.meshgrid(torch.ones(2), torch.arange(2), indexing="ij")
+torch.meshgrid(torch.ones(2), torch.ones(2), indexing="no")
+torch.meshgrid(x, indexing="ij")
+list(reversed(x[0]))
+x.size(dim=1), x.stride(dim=1), x.unsqueeze(dim=0).squeeze(dim=0), x.transpose(dim0=0, dim1=1)
+x.unflatten(dim=-1, sizes=(2, 2)), x.unfold(dimension=0, size=1, step=1)
+x.view(5, -1)
+x.view(-1, -1)
+x.view(2, 3, 2, 2).transpose(1, 2)
+x.flatten(1)
+x.flatten(2, 1)
+x.unflatten(-1, (2, 2))
+x.unflatten(-1, (3, -1))
+x.unsqueeze(-1).squeeze()
+x[:, :1].squeeze(1)
+x[:, :1].expand(2, 5, 4)
+x.expand(2, 5, 4)
+x.expand(3)
+x[None, :, None].shape
+x.unfold(2, 2, 1)
+x.as_strided((2, 2), (4, 1), 3)
+x.diagonal(1, 1, 2)
+x.movedim(0, -1)
+torch.broadcast_tensors(torch.ones(3, 1), torch.ones(2))
+torch.broadcast_shapes((2, 1), (3,))
+torch.meshgrid(torch.arange(2), torch.arange(3), indexing="ij")
+x.T.shape if False else x[0].T
+torch.ones(3).mT
+x.contiguous().data_ptr() == x.data_ptr()
+x[0].data_ptr() == x.data_ptr()
+x.shape, x.size(1), x.ndim, x.numel(), len(x)
+len(torch.tensor(1.0))
+float(x)
+bool(x)
+x.tolist()
+x.item()
+[row.sum().item() for row in x]
+"""
+
+LAYOUTS = """
+x.mT.clone().stride(), x.mT.contiguous().stride(), x.mT.double().stride(), torch.zeros_like(x.mT).stride()
+(x.mT + 1).stride(), (1 - x.mT).stride(), x.mT.exp().stride(), (x.mT > 0).stride(), (-x.permute(2, 0, 1)).stride()
+(x.mT + torch.ones(3)).stride(), (torch.ones(4, 3) + x.mT).stride(), (x + x.mT.contiguous().mT).stride()
+(x[:, :, ::2].mT * 2).stride(), (x[:, :1].expand(2, 3, 4).mT * 2).stride(), (x[0].T + x[0].T.contiguous()).stride()
+(x[0].T.contiguous() + x[0].T).stride(), (x.permute(2, 0, 1) * x.permute(2, 0, 1)[:1]).stride()
+torch.where(x.mT > 0, x.mT, 0.0).stride(), x.mT.masked_fill(x.mT > 0, 0.0).stride(), x.mT.clamp(0).stride()
+(x.mT + 1).view(24)
+x.mT.relu().view(24)
+x.mT.clone().view(24)
+(x.mT + 1).reshape(24)
+(x.mT + 1)[0, 1:], (x.mT + 1).mT.view(24), torch.cat([x.mT + 1, x.mT]).stride()
+(x.mT @ x).stride(), x.mT.softmax(-1).stride(), x.mT.sum(-1).stride(), x.mT.cumsum(0).stride()
+x.requires_grad_(); (x.mT * 2).exp().mT.sum().backward(); x.grad.stride(), x.grad
+x.requires_grad_(); (x.mT * x.mT + x[0].mT).pow(2).sum().backward(); x.grad.stride(), x.grad
+y = x.mT + 1; y[0] = 5.0; y.add_(x.mT); y, y.stride()
+"""
+
+INDEXING = """
+x[0]
+x[-1, 1:]
+x[..., -1]
+x[:, [0, 2]]
+x[:, (0, 2)]
+x[(0, 1)]
+x[(0, 1), (1, 2)]
+x[[0, 1], [1, 2]]
+x[[0, 1], :, [1, 2]]
+x[x > 0]
+x[:, x[0, :, 0] > -1]
+x[torch.tensor([[0, 1], [1, 0]])]
+x[True]
+x[5]
+x[0, 0, 0, 0]
+x[[0, 9]]
+x[torch.tensor([True, False, True])]
+x[[[0, 1], [1, 2]]], x[[(0, 1)]], x[[torch.tensor(0), torch.tensor(1)]], x[[slice(1), 0]]
+x[torch.tensor([0, 1], dtype=torch.uint8)]
+x[::2, ::-1]
+x[1.0]
+x["a"]
+x[[]]
+x.select(1, 2)
+x.narrow(1, 1, 2)
+x.narrow(1, 2, 5)
+x.gather(2, torch.tensor([[[0, 1]], [[2, 3]]]))
+x.gather(2, torch.tensor([[[9]]]))
+x.gather(2, torch.tensor([0]))
+x.gather(2, torch.zeros(3, 1, 1, dtype=torch.int64))
+x.gather(2, torch.zeros(2, 3, 1, dtype=torch.int32))
+x.take_along_dim(x.argsort(-1), -1)
+x.take_along_dim(torch.tensor([0, 5]))
+x.index_select(1, torch.tensor([2, 0])), x.index_select(1, torch.tensor(1))
+x[0].index_select(0, torch.tensor([-1]))
+x.index_select(1, torch.tensor([[0]]))
+x.index_select(0, torch.tensor([True, False]))
+x.narrow(1, -2, 2)
+x.narrow(1, 0, -1)
+x.nonzero(True)
+(x > 0).nonzero()
+x.masked_select(x > 0)
+torch.where(x > 0)
+x.unbind(1)
+"""
+
+WRITING = """
+x[0] = 1.0; x
+x[:, 1] += 2; x
+x[x > 0] = 0.0; x
+x[:, [0, 2]] = torch.ones(2, 4); x
+x[0] = torch.ones(2); x
+x[0, 0] = [1, 2, 3, 4]; x
+x[0, 0] = 1, 2, 3, 4; x
+x[0, 0] = None; x
+x[0] = torch.ones(2, 3, 4); x
+x[[0]] = torch.ones(5); x
+y = x.view(6, 4); y[0] = 9.0; x
+y = x.mT; y.zero_(); x
+y = x[0].clone(); y.fill_(1.0); x
+x.add_(1).mul_(2); x
+x += torch.ones(3, 1); x
+x += torch.ones(5, 2, 3, 4); x
+x.masked_fill_(x > 0, -1.0); x
+x.copy_(torch.ones(4)); x
+x.copy_(torch.ones(5)); x
+x[0].fill_diagonal_(7); x
+x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), 5.0); x
+x.index_add_(0, torch.tensor([1, 1]), torch.ones(2, 3, 4)); x
+x.index_fill(-1, torch.tensor([0, 2]), -math.inf)
+x.index_fill_(1, torch.tensor([1]), 5); x
+x.requires_grad_(); x.add_(1)
+torch.arange(3).mul_(0.5)
+x[0].tril_(); x
+"""
+
+IN_PLACE = """
+y = x; y //= 2; x
+y = x; y %= 2; x
+y = x; y **= 2; x
+y = x; y += 1; y -= 2; y *= 3; y /= 4; x
+y = x[0]; y //= 2; x
+y = x[0]; y %= 2; x
+y = x.mT; y //= 2; x
+y = x.view(24)[::2]; y -= 1; x
+x = torch.arange(4); y = x; y <<= 1; x
+x = torch.arange(4); y = x; y >>= 1; x
+x = torch.arange(4); y = x; y &= 1; x
+x = torch.arange(4); y = x; y |= 1; x
+x = torch.arange(4); y = x; y ^= 1; x
+x = torch.arange(4); y = x; y //= 2; x
+x = torch.arange(4); y = x; y //= 0.5; x
+x = torch.arange(4); y = x; y /= 2; x
+x = torch.arange(4); y = x; y ^= "a"; x
+x.neg_().round_().square_(); x
+x.clip_(0, 1).lerp_(x * 2, 0.5); x
+x.subtract_(1).multiply_(2).divide_(3).true_divide_(2); x
+x.clamp_(); x
+x[0].addr_(torch.ones(3), torch.arange(4.0), beta=0.5, alpha=2); x
+x.fill_(torch.ones(2)); x
+x.fill_diagonal_(5); x
+y = torch.zeros(2, 2, 2); y.fill_diagonal_(5); y
+y = x.expand(2, 2, 3, 4); y.add_(1); x
+y = x.expand(2, 2, 3, 4); y += 1; x
+y = x.expand(2, 2, 3, 4); y.exp_(); x
+y = x[:, :1].expand(2, 3, 4); y.copy_(x); x
+y = x[:, :1].expand(2, 3, 4); y.fill_(1.0); x
+y = x.view(24); y[1:] += y[:-1]; x
+y = x.view(24); y[1:] = y[:-1]; x
+y = x.view(24); y[1:].mul_(y[:-1]); x
+y = x.view(24); y[12:] += y[:12]; x
+y = x[0, :, :3].clone(); y.copy_(y.T); y
+y = x[0, :, :3].clone(); y.add_(y.T); y
+x.copy_(x); x
+y = torch.tensor(3.0); y.max(0).values.add_(1); y
+y = torch.tensor(3.0); y.sort().values.add_(1); y
+x.index_add_(0, torch.tensor([1, 1]), torch.ones(2, 3, 4), alpha=2); x
+x.index_add_(0, torch.tensor([1]), torch.ones(2, 3, 4)); x
+x.index_add_(0, torch.tensor([-1]), torch.ones(1, 3, 4)); x
+x.index_copy_(0, torch.tensor([1]), torch.ones(4)); x
+x.index_copy_(0, torch.tensor([1]), torch.ones(1, 3, 4).double()); x
+x.index_fill_(0, torch.tensor([1]), torch.ones(4)); x
+x.index_fill_(0, torch.tensor([True, False]), 1.0); x
+x.masked_scatter_(x > 0, torch.arange(24.0).double()); x
+x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), torch.ones(2, 3, 1).double()); x
+x.scatter_(2, torch.tensor([0]), 5.0); x
+x[0, 0] = torch.arange(12.0).view(3, 1, 4)[2:3]; x
+"""
+
+REDUCTIONS = """
+x.sum()
+x.sum(-1)
+x.sum((0, 2), keepdim=True)
+x.sum((0, 0))
+x.sum(axis=-1, keepdims=True)
+x.max(axis=-1).values
+torch.amax(x, axis=-1, keepdims=True)
+torch.softmax(x, axis=-1)
+F.softmax(x, axis=-1)
+x.argmax(axis=0)
+x.var(axis=0)
+torch.stack([x, x], axis=1)
+torch.cat([x, x], axis=1)
+x.sum(7)
+x.sum(0, 1)
+x.sum(keepdim=True)
+x.sum(None, keepdim=True), x.amax(keepdim=True)
+x.sum(0, True, torch.float64)
+torch.arange(3).sum(dtype=torch.int32), torch.arange(3).sum(dtype=torch.bool)
+x.prod(dtype=torch.float64), torch.arange(1, 4).prod(0, dtype=torch.float32), (x * 5).prod(dtype=torch.int64)
+x.prod((0, 1))
+x.cumsum(0, dtype=torch.float64), (x * 3).cumsum(0, dtype=torch.int64), torch.arange(3).cumsum(0, dtype=torch.float32)
+torch.arange(1, 4).cumprod(0, dtype=torch.float32), torch.tensor(2.0).cumprod(0), torch.ones(2, 0).cumsum(1)
+x.softmax(1).stride(), x.cumsum(1).stride(), x.sort(0).values.stride(), x.sort(0).indices.stride()
+x.argmax((0, 1))
+(x > 0).argmax()
+(x > 0).max(0)
+x.to(torch.uint8).all(), x.to(torch.uint8).any(0)
+torch.arange(3).var()
+torch.var_mean(x, 0, keepdim=True), torch.var_mean(x, 0, False), torch.var_mean(x, False)
+torch.tensor([1.0, math.nan, math.inf]).nansum(), torch.tensor([1.0, math.nan]).nansum(dtype=torch.float64)
+torch.tensor([3.0, math.nan, 1.0]).median(), torch.tensor([3.0, math.nan, 1.0]).median(0), torch.ones(0).median()
+torch.arange(4).sum()
+torch.tensor([True, True]).sum()
+x.mean(1)
+torch.arange(4).mean()
+x.var(-1)
+x.var(-1, unbiased=False)
+x.std()
+x.prod(-1)
+x.max()
+x.max(-1)
+x.min(1).indices
+x.amax((0, 1))
+x.argmax()
+x.argmax(-1)
+torch.tensor([1.0, math.nan]).max()
+torch.ones(0).max()
+x.median(-1)
+(x > 0).any(-1)
+(x > 9).all()
+x.logsumexp(-1)
+torch.full((2,), -math.inf).logsumexp(0)
+torch.logaddexp(x, x.flip(-1))
+torch.logaddexp(torch.tensor([-math.inf, 0.0, math.inf, 100.0]), torch.tensor([-math.inf, -math.inf, 0.0, -100.0]))
+x.norm()
+x.norm(dim=-1)
+x.norm(1, -1)
+x.norm(0), x.norm(math.inf, 0), x.norm(-math.inf, 0), x.norm(3, 0, True), x.norm(p=None), x.norm(dtype=torch.float64)
+torch.arange(3).norm()
+torch.cdist(x, x + 1, 1), torch.cdist(x, x + 1, p=math.inf), torch.cdist(x, x, 0)
+torch.cdist(x[0, 0], x[0, 0])
+torch.cdist(x, x)
+x.softmax(-1)
+x.softmax(0)
+x.softmax(3)
+torch.full((2,), -math.inf).softmax(0)
+torch.arange(3).softmax(0)
+x.log_softmax(-1)
+x.log_softmax()
+torch.arange(3).log_softmax(0)
+x.cumsum(1)
+x.cumprod(-1)
+x.diff(dim=1)
+x.diff(2), x.diff(n=0), x.diff(9), x.diff(2, 1, prepend=x[:, :1], append=x)
+x.diff(n=-1)
+(x > 0).diff()
+x[0, :, :3].trace()
+x.trace()
+x.count_nonzero()
+x.sort(-1, descending=True)
+x.topk(2)
+x.topk(9)
+x.sort(0, True, True)
+x.sort(0, 1)
+x.max(0, 1)
+x.std(0, 1)
+torch.tensor([2.0, math.nan, math.inf, 1.0]).sort(), torch.tensor([math.inf, math.nan, 1.0]).sort(descending=True)
+torch.tensor([3, 1, 3, 2]).unique(return_counts=True)
+torch.tensor([3, 1, 3, 2]).unique(True, True, True), torch.unique(torch.tensor([3, 1, 3]), True, True)
+torch.tensor([[1, 2], [1, 2], [0, 1]]).unique(dim=0, return_inverse=True, return_counts=True)
+torch.tensor([math.nan, 1.0, math.nan]).unique(return_counts=True)
+torch.tensor([3, 1, 3]).bincount()
+torch.tensor([3, 1, 3]).bincount(torch.tensor([0.5, 1.0, 2.0]), 6), torch.tensor([1]).bincount(torch.tensor([2]))
+torch.tensor([3, 1, 3]).bincount(torch.ones(2))
+torch.tensor([3, -1]).bincount()
+torch.tensor([[3, 1]]).bincount()
+torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 0.0]))
+torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 0.0]), side="right", out_int32=True)
+torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 0.0]), True)
+"""
+
+PRODUCTS = """
+x @ x.mT
+x @ x
+x[0] @ x[0, 0]
+x[0, 0] @ x[0, 0]
+x[0, 0] @ x[0, 1, :3]
+x @ x[0].mT
+x[0].mT @ x
+torch.arange(4) @ torch.arange(4)
+x @ torch.arange(4)
+torch.tensor(1.0) @ x
+x[0].mm(x[0].mT)
+x.mm(x)
+x.bmm(x.mT)
+x[0, 0].dot(x[0, 1])
+torch.outer(x[0, 0], x[0, 1])
+torch.outer(x[0], x[0, 0])
+torch.mv(x, x[0, 0])
+torch.inner(x[0, 0], torch.tensor(2.0))
+torch.addmm(x[0], x[0, :, :2], x[0, :2], beta=0.5, alpha=2)
+torch.tensordot(x, x, -1)
+torch.einsum("bij,bkj->bik", x, x)
+torch.einsum("...ij,...kj->...ik", x, x)
+torch.einsum("bij->ji", x)
+torch.einsum("ii", x[0, :, :3])
+torch.einsum("ij,jk", x[0], x[0])
+torch.einsum("ij->k", x[0])
+torch.tensordot(x, x, dims=([2], [2]))
+torch.kron(torch.eye(2), torch.ones(2, 2))
+torch.linalg.solve(torch.tensor([[2.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0]))
+torch.linalg.norm(x[0])
+torch.linalg.norm(x[0], 1), torch.linalg.norm(x[0], math.inf), torch.linalg.norm(x[0], -1, keepdim=True)
+torch.linalg.norm(x, 1, (1, 2)), torch.linalg.norm(x, 3, -1), torch.linalg.norm(x[0], "fro")
+torch.linalg.norm(x, 1)
+torch.linalg.norm(torch.arange(3))
+torch.linalg.vector_norm(x[0], 1), torch.linalg.vector_norm(x[0], 0, -1)
+torch.linalg.vector_norm(x[0], "fro")
+torch.linalg.inv(torch.tensor([[1, 2], [3, 4]]))
+torch.linalg.inv(x[0])
+torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), -2)
+torch.linalg.matrix_power(x[0], 0)
+torch.linalg.matrix_rank(x[0]), torch.linalg.matrix_rank(x[0] * x[1]), torch.linalg.matrix_rank(torch.zeros(2, 3))
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-6, 1e-8])))
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-6, 1e-8])).double())
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-2])), tol=0.1)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.0, 1e-2])), rtol=0.1)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([3.0, 0.2])), atol=0.1, rtol=0.1)
+torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
+torch.special.gammaincc(torch.ones(3), torch.tensor([-1.0, 0.0, 1.0]))
+torch.testing.assert_close(x, x + 0.1, atol=0.2)
+torch.testing.assert_close(x, x, 1e-3, 1e-3)
+torch.testing.assert_close([x, x], [x])
+torch.testing.assert_close({"a": x}, {"a": x}), torch.testing.assert_close(x, x + 0.1, rtol=0, atol=0.2)
+torch.testing.assert_close({"a": x}, {"a": x + 1})
+torch.testing.assert_close(1.0, torch.tensor(1.0))
+torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+"""
+
+JOINING = """
+torch.cat([x, x], 1)
+torch.cat([x, x[:, :2]], 0)
+torch.cat([])
+torch.cat([x, torch.ones(2)])
+torch.cat([torch.ones(2), torch.ones(1, dtype=torch.float64)])
+torch.stack([x, -x], -1)
+torch.stack([x, x[0]])
+torch.cat(x)
+torch.stack(x)
+torch.vstack([torch.tensor(1.0), torch.tensor(2.0)]), torch.hstack([torch.tensor(1.0), torch.tensor(2.0)])
+x.split(-1)
+torch.ones(0).split(2)
+x.chunk(0)
+x.repeat_interleave(-1)
+x.repeat_interleave(torch.tensor([1, 2]), 1)
+torch.diag_embed(x[0], 0, 0, 2), torch.diag_embed(x[0], 1, dim1=0, dim2=-1)
+torch.diag_embed(x[0], 0, 1, 1)
+torch.block_diag(x)
+x.split(2, 1)
+x.split([1, 3], -1)
+x.split([1, 1], -1)
+x.chunk(2, -1)
+x.flip(0)
+x.flip((1, 2))
+x.roll(1, -1)
+x.repeat(2, 1, 1)
+x.repeat(2)
+x.repeat_interleave(2, 1)
+x.tril()
+x.triu(1)
+torch.ones(3).tril()
+torch.ones(3).triu()
+torch.diag(torch.arange(3.0))
+torch.diag(x[0])
+torch.block_diag(x[0], x[1])
+torch.tril_indices(3, 3)
+"""
+
+LAYERS = """
+nn.Linear(4, 2)(x)
+nn.Linear(4, 2, bias=False)(x)
+nn.Linear(3, 2)(x)
+nn.Embedding(5, 3)(torch.tensor([[1, 4]]))
+nn.Embedding(5, 3, padding_idx=1).weight, nn.Embedding(5, 3, padding_idx=-1)
+nn.Embedding(5, 3, padding_idx=9)
+f = nn.Embedding(5, 3, 1); f(torch.tensor([1, 2, 2])).sum().backward(); f.weight.grad
+nn.Embedding(5, 3, _weight=torch.ones(4, 3))
+nn.Embedding(5, 3)(torch.tensor([-1]))
+nn.Embedding.from_pretrained(torch.ones(5, 3), freeze=False, padding_idx=0).weight.requires_grad
+nn.LayerNorm(4)(x)
+nn.LayerNorm(4, elementwise_affine=False)(x), list(nn.LayerNorm(4, elementwise_affine=False).parameters())
+[name for name, p in nn.LayerNorm(4, bias=False).named_parameters()], nn.LayerNorm(4, bias=False)
+nn.LayerNorm(3)(x)
+nn.Dropout(0.5).eval()(x)
+nn.Dropout(0.5, inplace=True), nn.ReLU(inplace=True), nn.ReLU(), nn.GELU(), nn.GELU("tanh"), nn.Softmax(1)
+nn.Dropout(2.0)
+y = nn.Dropout(1.0, inplace=True)(x); x
+y = nn.ReLU(True)(x); x
+y = F.relu(x, inplace=True); x
+y = F.leaky_relu(x, 0.1, True); x
+y = F.elu(x, 1.0, True); x
+y = F.silu(x, True); x
+nn.ReLU(nonsense=1)
+nn.GELU(approximate="tanh")(x), F.gelu(x, approximate="tanh")
+F.gelu(x, "tanh")
+F.gelu(x, approximate="nonsense")
+F.gelu(torch.arange(3))
+nn.CrossEntropyLoss(reduction="sum", label_smoothing=0.1)(x[0], torch.tensor([0, 1, 2]))
+nn.CrossEntropyLoss(torch.tensor([1.0, 2.0, 3.0, 4.0]))(x[0], torch.tensor([0, 1, 2]))
+nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1))(x)
+[name for name, p in nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 1)).named_parameters()]
+list(nn.Linear(2, 3).state_dict())
+sum(p.numel() for p in nn.Linear(2, 3).parameters())
+nn.Linear(2, 3).load_state_dict({"weight": torch.ones(1)})
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)
+nn.MultiheadAttention(4, 2, bias=False, batch_first=True)(x, x, x)
+nn.MultiheadAttention(4, 2, 0.0, True, batch_first=True)(x[0], x[0], x[0])
+nn.MultiheadAttention(4, 2)(x[0], x[0], x[0], average_attn_weights=False)
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.ones(4, 3, 3, dtype=torch.bool).triu(1))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.ones(2, 3, 3, dtype=torch.bool).triu(1))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, key_padding_mask=torch.tensor([[0.0, -1.0, 0.0]] * 2))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, is_causal=True)
+nn.MultiheadAttention(4, 3)
+nn.MultiheadAttention(4, 2)
+nn.Linear(2, 3)
+nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+nn.Module()(1)
+nn.Module(1)
+nn.ModuleList([nn.Linear(2, 3) for _ in range(3)])
+f = nn.ModuleList([nn.ReLU()]).append(nn.GELU()); f.extend([nn.Identity()]); f, f[-1], f[:2], len(f)
+nn.Sequential(nn.ReLU(), nn.GELU())[:1], nn.Sequential(nn.ReLU()).append(nn.GELU())
+nn.Sequential(nn.ReLU(), 3)
+f = nn.ModuleDict({"a": nn.ReLU()}); f["b"] = nn.GELU(); f, list(f), len(f), "a" in f, list(f.keys())
+f = nn.ParameterList([torch.ones(2)]).append(nn.Parameter(torch.ones(1))); len(f), f[-1], [p.shape for p in f]
+nn.Parameter(torch.arange(3))
+f = nn.Module(); f.b = nn.Buffer(x); f.c = nn.Buffer(x, persistent=False); list(f.state_dict())
+f = nn.Module(); f.register_buffer("b", x, persistent=False); list(f.state_dict()), len(list(f.buffers()))
+f = nn.Module(); f.register_buffer("b", 3)
+f = nn.Module(); f.register_parameter("b", x)
+f = nn.Module(); f.add_module("b", 3)
+f = nn.Module(); f.register_buffer("b.c", x)
+f = nn.Module(); f.a = nn.ReLU(); f.a = 3
+f = nn.Module(); f.a = f.b = nn.Linear(1, 1); list(f.state_dict()), [n for n, m in f.named_children()]
+f = nn.Sequential(nn.Sequential(nn.Linear(2, 1))); len(list(f.parameters(recurse=False))), [*f.state_dict(prefix="a.")]
+f = nn.Linear(2, 3); f.state_dict()["bias"].requires_grad, f.state_dict(keep_vars=True)["bias"].requires_grad
+nn.Linear(2, 3).load_state_dict({"weight": torch.ones(3, 2)}, strict=False)
+f = nn.Linear(2, 1); f(torch.ones(2)).sum().backward(); f.zero_grad(set_to_none=False); f.weight.grad
+torch.optim.SGD(nn.Linear(2, 3).parameters(), lr=-1)
+torch.optim.SGD(nn.Linear(2, 3).weight)
+torch.optim.SGD([nn.Linear(2, 3).weight * 2])
+torch.optim.SGD([3])
+torch.optim.Adam(nn.Linear(2, 3).parameters(), betas=(1.0, 0.9))
+torch.optim.SGD([{"params": nn.Linear(2, 3).weight, "lr": 0.5}], foreach=False).param_groups[0]["lr"]
+F.dropout(torch.arange(3))
+nn.Linear(2, 3).train(3)
+nn.Linear(2, 3).to(torch.int64)
+nn.Linear(2, 3).to("cpu", torch.float64).weight.dtype, nn.Linear(2, 3).to(x.double()).weight.dtype
+nn.init.xavier_uniform_(x), nn.init.xavier_normal_(x, generator=torch.Generator().manual_seed(1))
+nn.init.kaiming_uniform_(x[0], mode="fan_out", nonlinearity="relu"), nn.init.kaiming_uniform_(x, 1.0)
+nn.init.xavier_uniform_(x[0, 0])
+F.softmax(x), F.log_softmax(x[0])
+F.softmax(x, 1, 3, torch.float64), F.log_softmax(x, 1, dtype=torch.float64)
+F.one_hot(torch.tensor([0, 2]))
+F.one_hot(torch.tensor([0.0]))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]))
+F.cross_entropy(x[0], torch.tensor([0, -100, 2]))
+F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), ignore_index=0)
+F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="none")
+F.cross_entropy(x, torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0]))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), weight=torch.arange(4.0), reduction="none", ignore_index=1)
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), label_smoothing=0.1, weight=torch.arange(4.0), ignore_index=1)
+F.cross_entropy(x, x.softmax(1), label_smoothing=0.1, weight=torch.arange(3.0))
+F.cross_entropy(x[0], x[0].softmax(-1), reduction="sum")
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), reduction="nonsense")
+F.cross_entropy(x[0], torch.tensor([0, 1, -1]))
+F.cross_entropy(x[0], torch.tensor([0, 1]))
+F.cross_entropy(x[0], torch.tensor([[0, 1, 2]]))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2], dtype=torch.int32))
+F.nll_loss(x[0], torch.tensor([0, 1, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0]))
+F.nll_loss(x[0].log_softmax(-1), torch.tensor([0, 1, 2]))
+F.nll_loss(x.log_softmax(1), torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]))
+F.nll_loss(x.log_softmax(1), torch.tensor([[0, 1, 2, 0], [2, 2, 0, 1]]), reduction="sum", ignore_index=2)
+F.nll_loss(torch.tensor([-1.0, -2.0]), torch.tensor(1))
+F.gelu(x)
+F.silu(x)
+F.elu(x)
+F.elu(x, 0.5)
+F.leaky_relu(x)
+F.leaky_relu(x, 0.2)
+f = nn.ReLU(); s = []; h = f.register_forward_pre_hook(lambda f, a: s.append(a[0].shape)); f(x); h.remove(); f(x); s
+f = nn.ReLU(); f.register_forward_pre_hook(lambda f, a: a[0] + 1); f(x)
+f = nn.ReLU(); h = f.register_forward_hook(lambda f, a, out: out + a[0]); [f(x), h.remove(), f(x)]
+F.layer_norm(x, (4,))
+F.normalize(x, dim=-1)
+F.pad(x, (1, 2))
+F.pad(x, (1,))
+F.pad(x, (1,) * 8)
+F.pad(x, (-9, 0))
+F.pad(x, (0, 0, 1, 0), value=-1.0)
+F.mse_loss(x, -x)
+F.mse_loss(x, -x, reduction="sum"), F.mse_loss(x, -x, reduction="none"), F.mse_loss(x, -x, None, None, "sum")
+F.mse_loss(x, -x, reduction="nonsense")
+F.kl_div(x, x.softmax(-1), reduction="none"), F.kl_div(x, 2 * x, reduction="batchmean", log_target=True)
+F.cosine_similarity(x, -x, dim=-1)
+F.scaled_dot_product_attention(x, x, x)
+F.scaled_dot_product_attention(x, x, x, is_causal=True)
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3, dtype=torch.bool))
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.full((3, 3), -math.inf))
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3).bool(), is_causal=True)
+F.scaled_dot_product_attention(x, x, x, attn_mask=torch.eye(3).long())
+F.dropout(x, 1.0), F.dropout(x, 0.5, False) is x
+F.dropout(x, 1.5)
+F.embedding(torch.tensor([1]), x[0])
+F.embedding(torch.tensor([1]), x[0], padding_idx=9)
+F.embedding(torch.tensor([1.0]), x[0])
+nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(3)], batch_first=True)
+nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(3)], True, 9.0, "left")
+"""
+
+RANDOM = """
+torch.rand(3)
+torch.rand(40)
+torch.rand(3, dtype=torch.float64)
+torch.randn(3)
+torch.randn(5), torch.randn(3)
+torch.randn(16)
+torch.randn(37)
+torch.randn(4, 5, dtype=torch.float64)
+torch.randint(0, 10, (7,))
+torch.randint(5, (2, 3))
+torch.randint(2**28 - 1, (3,)), torch.randint(2**28, (3,)), torch.randint(2**31, (3,)), torch.rand(1)
+torch.randperm(9), torch.randperm(4, dtype=torch.float32), torch.randperm(4, dtype=torch.int32)
+torch.randperm(-1)
+torch.randperm(4, torch.Generator().manual_seed(5))
+torch.randint(high=3, size=(4,)), torch.randint(low=1, high=3, size=(4,)), torch.randint(1, 3, size=(4,))
+torch.randint(3, (4,), dtype=torch.float32, requires_grad=True).requires_grad
+torch.randint(5, 3, (4,))
+torch.randint(0, 3.5, (4,))
+torch.rand(2, dtype=torch.int64)
+torch.randn_like(torch.arange(3))
+torch.randn_like(x, requires_grad=True).requires_grad, torch.rand_like(x, dtype=torch.float64)
+torch.normal(x[0, 0], 2.0), torch.normal(x[0], x[1].abs()), torch.normal(x[0, 0])
+torch.normal(0.0, 1.0, (2,), dtype=torch.float64)
+torch.normal(0.0, -1.0, (2,))
+torch.bernoulli(torch.tensor([1.5]))
+torch.bernoulli(torch.tensor([1]))
+torch.multinomial(torch.tensor([0.1, 0.9]), 0)
+torch.manual_seed(-1).initial_seed()
+torch.randn(3, generator=torch.Generator().manual_seed(5))
+torch.rand(2), torch.randn(2), torch.randint(9, (2,)), torch.rand(1)
+torch.bernoulli(torch.full((6,), 0.4))
+torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 2)
+torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 8, replacement=True)
+torch.multinomial(torch.tensor([0.1, -0.2]), 1)
+torch.multinomial(torch.tensor([0.1, 0.2]), 3)
+torch.empty(3).uniform_(-1, 1)
+torch.empty(40).uniform_(-0.1, 1.3).tolist()
+torch.empty(3).normal_(2, 3)
+torch.empty(3).uniform_(2, 1)
+torch.empty(3).uniform_(from_=1, to=2)
+torch.empty(3).normal_(0, -1)
+torch.empty(3).exponential_(-1.0)
+torch.arange(3).normal_()
+torch.normal(0.0, 1.0, (3,))
+nn.Linear(3, 2).weight
+"""
+
+GRADIENTS = """
+x.requires_grad_(); (x ** 2).sum().backward(); x.grad
+x.requires_grad_(); x.softmax(-1)[..., 0].sum().backward(); x.grad
+x.requires_grad_(); (x @ x.mT).sum().backward(); x.grad
+x.requires_grad_(); x.max(-1).values.sum().backward(); x.grad
+x.requires_grad_(); x.amax(-1).sum().backward(); x.grad
+x.requires_grad_(); (x[:, [0, 0]] * 3).sum().backward(); x.grad
+x.requires_grad_(); x.view(6, 4).mT.reshape(-1)[::3].sum().backward(); x.grad
+x.requires_grad_(); torch.cat([x, 2 * x], 1).exp().sum().backward(); x.grad
+x.requires_grad_(); (x.sum(0, keepdim=True) / x.std()).sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; y[0] = 0.0; y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; y.mul_(x); y.sum().backward(); x.grad
+x.requires_grad_(); y = x.clone(); y[0].zero_(); y.sum().backward(); x.grad
+x.requires_grad_(); torch.where(x > 0, x, 2 * x).sum().backward(); x.grad
+x.requires_grad_(); x.masked_fill(x > 0, 0.0).sum().backward(); x.grad
+x.requires_grad_(); F.layer_norm(x, (4,)).pow(3).sum().backward(); x.grad
+x.requires_grad_(); F.elu(x * 100).pow(2).sum().backward(); x.grad
+x.requires_grad_(); F.leaky_relu(x, 0.2).pow(2).sum().backward(); x.grad
+x.requires_grad_(); F.cross_entropy(x[0], torch.tensor([0, 1, 2])).backward(); x.grad
+x.requires_grad_(); torch.einsum("bij,bkj->", x, x).backward(); x.grad
+x.requires_grad_(); x.logsumexp(-1).sum().backward(); x.grad
+x.requires_grad_(); torch.logaddexp(x, x.detach().flip(-1)).sum().backward(); x.grad
+x.requires_grad_(); x.cumsum(-1).prod(-1).sum().backward(); x.grad
+x.requires_grad_(); x.sum(-1).backward(); x.grad
+x.backward()
+x.requires_grad_(); torch.autograd.grad((x ** 3).sum(), x)
+x.requires_grad_(); torch.autograd.grad(x[0].sum(), x, allow_unused=True)
+torch.arange(3).requires_grad_()
+x.requires_grad_(); x.detach().requires_grad, (x * 2).requires_grad, (x * 2).is_leaf
+x.requires_grad_(); x.numpy()
+torch.autograd.functional.jacobian(lambda v: v ** 2, torch.tensor([1.0, 2.0]))
+"""
+
+GRADIENTS_AND_WRITES = """
+x.requires_grad_(); y = x.exp(); y.add_(1); y.sum().backward(); x.grad
+x.requires_grad_(); y = x.sigmoid(); y[0] = 0.0; y.sum().backward(); x.grad
+x.requires_grad_(); y = x.softmax(-1); y *= 2; y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; z = y * y; y.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; z = y * torch.ones(4); y.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 2; w = torch.ones(4); z = y * w; w.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; z = y @ y.mT; y /= 2; z.sum().backward(); x.grad
+x.requires_grad_(); y = x @ x.mT; y /= 2; y.sum().backward(); x.grad
+x.requires_grad_(); y = x / (x * x + 1); y += 1; y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y[0].sin(); y[1] = 0.0; z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y.sin(); y.detach().zero_(); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y.sin(); y.data.zero_(); z.sum().backward(); x.grad
+x.requires_grad_(); c = x > 0; z = torch.where(c, x, 0.0); c.fill_(True); z.sum().backward(); x.grad
+x.requires_grad_(); i = torch.tensor([0]); z = (x * 1)[i]; i.add_(1); z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; y.tanh_().mul_(2); y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; y.exp_(); y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 1; y.zero_(); y.requires_grad, y.sum().backward(), x.grad
+x.requires_grad_(); y = (x * 1).copy_(torch.ones(4)); y.requires_grad
+x.requires_grad_(); y = torch.zeros(3).fill_(x.sum()); y.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y.view(24); y *= 2; z.sum().backward(); x.grad
+x.requires_grad_(); y = x * 3; z = y[0]; w = y[0]; z.mul_(2); w.sum().backward(); x.grad
+x.requires_grad_(); y = torch.zeros(2, 3, 4); z = y[0]; y[0] = x[1]; (z * z).sum().backward(); x.grad
+x.requires_grad_(); y = torch.zeros(2, 3, 4); z = y[0]; z += x[1]; (y * y).sum().backward(); x.grad
+x.requires_grad_(); y = torch.zeros(2, 3, 4); w = y.view(24); y[0].copy_(x[1]); (w * w).sum().backward(); x.grad
+x.requires_grad_(); y = x.view(24); y.mul_(2)
+x.requires_grad_(); y = x[0]; y += 1
+x.requires_grad_(); x.scatter_(2, torch.zeros(2, 3, 1, dtype=torch.int64), 5.0)
+x.requires_grad_(); i = torch.zeros(2, 3, 1, dtype=torch.int64); x.scatter(2, i, 5.0).pow(2).sum().backward(); x.grad
+x.requires_grad_(); i = torch.zeros(2, 3, 4).long(); torch.zeros(2, 3, 4).scatter(2, i, x).requires_grad
+x.requires_grad_(); s = x.exp().sum(); s.backward(); s.backward()
+x.requires_grad_(); s = (x * 2).sum(); s.backward(); s.backward()
+x.requires_grad_(); s = x.sum(); s.backward(); s.backward(); x.grad
+x.requires_grad_(); s = x.exp().sum(); s.backward(retain_graph=True); s.backward(); x.grad
+x.requires_grad_(); s = x.exp().sum(); torch.autograd.grad(s, x); torch.autograd.grad(s, x)
+x.requires_grad_(); s = x.exp().sum(); torch.autograd.grad(s, x, retain_graph=True); torch.autograd.grad(s, x)
+x.requires_grad_(); x.sum().backward(); g = x.grad; x.sum().backward(); g
+x.requires_grad_(); y = x * 2; y.retain_grad(); (y * y).sum().backward(); y.grad
+x.retain_grad()
+x.requires_grad_(); y = x * 2; y.requires_grad_(False)
+x.requires_grad_(); y = torch.ones(2, requires_grad=True); torch.autograd.grad(x.sum(), [x, y], materialize_grads=True)
+"""
+
+GRADIENTS_AT_CORNERS = """
+x = torch.tensor([2.0, 0.0, 3.0, 0.0], requires_grad=True); x.prod().backward(); x.grad
+x = torch.tensor([2.0, 0.0, 3.0], requires_grad=True); x.prod(0).backward(); x.grad
+x = torch.tensor([2.0, 0.0, 3.0], requires_grad=True); x.cumprod(0).sum().backward(); x.grad
+x.requires_grad_(); x.prod(1).sum().backward(); x.grad
+x.requires_grad_(); x.cumprod(1).pow(2).sum().backward(); x.grad
+x.requires_grad_(); x.cumsum(1, dtype=torch.float64).pow(2).sum().backward(); x.grad
+x = torch.tensor([0.0, 1.0], requires_grad=True); torch.maximum(x, torch.tensor([0.0, 0.5])).sum().backward(); x.grad
+x = torch.tensor([0.0, 1.0], requires_grad=True); torch.minimum(x, torch.tensor([0.0, 1.5])).sum().backward(); x.grad
+x = torch.tensor([0.0, 0.5, 1.0, 2.0], requires_grad=True); x.clamp(0, 1).sum().backward(); x.grad
+x = torch.tensor([0.0, 1.0], requires_grad=True); (x**0).sum().backward(); x.grad
+x = torch.tensor([0.0, 2.0], requires_grad=True); (torch.zeros(2) ** x).sum().backward(); x.grad
+x = torch.tensor([0.0, 2.0], requires_grad=True); (3**x + x**x).sum().backward(); x.grad
+x.requires_grad_(); (x * 0).norm().backward(); x.grad
+x.requires_grad_(); (x * 0).norm(3).backward(); x.grad
+x.requires_grad_(); (x * 0).std(1).sum().backward(); x.grad
+x.requires_grad_(); torch.cdist(x, x.detach()).sum().backward(); x.grad
+x.requires_grad_(); (5 - x).remainder(x).sum().backward(); x.grad
+x.requires_grad_(); torch.div(x, 0.3, rounding_mode="floor").sum().backward(); x.grad
+x.requires_grad_(); (x // 2).requires_grad
+x.requires_grad_(); torch.nansum(x).backward(); x.grad
+x.requires_grad_(); torch.xlogy(x, x).sum().backward(); x.grad
+x.requires_grad_(); x.softmax(1).view(24).pow(2).sum().backward(); x.grad
+x.requires_grad_(); x.log_softmax(1).view(24).pow(2).sum().backward(); x.grad
+x.requires_grad_(); x.sort(0).values.view(24)[:9].sum().backward(); x.grad
+"""
+
+# What torch says of an argument that is no tensor; of a function with several signatures it lists them instead.
+NO_TENSORS = [
+    *(f"torch.{name}({given})" for name in (
+        "sqrt", "exp", "log", "abs", "relu", "sigmoid", "tanh", "sin", "cos", "isnan", "isfinite", "square", "neg",
+        "argmax", "amax", "numel", "is_floating_point", "flip", "tril", "triu", "diag", "unsqueeze", "bernoulli",
+        "permute", "ravel", "clone", "softmax", "log_softmax", "logical_not", "nonzero", "trace", "where",
+    ) for given in ("4", "2.0", "[1.0]", "None")),
+    *(f"torch.{name}({given})" for name in (
+        "allclose", "isclose", "equal", "matmul", "dot", "outer", "mv", "inner", "kron", "cdist", "dist", "maximum",
+        "minimum", "logical_and", "logical_or", "eq", "lt", "broadcast_to",
+    ) for given in ("(x, x), (x, x)", "4.0, x", "[1.0], [2.0]")),
+    *(f"torch.{name}(x, {given})" for name in (
+        "allclose", "isclose", "equal", "matmul", "dot", "outer", "mv", "inner", "kron", "cdist", "dist", "maximum",
+        "minimum", "logical_and", "logical_or", "add", "mul", "take", "masked_select",
+    ) for given in ("(x, x)", "'a'")),
+    "torch.add([1.0], [2.0])",
+    "torch.div('a', x)",
+    "torch.gather(x, 0, [1])",
+    "torch.index_select(x, 0, [1])",
+    "torch.take_along_dim(x, [1], 0)",
+    "torch.multinomial([0.5, 0.5], 1)",
+]  # fmt: skip
+
+REFUSED = [
+    "nn.Embedding(3, 2, max_norm=1.0)",
+    "nn.Embedding(3, 2, sparse=True)",
+    "F.embedding(torch.tensor([0]), x.detach(), scale_grad_by_freq=True)",
+    "nn.MultiheadAttention(2, 1, add_bias_kv=True)",
+    "nn.MultiheadAttention(2, 1, kdim=3)",
+    "F.mse_loss(x, x, weight=x)",
+    "F.pad(torch.ones(1, 3), (1, 1), mode='reflect')",
+    "torch.linalg.norm(x, 2)",
+    "torch.linalg.inv(torch.ones(2, 1, 1))",
+    "x.norm('nuc')",
+    "x.view(torch.int32)",
+    "torch.zeros(2, device='meta')",
+    "x.gather(0, torch.tensor([[0]]), sparse_grad=True)",
+    "torch.searchsorted(torch.ones(2, 2), torch.ones(2, 2))",
+    "torch.optim.SGD([x], momentum=0.9, nesterov=True)",
+    "torch.optim.SGD([x], dampening=0.1)",
+    "torch.optim.SGD([x], differentiable=True)",
+    "F.mse_loss(x, x, size_average=False)",
+    "F.cross_entropy(x, torch.tensor([0, 1]), reduce=False)",
+    "torch.optim.AdamW([x], amsgrad=True)",
+    "torch.optim.Adam([x], maximize=True)",
+    "x.sum().backward(create_graph=True)",
+    "torch.autograd.grad(x.sum(), x, create_graph=True)",
+    "x.lgamma().sum().backward()",
+    "x.median().backward()",
+    "torch.linalg.solve(torch.eye(2) * x, torch.ones(2)).sum().backward()",
+    "nn.Linear(2, 2).load_state_dict({'weight': torch.ones(2, 2), 'bias': torch.ones(2)}, assign=True)",
+    "torch.testing.assert_close(x, x, check_stride=True)",
+]
+
+PRINTED = """
+str(x)
+str(x * 1e6)
+str(x.long())
+str(x > 0)
+str(torch.arange(400.0).view(20, 20) * 1.37)
+str(torch.randn(1200))
+str(torch.randn(60))
+str(torch.tensor([1e-8, 1.0]))
+str(torch.tensor([math.nan, 1.0, math.inf]))
+str(torch.tensor([1.0, 2.0]))
+str(torch.tensor([-2.0, -0.0, 3.0]).relu())
+str(torch.tensor(3))
+str(torch.tensor(2.5, dtype=torch.float64))
+str(torch.zeros(0))
+str(torch.zeros(2, 0))
+str(torch.ones(2, dtype=torch.int32))
+str(torch.ones(2, requires_grad=True))
+str(nn.Parameter(torch.ones(2)))
+str(x.shape), repr(x.dtype), repr(x.device)
+str(x.max(-1))
+f"{x[0, 0, 0]:.3f} {x[0, 0]}"
+"""
+
+OPTIMIZERS = [
+    f"""
+layer = nn.Linear(3, 2)
+chosen = torch.optim.{name}
+for _ in range(4):
+    chosen.zero_grad()
+    (layer(torch.ones(5, 3)) ** 2).sum().backward()
+    chosen.step()
+list(layer.parameters()), [list(chosen.state[p].values()) for p in layer.parameters()], list(chosen.state[layer.weight])
+"""
+    for name in (
+        "SGD(layer.parameters(), lr=0.1)",
+        "SGD(layer.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)",
+        "SGD(layer.parameters(), 0.1, 0.9, 0, 0.1)",
+        "Adam(layer.parameters(), lr=0.1)",
+        "AdamW(layer.parameters(), 0.1, (0.8, 0.9), 1e-6, 0.1)",
+        "AdamW(layer.parameters(), lr=0.1, weight_decay=0.1)",
+    )
+]
+
+EVERY = {name: text for name, text in globals().items() if name.isupper() and isinstance(text, str) and name != "X"}
+EXPONENTIAL = """
+torch.multinomial(torch.ones(60), 9), torch.rand(1)
+torch.empty(5).exponential_(), torch.rand(1)
+torch.empty(5, dtype=torch.float64).exponential_(2.0)
+torch.empty(40).bernoulli_(0.3), torch.ones(3).bernoulli(0.5), torch.rand(1)
+F.dropout(torch.ones(40), 0.3), torch.rand(1)
+nn.MultiheadAttention(4, 2, 0.5, batch_first=True)(x, x, x)
+F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+"""
+
+
+def programs(text: str) -> list[str]:
+    return [X + line.replace("; ", "\n") for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_programs_give_the_same(name: str):
+    found = differences(programs(EVERY[name]))
+    assert not found, "\n".join(found)
+
+
+def exponential_from_uniform() -> bool:
+    """Whether torch makes each exponential number of a uniform one; with Intel's library it draws otherwise."""
+    uniform = torch.rand(1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    drawn = torch.empty(1).exponential_(generator=torch.Generator().manual_seed(0))
+    return torch.allclose(-torch.log1p(-uniform).float(), drawn)
+
+
+@pytest.mark.skipif(not exponential_from_uniform(), reason="torch draws by Intel's library here")
+def test_exponential_numbers_and_dropout_are_the_same():
+    found = differences(programs(EXPONENTIAL))
+    assert not found, "\n".join(found)
+
+
+def said(expression: str, library: ModuleType) -> str:
+    """What an expression raises, in words; nothing where it has a value."""
+    try:
+        eval(expression, {"torch": library, "x": library.ones(2)})
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.parametrize("expression", NO_TENSORS)
+def test_an_argument_that_is_no_tensor_is_named_in_torchs_words(expression: str):
+    theirs, ours = said(expression, torch), said(expression, page_torch)
+    assert "must be Tensor, not" in ours
+    if "invalid combination of arguments" not in theirs:
+        assert ours == theirs
+
+
+def test_optimizers_take_the_same_steps():
+    assert not differences(OPTIMIZERS, 1e-5)
+
+
+def test_what_is_missing_says_so():
+    with pytest.raises(
+        AttributeError, match=r"`torch\.fft` is not in the page's torch; if PyTorch has it, open this notebook"
+    ):
+        _ = page_torch.fft
+    with pytest.raises(AttributeError, match=r"`torch\.nn\.functional\.unfold` is not in the page's torch"):
+        _ = page_torch.nn.functional.unfold
+    with pytest.raises(AttributeError, match=r"`torch\.nn\.TransformerEncoderLayer` is not in the page's torch"):
+        _ = page_torch.nn.TransformerEncoderLayer
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'svd' in the page's torch"):
+        _ = page_torch.ones(2).svd
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_torch_does_and_the_page_does_not_is_refused(expression: str):
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "x": torch.ones(2, 2, requires_grad=True)}
+    eval(expression, names)
+    names = {"torch": page_torch, "nn": page_torch.nn, "F": page_torch.nn.functional}
+    names["x"] = page_torch.ones(2, 2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="is not in the page's torch; open this notebook in Colab"):
+        eval(expression, names)
+
+
+# Parameters that change nothing here, such as those for speed; and those that Python or a caller passes.
+UNUSED = {
+    *("sort.stable", "topk.sorted", "unique.sorted", "cdist.compute_mode", "SGD.foreach", "SGD.fused"),
+    *(
+        "Adam.foreach",
+        "Adam.fused",
+        "Adam.capturable",
+        "copy_.non_blocking",
+        "to.non_blocking",
+        "use_deterministic_algorithms.mode",
+    ),
+    *("use_deterministic_algorithms.warn_only", "grad.only_inputs", "softmax._stacklevel", "log_softmax._stacklevel"),
+    *("embedding.norm_type", "Embedding.norm_type", "assert_close.allow_subclasses", "assert_close.check_device"),
+    *("assert_close.check_layout", "Identity.args", "Identity.kwargs", "Parameter.data", "Parameter.requires_grad"),
+    *("__exit__.a", "__exit__.error", "__array__.a", "__deepcopy__.memo", "__torch_dispatch__.types", "back.args"),
+    "back._",
+    *("forward.a", "forward.k", "forward.args", "draw_with_replacement.kind"),
+    *("update.p", "update.g", "update.group", "update.state"),
+}
+
+
+def test_every_parameter_is_used():
+    """No argument is accepted and then ignored, unless it is one of the above."""
+    found = set()
+    for file in Path(page_torch.__file__).parent.rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        owners = {
+            id(part): node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for part in node.body
+        }
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            used = {part.id for line in node.body for part in ast.walk(line) if isinstance(part, ast.Name)}
+            taken = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)} - {"self", "cls"}
+            name = owners.get(id(node), node.name) if node.name == "__init__" else node.name
+            found |= {f"{name}.{parameter}" for parameter in taken - used}
+    assert found == UNUSED
+
+
+def test_every_name_is_one_of_torch():
+    """A program that runs here runs there: no public name is our own."""
+    files = {file.stem for file in Path(page_torch.__file__).parent.glob("*.py")} | {"annotations"}
+    helpers = {"Any", "NoReturn", "FUNCTIONS"}
+    ours = {name for name in vars(page_torch) if not name.startswith("_")} - files - helpers
+    assert [name for name in sorted(ours) if not hasattr(torch, name)] == []
+    methods = {name for name in vars(page_torch.Tensor) if not name.startswith("_")}
+    assert [name for name in sorted(methods) if not hasattr(torch.Tensor, name)] == []
