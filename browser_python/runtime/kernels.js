@@ -27,6 +27,18 @@ function randomKernels(memory, Numbers) {
   };
 }
 
+/** Return a function of addresses that calls a kernel: `set_kernels` of torch/kernels.py says what `fixed` is. */
+function bind(kernel, fixed) {
+  const [args, starts] = JSON.parse(fixed);
+  const places = [...args.keys()].filter((place) => args[place] === null);
+  return (...addresses) => {
+    for (const start of starts) {
+      for (let i = 0; i < places.length; i++) args[places[i]] = addresses[i] + start[i];
+      kernel(...args);
+    }
+  };
+}
+
 /** Give the page's torch its loops. They take addresses, because a proxy of an array takes longer than most loops. */
 export function giveKernels(python) {
   const { memory } = python._module;
@@ -35,5 +47,5 @@ export function giveKernels(python) {
     { ...float32(memory, options), ...randomKernels(memory, Float32Array) },
     { ...float64(memory, options), ...randomKernels(memory, Float64Array) },
   ];
-  python.pyimport("torch.kernels").set_kernels(...tables.map((table) => python.toPy(table)));
+  python.pyimport("torch.kernels").set_kernels(...tables.map((table) => python.toPy(table)), bind);
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from .creation import tensor
 from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
-from .kernels import BIG, KERNELS, address_of, plan_of, run, scalar
+from .kernels import BIG, KERNELS, address_of, loop_of, scalar
 from .numbers import (
     DIVISION_BY_ZERO,
     cos_of,
@@ -143,8 +143,7 @@ def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dty
         dt = result_type(a, b)
         if name in ("div", "xlogy") and dt.kind < FLOATING:
             dt = State.default_dtype
-    kernel = KERNELS.get((name, dt))
-    out = pair_by_kernel(kernel, a, b, dt, kind or dt) if kernel else None
+    out = pair_by_kernel(name, a, b, dt, kind or dt) if (name, dt) in KERNELS else None
     if out is None and first and second:
         shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
         left, right = (t if t.shape == shape else broadcast_view(t, shape) for t in (a, b))
@@ -158,26 +157,30 @@ def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dty
     return record_rules(out, (a, b), rules, a=a, b=b, y=out)
 
 
-def pair_by_kernel(kernel: Callable[..., Any], a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor | None:
+def pair_by_kernel(name: str, a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor | None:
     """Apply a kernel to pairs of numbers of two operands. Compute in the dtype `dt`; return `kind`.
 
     It returns None if the loop is short.
     """
-    if not isinstance(b, Tensor):
-        plan = plan_of(a.shape, a._strides, (), ())
-    elif not isinstance(a, Tensor):
-        plan = plan_of((), (), b.shape, b._strides)
+    size = dt.itemsize
+    first, second = isinstance(a, Tensor), isinstance(b, Tensor)
+    if first and a.dtype is not dt:
+        a = a.detach().to(dt)
+    if second and b.dtype is not dt:
+        b = b.detach().to(dt)
+    if first and second:
+        loop = loop_of(name, dt, (kind.itemsize, size, size), a.shape, a._strides, b.shape, b._strides)
+    elif first:
+        loop = loop_of(name, dt, (kind.itemsize, size, size), a.shape, a._strides, (), ())
     else:
-        plan = plan_of(a.shape, a._strides, b.shape, b._strides)
-    if plan.n <= BIG:
+        loop = loop_of(name, dt, (kind.itemsize, size, size), (), (), b.shape, b._strides)
+    if loop.n <= BIG:
         return None
-    if isinstance(a, Tensor) and a.dtype is not dt:
-        return pair_by_kernel(kernel, a.detach().to(dt), b, dt, kind)  # which may have other strides
-    if isinstance(b, Tensor) and b.dtype is not dt:
-        return pair_by_kernel(kernel, a, b.detach().to(dt), dt, kind)
-    addresses = [x._address() if isinstance(x, Tensor) else scalar(x, dt) for x in (a, b)]
-    numbers = run(kernel, kind, plan, addresses, (dt.itemsize, dt.itemsize))
-    return tensor_from_parts(kind, numbers, 0, plan.shape, plan.strides)
+    out = array(kind.code, bytes(loop.n * kind.itemsize))
+    at_a = a._data.buffer_info()[0] + a._offset * size if first else scalar(a, dt)
+    at_b = b._data.buffer_info()[0] + b._offset * size if second else scalar(b, dt)
+    loop.run(out.buffer_info()[0], at_a, at_b)
+    return tensor_from_parts(kind, out, 0, loop.shape, loop.strides)
 
 
 def map_two(x: Tensor, y: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
@@ -416,12 +419,12 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
 
 def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
     """Choose each number from `a` where the condition holds, and from `b` elsewhere, for tensors of one shape."""
-    kernel = kernel_for("choose", cond.numel(), dt)
-    if kernel:
-        a, b = a.detach().to(dt), b.detach().to(dt)
-        plan = plan_of(cond.shape, cond._strides, a.shape, a._strides, b.shape, b._strides)
-        numbers = run(kernel, dt, plan, [t._address() for t in (cond, a, b)], (1, dt.itemsize, dt.itemsize))
-        return tensor_from_parts(dt, numbers, 0, plan.shape, plan.strides)
+    if kernel_for("choose", cond.numel(), dt):
+        three, size = (cond, a.detach().to(dt), b.detach().to(dt)), dt.itemsize
+        loop = loop_of("choose", dt, (size, 1, size, size), *(part for t in three for part in (t.shape, t._strides)))
+        out = array(dt.code, bytes(loop.n * size))
+        loop.run(address_of(out), *(t._address() for t in three))
+        return tensor_from_parts(dt, out, 0, loop.shape, loop.strides)
     pairs = zip(cond._numbers(), numbers_as(a, dt), numbers_as(b, dt), strict=True)
     return tensor_of([x if k else y for k, x, y in pairs], cond.shape, dt)
 
@@ -615,7 +618,7 @@ SIGNS = {
     **{"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
 }
 OPERATORS = {
-    "add": add,
+    "add": lambda a, b: binary_op("add", a, b, operator.add, OF_SUM),
     "sub": sub,
     "mul": mul,
     "truediv": div,

@@ -5,10 +5,10 @@ The page's worker sets KERNELS (`runtime/kernels.js`). Without it, as in any oth
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import product as choices
 from math import prod
 from typing import Any, NamedTuple
 
@@ -38,11 +38,30 @@ NAMES = {  # the names of operations here, of which the kernels have others
 SCALARS = {kind: array(kind.code, [0.0]) for kind in (float32, float64)}  # an operand that is a number, for a kernel
 
 
-def set_kernels(of_float32: dict[str, Callable[..., Any]], of_float64: dict[str, Callable[..., Any]]) -> None:
-    """Use these kernels, by name, from now on."""
+Kernel = Callable[..., Any]
+
+
+bind: Any = None  # see set_kernels
+
+
+def set_kernels(of_float32: dict[str, Kernel], of_float64: dict[str, Kernel], binding: Any) -> None:
+    """Use these kernels, by name, from now on.
+
+    `binding(kernel, fixed)` returns a function of addresses only, because the arguments of a call from Python take longer
+    than most loops. `fixed` is JSON: the kernel's arguments, with null for each address; and for each call a list of what
+    is added to the addresses, in bytes.
+    """
+    global bind
+    bind = binding
     ours = {name: own for own, name in NAMES.items()}
     for kind, table in ((float32, of_float32), (float64, of_float64)):
         KERNELS.update({(ours.get(name, name), kind): kernel for name, kernel in table.items()})
+
+
+def bound(kernel: Kernel, args: Sequence[int | None], starts: Sequence[Sequence[int]]) -> Kernel:
+    """Return a function that calls a kernel with these arguments, in which None stands for an address."""
+    made: Kernel = bind(kernel, json.dumps([args, starts]))
+    return made
 
 
 def address_of(numbers: array[Any]) -> int:
@@ -56,25 +75,24 @@ def scalar(value: Any, kind: dtype) -> int:
     return SCALARS[kind].buffer_info()[0]
 
 
-class Plan(NamedTuple):
-    """How a kernel of rows and columns walks over operands of any strides, which broadcast together.
+class Loop(NamedTuple):
+    """A loop over operands of any strides, which broadcast together, and its result: `n` numbers side by side.
 
-    The result has `n` numbers side by side, and this shape and these strides. For each call, `starts` has the positions
-    of the first number of the result and of each operand. `steps` has the row step and column step of each operand.
+    `run` takes the address of the result and those of the operands.
     """
 
     n: int
     shape: Size
     strides: tuple[int, ...]
-    starts: list[tuple[int, ...]]
-    steps: tuple[int, ...]
-    rows: int
-    columns: int
+    run: Kernel
 
 
-@lru_cache(maxsize=2000)
-def plan_of(*given: tuple[int, ...]) -> Plan:
-    """Return the plan for operands, given by the shape and the strides of each, one after the other."""
+@lru_cache(maxsize=4000)
+def loop_of(name: str, kind: dtype, bytes_each: tuple[int, ...], *given: tuple[int, ...]) -> Loop:
+    """Return the loop of a kernel of rows and columns over operands, given by the shape and the strides of each.
+
+    `bytes_each` are the bytes of a number of the result and of each operand.
+    """
     shapes, strides = given[::2], given[1::2]
     shape = broadcast(shapes)
     wide = [
@@ -83,20 +101,25 @@ def plan_of(*given: tuple[int, ...]) -> Plan:
     ]
     in_order = all(is_row_major(sizes, steps) for sizes, steps in zip(shapes, strides, strict=True))
     order = list(range(len(shape))) if in_order else layout_order(shape, wide)
-    sizes = [shape[i] for i in order]
-    out = strides_of(tuple(sizes))
-    axes = merged(
-        [(n, out[at], *(steps[i] for steps in wide)) for at, (i, n) in enumerate(zip(order, sizes, strict=True))]
-    )
-    axes = [(1, 0, *(0 for _ in wide))] * (2 - len(axes)) + axes
+    out = strides_of(tuple(shape[i] for i in order))
+    axes = merged([(shape[i], step, *(steps[i] for steps in wide)) for i, step in zip(order, out, strict=True)])
+    axes = [(1,) + (0,) * (1 + len(wide))] * (2 - len(axes)) + axes
     *outer, (rows, _, *row_steps), (columns, _, *column_steps) = axes
-    places = choices(*(range(axis[0]) for axis in outer))
-    starts = [
-        tuple(sum(i * axis[which] for i, axis in zip(place, outer, strict=True)) for which in range(1, 2 + len(wide)))
-        for place in places
-    ]
-    steps = tuple(step for pair in zip(row_steps, column_steps, strict=True) for step in pair)
-    return Plan(prod(shape), shape, tuple(out[order.index(i)] for i in range(len(order))), starts, steps, rows, columns)
+    args: list[int | None] = [None, columns]
+    for row_step, column_step in zip(row_steps, column_steps, strict=True):
+        args += [None, row_step, column_step]
+    call = bound(KERNELS[name, kind], [*args, rows, columns], starts_of(outer, bytes_each))
+    return Loop(prod(shape), shape, tuple(out[order.index(i)] for i in range(len(order))), call)
+
+
+def starts_of(axes: Sequence[tuple[int, ...]], bytes_each: Sequence[int]) -> list[list[int]]:
+    """Return where each operand starts, in bytes from its address, for each index of these axes.
+
+    An axis is given by its size and the steps of each operand along it.
+    """
+    sizes = [axis[0] for axis in axes]
+    offsets = [offsets_of(sizes, [axis[1 + i] for axis in axes]) for i in range(len(bytes_each))]
+    return [[at * size for at, size in zip(start, bytes_each, strict=True)] for start in zip(*offsets, strict=True)]
 
 
 def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
@@ -120,26 +143,6 @@ def merged(axes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         else:
             found.append((size, *steps))
     return found
-
-
-def run(
-    kernel: Callable[..., Any], out_kind: dtype, plan: Plan, addresses: Sequence[int], sizes: Sequence[int]
-) -> array[Any]:
-    """Run a kernel of rows and columns, and return the numbers of the result.
-
-    The operands have these addresses, and numbers of these sizes in bytes.
-    """
-    out = array(out_kind.code, bytes(plan.n * out_kind.itemsize))
-    to, columns, steps = out.buffer_info()[0], plan.columns, plan.steps
-    if len(plan.starts) == 1 and len(addresses) == 2:  # the frequent case, without loops
-        kernel(to, columns, addresses[0], steps[0], steps[1], addresses[1], steps[2], steps[3], plan.rows, columns)
-        return out
-    for start, *others in plan.starts:
-        args: list[int] = []
-        for i, (address, at, size) in enumerate(zip(addresses, others, sizes, strict=True)):
-            args += (address + at * size, steps[2 * i], steps[2 * i + 1])
-        kernel(to + start * out_kind.itemsize, columns, *args, plan.rows, columns)
-    return out
 
 
 @lru_cache(maxsize=2000)

@@ -184,7 +184,7 @@ class Tensor:
 
     def _address(self) -> int:
         """Return the memory address of the tensor's first number."""
-        return address_of(self._data) + self._offset * self._data.itemsize
+        return self._data.buffer_info()[0] + self._offset * self._data.itemsize
 
     def tolist(self) -> Any:
         v = list(self._numbers())
