@@ -60,6 +60,8 @@ SOURCES = (
     "chapters",
     "exercises",
     "browser_python",
+    "kernels",
+    "real_model",
     "solutions",
     "src",
     "tools",

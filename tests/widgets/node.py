@@ -19,6 +19,7 @@ import {{ readFileSync }} from "node:fs";
 import {{ createInterface }} from "node:readline";
 import * as maths from "{(JS / "maths.js").as_uri()}";
 import * as taggers from "{(JS / "tagger.js").as_uri()}";
+import * as files from "{(JS / "safetensors.js").as_uri()}";
 import {{ Grammar }} from "{(JS / "grammar.js").as_uri()}";
 import * as scales from "{(JS / "scales.js").as_uri()}";
 import {{ num }} from "{(JS / "numbers.js").as_uri()}";

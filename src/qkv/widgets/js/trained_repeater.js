@@ -9,7 +9,7 @@ import checkpoints from "../../models/weights/repeater-checkpoints.safetensors";
 import measured from "../../models/weights/repeater-history.json";
 import { remember } from "./remember.js";
 import { drawTexts, makeRepeater, meanOutputs, repeaterAt } from "./repeater.js";
-import { readSafetensors } from "./tagger.js";
+import { readSafetensors } from "./safetensors.js";
 
 const EARLIER = "repeater-checkpoints";
 
