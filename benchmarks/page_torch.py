@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/page_torch.py                    this working tree
     .venv/bin/python benchmarks/page_torch.py --against COMMIT   and the commit, alternately, in one run
 
-A time is the shortest of many short bursts, because other programs disturb long ones, in milliseconds of Node.js. The programs run with the page's own Python, torch
-and kernels.
+A time is the shortest of many short bursts, because other programs disturb long ones, in milliseconds of Node.js. The
+programs run with the page's own Python, torch and kernels.
 """
 
 from __future__ import annotations
