@@ -36,7 +36,7 @@ from qkv.models.training import (
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "training.jsonl"
-STORED = ROOT / "src" / "qkv" / "models" / "trainings.json"
+STORED = ROOT / "src" / "qkv" / "models" / "training-results.json"
 RATES = {"repeater": REPEATER_ON_THE_PAGE["rate"], "tagger": TAGGER_ON_THE_PAGE["rate"]}
 PARTS = LeftOut._fields
 

@@ -6,6 +6,8 @@ load_tagger().tag("the cat chased the mouse because it was hungry").refers_to   
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from pathlib import Path
 
 from qkv.models.repeater import Repeater, repeater_shape
@@ -25,6 +27,7 @@ __all__ = [
     "load_writer",
     "repeater_steps",
     "sentences",
+    "training_results",
 ]
 
 
@@ -49,6 +52,18 @@ def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> 
 def repeater_steps() -> list[int]:
     """Return the training steps for which weights of the repeater are stored."""
     return checkpoint_steps("repeater-checkpoints")
+
+
+def training_results() -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Return what benchmarks/training.py measured: {task: {case: {"page" or "torch": one number for each seed}}}.
+
+    The numbers of the tagger are shares of *it* right in new sentences; those of the repeater are the mean surprise, in
+    nats, of symbols that come again. A case is what was left out or changed, such as "not divided".
+    """
+    found: dict[str, dict[str, dict[str, list[float]]]] = json.loads(
+        files("qkv.models").joinpath("training-results.json").read_text(encoding="utf-8")
+    )
+    return found
 
 
 def load_writer(weights: str | Path = "writer") -> Writer:
