@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from qkv.models.repeater import Repeater, repeater_shape
 from qkv.models.tagger import Tagged, Tagger, accuracy, tagger_shape
@@ -28,6 +29,7 @@ __all__ = [
     "repeater_steps",
     "sentences",
     "training_results",
+    "training_run",
 ]
 
 
@@ -60,10 +62,18 @@ def training_results() -> dict[str, dict[str, dict[str, list[float]]]]:
     The numbers of the tagger are shares of *it* right in new sentences; those of the repeater are the mean surprise, in
     nats, of symbols that come again. A case is what was left out or changed, such as "not divided".
     """
-    found: dict[str, dict[str, dict[str, list[float]]]] = json.loads(
-        files("qkv.models").joinpath("training-results.json").read_text(encoding="utf-8")
-    )
+    found: dict[str, dict[str, dict[str, list[float]]]] = _read("training-results.json")
     return found
+
+
+def training_run(task: str, name: str) -> list[dict[str, Any]]:
+    """Return what TrainLab shows of a stored training: at each frame its step, loss and score (benchmarks/runs.mjs)."""
+    frames: list[dict[str, Any]] = _read("weights/training-runs.json")[task][name]["frames"]
+    return frames
+
+
+def _read(name: str) -> Any:
+    return json.loads(files("qkv.models").joinpath(name).read_text(encoding="utf-8"))
 
 
 def load_writer(weights: str | Path = "writer") -> Writer:
