@@ -68,7 +68,7 @@ def training_results() -> dict[str, dict[str, dict[str, list[float]]]]:
 
 def training_run(task: str, name: str) -> list[dict[str, Any]]:
     """Return what TrainLab shows of a stored training: at each frame its step, loss and score (benchmarks/runs.mjs)."""
-    frames: list[dict[str, Any]] = _read("weights/training-runs.json")[task][name]["frames"]
+    frames: list[dict[str, Any]] = _read(f"weights/training-runs-{task}.json")[name]["frames"]
     return frames
 
 
