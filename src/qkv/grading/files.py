@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 MAX_FILE = 200 * 2**20  # bytes
 MAX_MEMBERS = 20_000  # files in a zip
+MAX_PART = 255  # characters of a folder's or a file's name in a zip; no file system allows more
 MAX_DEPTH = 3  # zips in zips
 
 
@@ -59,7 +60,7 @@ def is_zip(name: str) -> bool:
 
 def _parts(member: str) -> list[str]:
     """Return the parts of a member's name. A name that leads out of its zip, as `../x` would, stays in it."""
-    return [part for part in member.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    return [part[:MAX_PART] for part in member.replace("\\", "/").split("/") if part not in ("", ".", "..")]
 
 
 def members_of(file: File) -> list[File]:

@@ -212,7 +212,7 @@ class Reader:
         return self.run(read_bounded, submission)
 
     def run(self, function: Callable[..., T], *about: Any) -> T:
-        """Call a function that reads files.
+        """Call a function that reads files. Whatever goes wrong there is the file's fault, and is said of it.
 
         Raises:
             UnreadableError: the function raised it, or took too much memory or time.
@@ -220,8 +220,11 @@ class Reader:
         for _ in range(TRIES):
             try:
                 return self.executor.submit(function, *about).result(READ_SECONDS)
+            except UnreadableError:
+                raise
             except MemoryError:
                 why = f"it takes more than {READ_MB} MB to read."
+                self.restart()  # or what is left of this file would count as the next one's
                 break
             except TimeoutError:
                 why = f"it takes more than {READ_SECONDS} seconds to read."
@@ -230,6 +233,9 @@ class Reader:
             except BrokenProcessPool:
                 why = "the process that read it ended unexpectedly, twice."
                 self.restart()
+            except Exception as error:
+                why = f"reading it failed ({type(error).__name__})."
+                break
         raise UnreadableError(why)
 
     def restart(self) -> None:

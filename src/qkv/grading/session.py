@@ -29,7 +29,7 @@ from qkv.sandboxed.cases import Case
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
-from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -43,6 +43,7 @@ REFERENCE_SECONDS = 60  # after the reference passed, it is not tried again for 
 START_SECONDS = 20.0  # for a new session to reply to the greeting
 MAX_VERDICTS = 10_000  # verdicts on one question that are cached
 SEND_SECONDS = 20.0  # for a session to read a message
+CALL_SECONDS = 5.0  # for one call of a hidden implementation, which takes milliseconds
 FRAME_SECONDS = 10.0  # from the first byte of a reply to its last
 
 
@@ -548,9 +549,15 @@ def benches_of(cases: Sequence[Case]) -> list[Bench]:
 
 
 def answer_call(call: replies.Call) -> dict[str, Any]:
-    """Call a hidden implementation for a session, and return the fields of the message with the result or the error."""
+    """Call a hidden implementation for a session, and return the fields of the message with the result or the error.
+
+    The arguments are of untrusted code, so the call has a time limit.
+    """
     try:
-        given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+        with at_most(CALL_SECONDS):
+            given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+    except TimeUp:
+        return {"raised": describe_error(RuntimeError("a call takes too long with these arguments"))}
     except Exception as error:
         return {"raised": describe_error(error)}
     return {"made": given.number} if isinstance(given, Made) else {"given": given}

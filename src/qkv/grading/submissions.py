@@ -29,17 +29,19 @@ from qkv.questions import chapters, questions_of
 MAX_CELLS = 2_000  # of a notebook
 MAX_SOURCE = 1_000_000  # characters of a cell
 SHOWN_FILES = 5  # of a student without a notebook
+MAX_NAMED = 8  # files that a message names
+MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
 # Additions to a file's name by a learning platform, a browser or a file manager.
 LATE = re.compile(r"(^|_)LATE_")
-COPY = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)+$", re.IGNORECASE)
 NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)  # some browsers and systems add a second ending
 MAYBE_NOTEBOOK = re.compile(r"\.(txt|json)$", re.IGNORECASE)  # if the content is one
+ADDITION = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)$", re.IGNORECASE)
 EXERCISE = re.compile(r"(?P<chapter>\d\d)_[a-z0-9_]+", re.IGNORECASE)
 NAME = re.compile(rf"(?:(?P<student>.+?)[_\- ])?(?P<notebook>{EXERCISE.pattern})", re.IGNORECASE)
 IGNORED = re.compile(r"\..*|__MACOSX|Thumbs\.db", re.IGNORECASE)  # copies and notes that programs make automatically
 NOT_HANDED_IN = re.compile(r"(?!.*\.ipynb).*\.(csv|md|ya?ml|txt|json|log|db|xlsx?)", re.IGNORECASE)  # beside folders
 CHECKS = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
-DEFINES = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.MULTILINE)
+DEFINES = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 Run = Callable[..., Any]  # calls a function with arguments, perhaps in another process
 
@@ -105,7 +107,7 @@ class _Found:
 
 
 def exercise_in(file: File, stem: str) -> str:
-    """Return the name of the exercise that a file contains, or `stem` if the content does not show it."""
+    """Return the name of the exercise that a file contains, or "" if neither its content nor `stem` shows it."""
     try:
         data = read_bytes(file)
     except UnreadableError:
@@ -114,9 +116,16 @@ def exercise_in(file: File, stem: str) -> str:
         sources = code_cells(data)
     except UnreadableError:
         sources = [_text(data[:MAX_SOURCE])]  # a script, or a page
+    return exercise_named(stem, sources)
+
+
+def exercise_named(stem: str, sources: Iterable[str] = ()) -> str:
+    """Return the name of the exercise of a file with this name and these code cells, or "" if nothing shows it."""
     try:
         return solution_file(chapter_of(stem, sources)).stem
-    except (UnreadableError, FileNotFoundError):
+    except UnreadableError:
+        return ""
+    except FileNotFoundError:  # of the solution
         return stem
 
 
@@ -132,7 +141,7 @@ def call_here(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def _try(run: Run, default: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_or(run: Run, default: Any, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that reads a file, and return its result, or a default if the file cannot be read."""
     try:
         return run(function, *arguments)
@@ -142,6 +151,9 @@ def _try(run: Run, default: Any, function: Callable[..., Any], *arguments: Any) 
 
 def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
     """Find what was handed in, in files, folders and zips: one submission for each student and exercise.
+
+    All files of a student that belong to no exercise are one submission too. So a student with any number of files
+    has at most one more row than there are exercises.
 
     Args:
         paths: files and folders
@@ -156,10 +168,10 @@ def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
     others: list[tuple[_Found, str]] = []
     for one in found:
         student, stem = _student_and_stem(one)
-        if one.is_notebook or (MAYBE_NOTEBOOK.search(one.name) and _try(run, False, is_notebook, one.file)):
-            exercise = _try(run, stem, exercise_in, one.file, stem)
-            submission = _submission(one, student, exercise)
-            cells.setdefault(_cell(submission), []).append(submission)
+        if one.is_notebook or (MAYBE_NOTEBOOK.search(one.name) and run_or(run, False, is_notebook, one.file)):
+            exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
+            submission = _submission(one, student, exercise or stem)
+            cells.setdefault((submission.student.casefold(), exercise.casefold()), []).append(submission)
         elif not (len(one.parts) == 1 and one.owner is None and NOT_HANDED_IN.fullmatch(one.name)):
             others.append((one, student))
     submissions = [_last_attempt(several) for several in cells.values()]
@@ -194,12 +206,10 @@ def _without_notebook(others: Sequence[tuple[_Found, str]], graded: Sequence[Sub
     listed: dict[tuple[str, str], list[Submission]] = {}
     for one, student in others:
         stem = _student_and_stem(one)[1]
-        exercise = _try(run, stem, exercise_in, one.file, stem)
-        submission = _submission(one, student, exercise)
-        is_exercise = EXERCISE.fullmatch(exercise) is not None
-        if submission.student.casefold() not in students or (is_exercise and _cell(submission) not in known):
-            row = exercise if is_exercise else ""
-            listed.setdefault((submission.student, row), []).append(submission)
+        exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
+        submission = _submission(one, student, exercise or stem)
+        if submission.student.casefold() not in students or (exercise and _cell(submission) not in known):
+            listed.setdefault((submission.student, exercise), []).append(submission)
     return [
         replace(several[0], problem=_problem(several))
         for (student, row), several in listed.items()
@@ -241,7 +251,7 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
 
 def _opened(file: File, run: Run) -> list[File]:
     """Return the files in a zip, or the file itself if it is none, or cannot be opened."""
-    return (_try(run, [], members_of, file) if is_zip(file.name) else []) or [file]
+    return (run_or(run, [], members_of, file) if is_zip(file.name) else []) or [file]
 
 
 def _without_exports(found: list[_Found]) -> list[_Found]:
@@ -270,9 +280,9 @@ def _with_owners(found: list[_Found], run: Run) -> list[_Found]:
     }
     facts = no_facts
     if before or metadata:
-        contents = {key: _try(run, b"", read_bytes, file) for key, file in abouts.items()}
-        texts = [_try(run, b"", read_bytes, one.file) for one in metadata]
-        facts = _try(run, no_facts, gather_facts, texts, contents, before)
+        contents = {key: run_or(run, b"", read_bytes, file) for key, file in abouts.items()}
+        texts = [run_or(run, b"", read_bytes, one.file) for one in metadata]
+        facts = run_or(run, no_facts, gather_facts, texts, contents, before)
     owned = [replace(one, owner=owner_of(one.parts, facts)) for one in found if one not in metadata]
     return [one for one in owned if one.owner is None or not one.owner.about]
 
@@ -285,7 +295,7 @@ def _student_and_stem(one: _Found) -> tuple[str, str]:
     `bob/03_scaling/03_scaling.ipynb`.
     """
     name = NOTEBOOK.sub("", one.name) if one.is_notebook else os.path.splitext(one.name)[0]
-    stem = LATE.sub(r"\1", COPY.sub("", name))
+    stem = LATE.sub(r"\1", without_additions(name[:MAX_STEM]))
     match = NAME.fullmatch(stem)
     if one.owner is not None:
         return one.owner.student, match["notebook"] if match else stem
@@ -294,6 +304,13 @@ def _student_and_stem(one: _Found) -> tuple[str, str]:
     if match is None:
         return folders[0] if folders else stem, stem
     return folders[0] if folders else match["student"] or one.root.name, match["notebook"]
+
+
+def without_additions(stem: str) -> str:
+    """Remove the additions at the end of a name: "03_scaling-Copy1 (2)" becomes "03_scaling"."""
+    while (shorter := ADDITION.sub("", stem)) != stem:  # one at a time: an expression for all of them would try
+        stem = shorter  # every way to divide a name into additions, which takes exponential time
+    return stem
 
 
 @cache
@@ -345,10 +362,10 @@ def read(submission: Submission) -> Work:
     if submission.problem:
         raise UnreadableError(submission.problem)
     if submission.others:
-        files = " and ".join(clean(path, 200) for path in (submission.file.shown, *submission.others))
-        raise UnreadableError(
-            f"one student has several files for the same exercise: {files}. Keep the one that counts."
-        )
+        places = (submission.file.shown, *submission.others[:MAX_NAMED])
+        files = " and ".join(clean(path, 200) for path in places)
+        what = "for the same exercise" if exercise_named(submission.notebook) else "that belong to no exercise"
+        raise UnreadableError(f"one student has several files {what}: {files}. Keep the one that counts.")
     data = read_bytes(submission.file)
     sources = code_cells(data)
     return Work(
@@ -397,7 +414,8 @@ def _cells(tree: Any) -> list[Any] | None:
         return list(tree["cells"])
     sheets = tree.get("worksheets")
     if isinstance(sheets, list):
-        return [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or ()]
+        inside = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for cells in inside if isinstance(cells, list) for cell in cells]
     return None
 
 

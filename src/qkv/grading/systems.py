@@ -25,7 +25,7 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_(?P<re
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
 BLACKBOARD = re.compile(r"(?P<before>.+)_attempt_(?P<when>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<about>\.txt))")
 METADATA = "submission_metadata.yml"  # of Gradescope
-ABOUT = re.compile(r"^Name:\s*(?P<name>.*?)\s*\((?P<user>[^()]+)\)\s*$", re.MULTILINE)  # in Blackboard's text files
+ABOUT = re.compile(r"^Name:(?P<name>[^()\n]*)\((?P<user>[^()\n]+)\)", re.MULTILINE)  # in Blackboard's text files
 MAX_METADATA = 20_000_000  # bytes
 
 
@@ -136,7 +136,7 @@ def gather_facts(metadata: Sequence[bytes], abouts: Mapping[str, bytes], befores
     names = {}
     for before, data in abouts.items():
         if found := ABOUT.search(data[:10_000].decode("utf-8", "replace")):
-            names[before] = (found["user"], found["name"])
+            names[before] = (found["user"].strip(), found["name"].strip())
     different = sorted(set(befores))
     common = os.path.commonprefix(different) if len(different) > 1 else "".join(different)  # noqa: RUF071
     return Facts(submitters, names, common[: common.rfind("_") + 1])
