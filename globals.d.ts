@@ -6,6 +6,12 @@ declare module "*.safetensors" {
   export default bytes;
 }
 
+/** A document as text: the frame of Python's worker. */
+declare module "*.html" {
+  const text: string;
+  export default text;
+}
+
 /** The trained weights that the site's scripts have loaded, by name. */
 declare var qkvWeights: Record<string, Uint8Array>;
 
