@@ -29,7 +29,8 @@ def elsewhere() -> Iterator[tuple[str, list[str]]]:
             self.send_header("Access-Control-Allow-Origin", "*")
             self.end_headers()
 
-        do_POST = do_OPTIONS = do_GET
+        def do_POST(self) -> None:
+            self.do_GET()
 
         def log_message(self, *_: object) -> None:
             """Print nothing."""
@@ -73,7 +74,8 @@ const tries = {
     asked.open("GET", `http://${host}/xhr`, false);
     asked.send();
   },
-  WebSocket: () => new Promise((good, bad) => Object.assign(new WebSocket(`ws://${host}/x`), { onopen: good, onerror: bad })),
+  WebSocket: () =>
+    new Promise((good, bad) => Object.assign(new WebSocket(`ws://${host}/x`), { onopen: good, onerror: bad })),
   EventSource: () =>
     new Promise((good, bad) => Object.assign(new EventSource(`http://${host}/e`), { onopen: good, onerror: bad })),
   WebTransport: () => new WebTransport(`https://${host}/transport`).ready,

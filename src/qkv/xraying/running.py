@@ -97,10 +97,13 @@ def run(fn: Callable[..., Any], inputs: Sequence[Any], nudges: dict[int, Nudge] 
             copies[id(value)] = nudges[-1 - i](value) if -1 - i in nudges else value.detach().clone()
     running = Run([copies.get(id(value), value) for value in inputs], nudges)
     called = copy.deepcopy(fn).eval() if isinstance(fn, torch.nn.Module) else fn
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+    state = torch.get_rng_state()
+    try:
         torch.manual_seed(0)
-        with running:
+        with torch.no_grad(), running:
             called(*running.inputs)
+    finally:
+        torch.set_rng_state(state)
     return running.operations
 
 
