@@ -72,7 +72,7 @@ def worker(site: Path) -> str:
     """
     python = [file for file in files_of(site) if file.is_relative_to(site / PYTHON)]
     files = [file for file in files_of(site) if file not in python]
-    constants = {"VERSION": version(files), "PYTHON": version(python)}
+    constants: dict[str, Any] = {"VERSION": version(files), "PYTHON": version(python)}
     constants |= {"FILES": hashes(site, files), "PYTHON_FILES": hashes(site, python)}
     head = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())
     return head + WORKER.read_text(encoding="utf-8")
