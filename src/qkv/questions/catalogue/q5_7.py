@@ -19,7 +19,13 @@ def attention_mask(lengths: Tensor, causal: bool, side: str) -> Tensor:
     Returns:
         (B, n, n) bool, n the largest length, True = may attend
     """
-    return mask_variant()(lengths, causal, side)
+    n = int(lengths.max())
+    places = torch.arange(n)
+    real = places >= n - lengths[:, None] if side == "left" else places < lengths[:, None]  # (B, n)
+    mask = real[:, :, None] & real[:, None, :]
+    if causal:
+        mask = mask & causal_mask(n)
+    return mask | torch.eye(n, dtype=torch.bool)
 
 
 def draw_lengths(draw: Draw) -> list[Case]:
