@@ -189,3 +189,12 @@ def test_the_report_names_those_who_are_nearly_the_same(tmp_path):
 )
 def test_hostile_code_takes_no_longer(source):
     compare([source, source + "x", source + "y"])
+
+
+def test_modules_that_are_missing_here_are_listed_with_their_notebooks():
+    who = {"ada": ("seaborn", "cupy"), "bob": ("seaborn",), "eve": ()}
+    results = of(*(result(student, missing_modules=modules) for student, modules in who.items()))
+    page = class_page(results, Path("none"))
+    rows = re.findall(r"<code>(\w+)</code></th><td>(\d+)<", page)
+    assert rows == [("seaborn", "2"), ("cupy", "1")]
+    assert "missing here" not in class_page(of(result("eve")), Path("none"))
