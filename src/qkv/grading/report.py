@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 from qkv.checking.card import SIGNS, WORDS, in_words, points
 from qkv.grading.results import Answer, Result, safe_name
 from qkv.grading.roster import Person, names_of
+from qkv.grading.submissions import UnreadableError, chapter_of, code_cells, solution_file
 from qkv.questions import find
 
 BARS = 10  # at most, in the table of scores; the other numbers limit rows and names on the class report
@@ -122,6 +123,7 @@ class Section:
     compared: int
     too_short: int
     median_similarity: str
+    public: SimilarGroup | None  # the submissions that are the public solution
 
 
 def exercise_of(name: str) -> str:
@@ -157,8 +159,29 @@ def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) 
         more_similar_groups=max(0, len(comparison.groups) - SHOWN_GROUPS),
         compared=comparison.compared,
         too_short=comparison.too_short,
+        public=_public_copies(name, with_source, released_code(exercises, name)),
         median_similarity="" if comparison.median_similarity is None else f"{100 * comparison.median_similarity:.0f} %",
     )
+
+
+def _public_copies(name: str, submissions: Sequence[Result], released: str) -> SimilarGroup | None:
+    """Return the submissions that are the public solution of an exercise, or None if there are none."""
+    from qkv.grading.similar import PUBLIC, shares_of_public
+
+    shares = shares_of_public([s.source for s in submissions], solution_code(name), released)
+    copies = {s.student: share for s, share in zip(submissions, shares, strict=True) if share >= PUBLIC}
+    if not copies:
+        return None
+    group = _similar_group(list(copies), max(copies.values()), len(submissions))
+    return replace(group, many=2 * len(copies) >= len(submissions) and len(submissions) > 2)
+
+
+def solution_code(name: str) -> str:
+    """Return the code of the public solution of an exercise, or "" if there is none."""
+    try:
+        return "\n".join(code_cells(solution_file(chapter_of(name, ())).read_bytes()))
+    except (OSError, UnreadableError):
+        return ""
 
 
 def released_code(exercises: Path, name: str) -> str:
