@@ -139,7 +139,7 @@ def jobs(seeds: int) -> Iterator[tuple[Job, Options, Options]]:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return each case's results: {task: {case: {where: [a result of each seed]}}}, rounded, in the order of the cases."""
+    """Return each case's results: {task: {case: {where: [a result a seed]}}}, in the order of the cases."""
     found: dict[str, Any] = {
         "tagger": {case: {} for case in CASES["tagger"]},
         "repeater": {case: {} for case in (*CASES["repeater"], *CONTROLS)},
