@@ -36,8 +36,8 @@ FORBIDDEN = "bubblewrap does not start here"
 PROCESSES = 64  # of a worker with its sessions; worker.py has the same number for a single session
 END_SECONDS = 0.5  # for a session to end on its own
 STOP_SECONDS = 5.0  # for a session to end after it was told to stop
-# What programs need of the system. The rest of /usr is the host's own: what is installed under /usr/local, sources under
-# /usr/src, and the data in /usr/share, such as the folder through which nbgrader exchanges submissions.
+# What programs need of the system. The rest of /usr is the host's own: what is installed under /usr/local, sources
+# under /usr/src, and the data in /usr/share, such as the folder through which nbgrader exchanges submissions.
 SYSTEM = (
     *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
     *("/usr/share/fonts", "/usr/share/zoneinfo", "/usr/share/terminfo", "/etc/ld.so.cache", "/etc/alternatives"),

@@ -63,7 +63,7 @@ LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06  # instruction
 # Offsets in `seccomp_data`: the call's number, the architecture, the 1st and the 4th argument.
 AT_CALL, AT_ARCHITECTURE, AT_FIRST, AT_FOURTH = 0, 4, 16, 40
 SOCKET = {"x86_64": 41, "aarch64": 198}  # the number of the call `socket`
-# The only families of sockets. Some others leave the session's network: AF_VSOCK reaches the machine that hosts this one.
+# The only families of sockets. Some others leave the session's network: AF_VSOCK reaches the host of a virtual machine.
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 X32, SYS_CLONE3, SHARED_ANONYMOUS = 0x40000000, 435, 0x21
 # For each machine: its audit architecture, its number of `mmap`, and the numbers of the refused calls. Refused are:
@@ -314,7 +314,7 @@ def proc_files(memory: int) -> dict[str, str]:
     return {
         "meminfo": "".join(f"{f'{name}:':<16}{size:>8} kB\n" for name, size in sizes.items()),
         "stat": f"cpu  {ticks}\ncpu0 {ticks}\nbtime 1700000000\n",
-        "cpuinfo": "processor\t: 0\nmodel name\t: processor\ncpu MHz\t\t: 2000.000\ncpu cores\t: 1\nphysical id\t: 0\n\n",
+        "cpuinfo": "processor\t: 0\ncpu MHz\t\t: 2000.000\ncpu cores\t: 1\nphysical id\t: 0\n\n",
         "loadavg": "0.00 0.00 0.00 1/1 1\n",
         "uptime": "1000.00 1000.00\n",
     }
@@ -466,7 +466,7 @@ class Session:
             with self.one_check:  # wait for a check in another thread
                 self.cell_id = 0
 
-    def check(self, question: Any, answer: Any = None) -> None:
+    def check(self, question: Any, answer: Any) -> None:
         """Observe the answer that a cell passes to `check`, at once: later cells could change it.
 
         Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
@@ -592,16 +592,18 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         def part(name: str) -> cells.Silent:
             if name.startswith("__"):
                 raise AttributeError(name)
-            silent = name in (*self.SHOWN, "progress") if place == "qkv" else shown
+            silent = name in self.SHOWN if place == "qkv" else shown
             return cells.SILENT if silent else Reference(f"{place}.{name}")
 
-        def check(*given: Any, **named: Any) -> cells.Silent:
-            self.check(*given, **named)
-            return cells.SILENT
+        def check(question: Any, answer: Any) -> cells.Report:
+            self.check(question, answer)
+            return cells.Report(str(question))
 
         vars(module).update(__getattr__=part, __version__=self.version)
-        if place in ("qkv", "qkv.checking"):
-            vars(module)["check"] = check
+        if place.startswith("qkv.checking") or place == "qkv":
+            vars(module).update(check=check, progress=cells.progress)
+        if place.startswith("qkv.checking"):
+            vars(module).update(Report=cells.Report, Progress=cells.Progress)
 
 
 def install_stand_in(check: Callable[..., None], version: str) -> None:
