@@ -7,6 +7,9 @@ const LARGE = 250e6; // bytes of memory above which a new worker replaces this o
 const FILES = ["sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
 const MODELS = "models.zip"; // the trained models, which few cells use
 const RUNNING = "Running …";
+const DIED =
+  "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
+  "the next Run or Check.";
 const failure = (why) => `Python could not start here (${why}). Open this notebook in JupyterLab or Colab instead.`;
 
 export class Python {
@@ -16,6 +19,7 @@ export class Python {
   #readySince = Number.POSITIVE_INFINITY; // ms
   #waiting = new Map(); // the callbacks of requests without an answer, by id
   #lastId = 0;
+  #isNew = false; // whether this worker replaced one that had used much memory
   #hasModels = false;
 
   /** `folder` has worker.js and the files that it loads. `say` is called with texts about the start and the running. */
@@ -42,15 +46,17 @@ export class Python {
     for (const name of ["worker.js", "editor.js", ...FILES]) await bytesOf(this.#folder, name);
   }
 
-  #receive({ progress, ready, failed, id, first, ...answer }) {
+  #receive({ progress, ready, failed, died, id, first, ...answer }) {
     if (progress) this.#say(`Loading Python: ${Math.floor((100 * progress.done) / progress.total)} %`);
     else if (failed) this.end(failure(failed.split("\n")[0]));
+    else if (died) this.end(DIED);
     else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
     } else if (first) this.#waiting.get(id)?.onFirst(first);
     else {
-      this.#waiting.get(id)?.resolve(answer);
+      this.#waiting.get(id)?.resolve({ ...answer, isNew: this.#isNew });
+      this.#isNew = false;
       this.#waiting.delete(id);
       if (answer.memory > LARGE && !this.#waiting.size) this.#renew();
     }
@@ -68,7 +74,13 @@ export class Python {
 
   /** Replace the worker, because only a worker's end frees its memory. */
   #renew() {
-    this.#terminate();
+    this.restart();
+    this.#isNew = true;
+  }
+
+  /** Start Python anew: what the cells have made is gone. */
+  restart() {
+    this.end("Restarted.");
     this.start();
   }
 
@@ -104,7 +116,8 @@ export class Python {
     const clock = setInterval(() => {
       if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
         this.end(
-          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long?`,
+          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? ` +
+            "Python starts anew with the next Run or Check.",
         );
     }, 500);
     return new Promise((resolve) => {

@@ -3,12 +3,13 @@
 // Messages to the worker: {id, cells, question, name} checks an answer, {id, cells} runs cells, {archive} brings more
 // modules, and {files} brings all files where the worker cannot fetch them. Messages from the worker: {progress}, then
 // {ready} or {failed}, and for each request {id, …, memory}. Before that comes {id, first}, a first verdict, if naming
-// the misconception takes long.
+// the misconception takes long. {died} says that the interpreter ended.
 
 import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
 import { giveKernels } from "./kernels.js";
+import { limitRecursion } from "./recursion.js";
 
 /** @typedef {import("pyodide").PyodideInterface & { _module: { HEAP8: Int8Array } }} Python */
 
@@ -88,6 +89,7 @@ async function boot() {
     memory.keep(python.makeMemorySnapshot()).catch(() => {}); // without room for it, the next start imports again
   }
   giveKernels(python);
+  limitRecursion(python);
   return { python, notebook: python.pyimport("notebook") };
 }
 
@@ -108,6 +110,10 @@ self.addEventListener("message", async ({ data }) => {
   const { python, notebook } = await booted;
   if (archive) return unpack(python, archive);
   const reportFirst = (first) => self.postMessage({ id, first: JSON.parse(first) });
-  const answer = JSON.parse(notebook.answer(JSON.stringify(request), reportFirst));
-  self.postMessage({ id, ...answer, memory: python._module.HEAP8.length });
+  try {
+    const answer = JSON.parse(notebook.answer(JSON.stringify(request), reportFirst));
+    self.postMessage({ id, ...answer, memory: python._module.HEAP8.length });
+  } catch (problem) {
+    self.postMessage({ died: String(problem) }); // the interpreter cannot be used any more
+  }
 });
