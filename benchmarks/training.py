@@ -123,14 +123,16 @@ class Engine:
 
 
 def jobs(seeds: int) -> Iterator[tuple[Job, Options, Options]]:
-    """Yield all trainings: the first seed of everything comes first."""
+    """Yield all trainings: the table first, then the controls."""
     for seed in range(seeds):
         for where in ("page", "torch"):
             for task, cases in CASES.items():
                 for case, options in cases.items():
                     yield (where, task, case, seed), options, {}
+    for seed in range(seeds):
         for case, (options, sizes) in CONTROLS.items():
-            yield ("page", "repeater", case, seed), options, sizes
+            if case not in CASES["repeater"]:
+                yield ("page", "repeater", case, seed), options, sizes
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -114,6 +114,7 @@ def train_tagger(
     language: str | None = None,
     only_it: bool = False,
     heads: int = 2,
+    temperature: float = 1.0,
     scaled: bool = True,
     residual: bool = True,
     norm: bool = True,
@@ -134,6 +135,7 @@ def train_tagger(
     Args:
         rule, language, only_it: what the sentences are, as in `sentences`
         feed_forward: False: the blocks have no feed-forward network
+        temperature: the number by which all scores are divided in training, beside √d_head
         batch: the number of sentences in a step
         rate: the largest learning rate
         beta_2, warm_up: as in `descend`
@@ -142,7 +144,7 @@ def train_tagger(
     generator = torch.Generator().manual_seed(seed)
     tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers, heads, 64 if feed_forward else 0)))
     ids, (true_classes, true_nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
-    off = LeftOut(scaled, positions, residual, norm)
+    off = LeftOut(scaled, positions, residual, norm, temperature)
 
     def loss() -> Tensor:
         chosen = torch.randint(len(ids), (batch,), generator=generator)
@@ -153,20 +155,21 @@ def train_tagger(
 
 
 class LeftOut(NamedTuple):
-    """The parts of a model that can be left out during its training: False leaves one out."""
+    """The parts of a model that can be left out during its training (False leaves one out), and its temperature."""
 
     scaled: bool = True
     positions: bool = True
     residual: bool = True
     norm: bool = True
+    temperature: float = 1.0
 
     def visit(self, shape: TransformerShape) -> Visit:
         """Return the visit of one run in which these parts are left out."""
-        return unchanged if all(self) else self.places(shape)
+        return unchanged if self == LeftOut() else self.places(shape)
 
     def places(self, shape: TransformerShape) -> Places:
         """Return the places of one run in which these parts are left out."""
-        places = Places(handles(shape, scaled=self.scaled, positions=self.positions))
+        places = Places(handles(shape, temperature=self.temperature, scaled=self.scaled, positions=self.positions))
         off = switched_off(shape, places, residual=self.residual, norm=self.norm)
         if not shape.d_hidden:  # then a block ends with its attention
             off = {place: edit for place, edit in off.items() if "feed_forward" not in place}

@@ -19,7 +19,8 @@
  * @property {readonly string[]} rule
  * @property {number} seed */
 
-/** The choices that the reader finds. */
+/** The choices that the reader finds.
+ * @type {Omit<Choices, "task" | "feed_forward">} */
 export const USUAL = {
   scaled: true,
   positions: true,
@@ -47,10 +48,15 @@ const WARM_UP = 0.3; // of the steps
 /** The network that each model has unless the reader chooses otherwise. */
 export const HAS_FEED_FORWARD = { tagger: true, repeater: false };
 
+/** Return all choices, with the usual ones for those that are not given.
+ * @param {Partial<Choices> & { task: Choices["task"] }} given
+ * @returns {Choices} */
+export const choicesWith = (given) => ({ ...USUAL, feed_forward: HAS_FEED_FORWARD[given.task], ...given });
+
 /** Return what a Training needs for these choices.
  * @param {Partial<Choices> & { task: Choices["task"] }} choices */
 export function planOf(choices) {
-  const set = { ...USUAL, feed_forward: HAS_FEED_FORWARD[choices.task], ...choices };
+  const set = choicesWith(choices);
   const { task, scaled, positions, residual, norm, layers, heads, language, rule, seed } = set;
   const { rate, ...plan } = PLANS[task];
   const sizes = { layers, heads, hidden: set.feed_forward ? HIDDEN : 0 };

@@ -120,13 +120,17 @@ class RepeaterSession extends Session {
     return { step, loss, score: repeated, shown, previous: previous[0], followed: followed[followed.length - 1] };
   }
 
-  /** Return a line for the last layer and one for the first, both from the symbol before the last: the last is asked for.
+  /** Return a line for the last layer, and one for the head of the first layer that looks most at the symbol before. They
+   * are those of the symbol before the last: the last is asked for.
    * @returns {Line[]} */
   lines({ batch, weights, next }) {
     const asks = batch.n - 2;
     const says = likeliest(next.value.row(asks), [...SYMBOLS]);
-    const row = (layer) => rowsOf(batch, layer, this.task.shape.heads)[0](asks);
-    return [...weights].reverse().map((layer) => ({ weights: meanOf(row(layer)), says }));
+    const rows = weights.map((layer) => rowsOf(batch, layer, this.task.shape.heads)[0](asks));
+    const [first, last] = [rows[0], rows[rows.length - 1]];
+    const looksBack = first.reduce((best, row) => (row[asks - 1] > best[asks - 1] ? row : best));
+    const lines = rows.length > 1 ? [meanOf(last), Array.from(looksBack)] : [meanOf(last)];
+    return lines.map((weights) => ({ weights, says }));
   }
 
   /** Return what is measured at the end.
