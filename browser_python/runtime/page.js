@@ -402,7 +402,7 @@ const actions = {
   check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
   stop: () => python.end(`Stopped. ${GONE}`),
   restart: (button) => {
-    python.restart();
+    python.end("Restarted.");
     one(".qkv-said", button.parentElement).textContent = "Restarted: no cell has run.";
   },
   download,

@@ -142,14 +142,9 @@ export class Python {
 
   /** Replace the worker, because only a worker's end frees its memory. */
   #renew() {
-    this.restart();
-    this.#isNew = true;
-  }
-
-  /** Start Python anew: what the cells have made is gone. */
-  restart() {
-    this.end("Restarted.");
+    this.#terminate();
     this.start();
+    this.#isNew = true;
   }
 
   /** End the worker, and answer all requests that wait with the reason. */
