@@ -45,7 +45,7 @@ UNUSED_MODULES = re.compile(
     r"bz2_codec|zlib_codec|quopri_codec|base64_codec|rot_13|oem|mbcs|punycode|undefined|charmap)\w*)\.py$"
 )
 ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
-COURSE = ("*.py", "*.css", "checking/*", "sandboxed/*.py", "questions/**/*.py", "questions/**/*.toml")
+COURSE = ("*.py", "*.css", "checking/*", "sandboxed/*.py", "xraying/*.py", "questions/**/*.py", "questions/**/*.toml")
 MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # loaded only for a cell that uses a trained model
 NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 

@@ -16,6 +16,8 @@ from qkv.grading.session import Settings
 from qkv.grading.submissions import Submission, find
 from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed
 
+STALE = "Graded again, because the questions, the package or the limits have changed since the last run."
+
 
 def run(args: argparse.Namespace) -> int:
     """Grade the notebooks that the command line names, and return the exit status.
@@ -62,7 +64,7 @@ def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, arg
     )
     remember_seed(out, settings.seed)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
-    writer = Writer(out, settings.seed, args.gradebook)
+    writer = Writer(out, args.gradebook)
     return _summary(_grade(submissions, settings, reader, writer, args))
 
 
@@ -80,8 +82,20 @@ def _grade(
             if not result.graded:
                 bar.write(f"not graded: {result.student} {result.notebook}: {result.reason}", file=sys.stderr)
 
+        stale: list[Result] = []
+
+        def on_stale(earlier: Result) -> None:
+            if not stale:
+                bar.write(f"{STALE} First: {earlier.student} {earlier.notebook}", file=sys.stderr)
+            stale.append(earlier)
+
         jobs = args.jobs or runner.default_jobs()
-        return runner.grade_all(submissions, settings, reader, writer, jobs, args.scheduler, args.regrade, on_graded)
+        results = runner.grade_all(
+            submissions, settings, reader, writer, jobs, args.scheduler, args.regrade, on_graded, on_stale
+        )
+    if stale:
+        print(f"{len(stale)} notebooks that had a grade were graded again, because the rules have changed")
+    return results
 
 
 def _summary(results: list[Result]) -> int:

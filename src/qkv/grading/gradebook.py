@@ -37,7 +37,8 @@ def record(submissions: Sequence[Result], address: str) -> None:
 
         by_notebook = attrgetter("stem")
         with _alembic_on_path(), Gradebook(address) as book:
-            for name, group in groupby(sorted(submissions, key=by_notebook), by_notebook):
+            of_exercises = [one for one in submissions if one.max_score]  # another file is no assignment
+            for name, group in groupby(sorted(of_exercises, key=by_notebook), by_notebook):
                 of_one = list(group)
                 _record_notebook(book, _find_or_make_notebook(book, name, of_one), of_one)
             book.db.commit()

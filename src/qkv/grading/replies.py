@@ -153,8 +153,8 @@ def _numbers(reply: Reply, tree: Any, most: int, depth: int = 0) -> tuple[Any, i
     """
     kind = tree[0] if isinstance(tree, list) and tree else None
     if kind == "tensor":
-        read = reply.tensor(tree, lambda _, shape: math.prod(shape) <= most)
-        return read, most - read.numel()
+        read = reply.tensor(tree, lambda _, shape: recording.size_of(shape) <= most)
+        return read, most - recording.size_of(read.shape)
     if kind in ("list", "tuple"):
         require(depth < hidden.MAX_DEPTH, f"at most {hidden.MAX_DEPTH} levels of lists and tuples")
         members = []
@@ -503,7 +503,7 @@ def _gradients(
 
 
 def _is_readable(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:
-    return math.prod(shape) <= recording.MAX_NUMBERS
+    return recording.size_of(shape) <= recording.MAX_NUMBERS
 
 
 def _is_state(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:

@@ -1,7 +1,7 @@
 """Grade a batch: the reference solution first, then every submission, here or on a Dask cluster.
 
 One process writes the results. The others grade, each with its own sandboxed worker. A notebook that was already
-graded with the same content, seed and version is not graded again, so an interrupted batch continues where it stopped.
+graded with the same content, seed and rules is not graded again, so an interrupted batch continues where it stopped.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from typing import Any, TypeVar
 
 import torch
 
-import qkv
 from qkv.grading.results import Result
 from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution_cells
-from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, read
+from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, exercise_named, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
@@ -93,6 +92,7 @@ def grade_all(
     scheduler: str | None = None,
     regrade: bool = False,
     on_graded: Callable[[Result, bool], None] = lambda result, reused: None,
+    on_stale: Callable[[Result], None] = lambda earlier: None,
 ) -> list[Result]:
     """Grade all submissions, write each result at once, and at the end write the tables and the report.
 
@@ -105,6 +105,7 @@ def grade_all(
         scheduler: the address of a Dask cluster that grades instead
         regrade: whether to grade notebooks again that have a result already
         on_graded: called with each result, and whether it is from an earlier run
+        on_stale: called with each earlier result for the same file and seed that other rules gave
 
     Returns:
         the results, in the order of the submissions
@@ -122,12 +123,13 @@ def grade_all(
             except UnreadableError as why:
                 finish(i, unreadable_result(submission, settings, str(why)))
                 continue
-            found = (work.student, work.notebook, work.sha256, qkv.__version__)
-            earlier = None if regrade else writer.earlier_result(*found)
-            if earlier is not None:
-                done[i] = replace(earlier, source="\n\n".join(work.sources))
-                on_graded(done[i], True)
-                continue
+            earlier = None if regrade else writer.earlier_result(work.student, work.notebook)
+            if earlier is not None and (earlier.sha256, earlier.seed) == (work.sha256, settings.seed):
+                if earlier.version == settings.version:
+                    done[i] = replace(earlier, source="\n\n".join(work.sources))
+                    on_graded(done[i], True)
+                    continue
+                on_stale(earlier)
             yield i, work
 
     def finish(i: int, graded: Result) -> None:
@@ -199,18 +201,22 @@ class Reader:
         return self._run(read_bounded, submission)
 
     def exercise_in(self, path: Path, stem: str) -> str:
-        """Return the name of the exercise that a file contains, or `stem` if it cannot be read within the limits."""
+        """Return the name of a file's exercise. If the file cannot be read within the limits, `stem` decides."""
         try:
             return self._run(exercise_in, path, stem)
         except UnreadableError:
-            return stem
+            return exercise_named(stem)
 
     def _run(self, function: Callable[..., T], *about: Any) -> T:
+        """Call a function in the reading process. Whatever goes wrong there is the file's fault, and is said of it."""
         for _ in range(TRIES):
             try:
                 return self.executor.submit(function, *about).result(READ_SECONDS)
+            except UnreadableError:
+                raise
             except MemoryError:
                 why = f"it takes more than {READ_MB} MB to read."
+                self.restart()  # or what is left of this file would count as the next one's
                 break
             except TimeoutError:
                 why = f"it takes more than {READ_SECONDS} seconds to read."
@@ -219,6 +225,9 @@ class Reader:
             except BrokenProcessPool:
                 why = "the process that read it ended unexpectedly, twice."
                 self.restart()
+            except Exception as error:
+                why = f"reading it failed ({type(error).__name__})."
+                break
         raise UnreadableError(why)
 
     def restart(self) -> None:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
-from qkv.checking.time_limit import TOO_LONG
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
+from qkv.grading.rules import version_of_rules
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
@@ -29,6 +29,7 @@ from qkv.sandboxed.cases import Case
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -42,6 +43,7 @@ REFERENCE_SECONDS = 60  # after the reference passed, it is not tried again for 
 START_SECONDS = 20.0  # for a new session to reply to the greeting
 MAX_VERDICTS = 10_000  # verdicts on one question that are cached
 SEND_SECONDS = 20.0  # for a session to read a message
+CALL_SECONDS = 5.0  # for one call of a hidden implementation, which takes milliseconds
 FRAME_SECONDS = 10.0  # from the first byte of a reply to its last
 
 
@@ -77,6 +79,11 @@ class Settings:
     seed: int
     timeout: float = 10.0
     memory: int = 1024
+
+    @property
+    def version(self) -> str:
+        """The version of all that decides a mark, besides the notebook and the seed."""
+        return version_of_rules(self.timeout, self.memory)
 
 
 @dataclass
@@ -452,7 +459,7 @@ class _Session:
 
         reply = self.receive(number, seconds, either)
         while isinstance(reply, replies.Call):
-            if time.monotonic() - self.started > wire.WALL_CLOCK_FACTOR * seconds + GRACE:
+            if time.monotonic() - self.started > CLOCK_FACTOR * seconds + GRACE:
                 raise self.end(f"it was still running after {seconds:.3g} seconds")
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
@@ -501,7 +508,7 @@ class _Session:
         Raises:
             TimeoutError: the session used up its processor time or its time by the clock.
         """
-        wall_clock = wire.WALL_CLOCK_FACTOR * seconds
+        wall_clock = CLOCK_FACTOR * seconds
         worker = self.grader.worker
         while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
             assert worker is not None
@@ -547,9 +554,15 @@ def benches_of(cases: Sequence[Case]) -> list[Bench]:
 
 
 def answer_call(call: replies.Call) -> dict[str, Any]:
-    """Call a hidden implementation for a session, and return the fields of the message with the result or the error."""
+    """Call a hidden implementation for a session, and return the fields of the message with the result or the error.
+
+    The arguments are of untrusted code, so the call has a time limit.
+    """
     try:
-        given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+        with at_most(CALL_SECONDS):
+            given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+    except TimeUp:
+        return {"raised": describe_error(RuntimeError("a call takes too long with these arguments"))}
     except Exception as error:
         return {"raised": describe_error(error)}
     return {"made": given.number} if isinstance(given, Made) else {"given": given}
@@ -578,7 +591,7 @@ def result(
         student=work.student,
         notebook=work.notebook,
         sha256=work.sha256,
-        version=qkv.__version__,
+        version=settings.version,
         seed=settings.seed,
         status="ungraded" if reason else "graded",
         reason=reason,

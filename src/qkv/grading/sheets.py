@@ -80,10 +80,11 @@ def _gradescope_test(answer: Answer) -> dict[str, Any]:
 
 
 def _columns(submissions: Iterable[Result]) -> dict[str, float]:
-    """Return the maximal points of each notebook, by the name of its column."""
+    """Return the maximal points of each exercise, by the name of its column. Other files add no column."""
     columns: dict[str, float] = {}
     for s in submissions:
-        columns[s.stem] = max(s.max_score, columns.get(s.stem, 0.0))
+        if s.max_score:
+            columns[s.stem] = max(s.max_score, columns.get(s.stem, 0.0))
     return dict(sorted(columns.items()))
 
 

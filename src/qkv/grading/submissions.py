@@ -27,15 +27,17 @@ from qkv.questions import chapters, questions_of
 MAX_FILE = 200 * 2**20  # bytes
 MAX_CELLS = 2_000  # of a notebook
 MAX_SOURCE = 1_000_000  # characters of a cell
+MAX_NAMED = 8  # files that a message names
+MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
 # Additions to a file's name by a learning platform, a browser or a file manager.
 CANVAS = re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<user>\d{3,})_\d{3,}_(?P<rest>.+)")
 LATE = re.compile(r"(^|_)LATE_")
-COPY = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)+$", re.IGNORECASE)
+ADDITION = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)$", re.IGNORECASE)
 EXERCISE = re.compile(r"(?P<chapter>\d\d)_[a-z0-9_]+", re.IGNORECASE)
 NAME = re.compile(rf"(?:(?P<student>.+?)[_\- ])?(?P<notebook>{EXERCISE.pattern})", re.IGNORECASE)
 IGNORED = re.compile(r"\._.*|\.ipynb_checkpoints|__MACOSX")  # copies that macOS and Jupyter make automatically
 CHECKS = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
-DEFINES = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.MULTILINE)
+DEFINES = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 class UnreadableError(Exception):
@@ -74,24 +76,34 @@ class Work:
 
 
 def exercise_in(path: Path, stem: str) -> str:
-    """Return the name of the exercise that a file contains, or `stem` if the content does not show it."""
+    """Return the name of the exercise that a file contains, or "" if neither its content nor `stem` shows it."""
     try:
         sources = code_cells(_read_bytes(path))
     except UnreadableError:
         sources = []
+    return exercise_named(stem, sources)
+
+
+def exercise_named(stem: str, sources: Iterable[str] = ()) -> str:
+    """Return the name of the exercise of a file with this name and these code cells, or "" if nothing shows it."""
     try:
         return solution_file(chapter_of(stem, sources)).stem
-    except (UnreadableError, FileNotFoundError):
+    except UnreadableError:
+        return ""
+    except FileNotFoundError:  # of the solution
         return stem
 
 
 def find(paths: Iterable[Path], exercise_in: Callable[[Path, str], str] = exercise_in) -> list[Submission]:
     """Find the notebooks in files and folders, and return one submission for each student and exercise.
 
+    All files of a student that belong to no exercise are one submission too. So a student with any number of files
+    has at most one more row than there are exercises.
+
     Args:
         paths: files and folders
-        exercise_in: reads a file and returns the name of its exercise; a batch passes a function that does this in
-            another process, because a file can be made so that reading it takes gigabytes
+        exercise_in: reads a file and returns the name of its exercise, or ""; a batch passes a function that does this
+            in another process, because a file can be made so that reading it takes gigabytes
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -99,8 +111,9 @@ def find(paths: Iterable[Path], exercise_in: Callable[[Path, str], str] = exerci
     cells: dict[tuple[str, str], list[Submission]] = {}
     for path, root in _notebooks(list(paths)):
         student, stem = _student_and_stem(path, root)
-        one = Submission(clean_name(student), clean_name(exercise_in(path, stem)), path)
-        cells.setdefault((one.student.casefold(), one.notebook.casefold()), []).append(one)
+        exercise = exercise_in(path, stem)
+        one = Submission(clean_name(student), clean_name(exercise or stem), path)
+        cells.setdefault((one.student.casefold(), exercise.casefold()), []).append(one)
     return [
         Submission(first.student, first.notebook, first.path, tuple(other.path for other in others))
         for first, *others in cells.values()
@@ -161,7 +174,7 @@ def _student_and_stem(path: Path, root: Path) -> tuple[str, str]:
     A folder with the name of an exercise does not count, because nbgrader collects `bob/03_scaling/03_scaling.ipynb`.
     """
     folders = [part for part in path.absolute().relative_to(root).parts[:-1] if not EXERCISE.fullmatch(part)]
-    stem = COPY.sub("", path.stem)
+    stem = without_additions(path.stem[:MAX_STEM])
     canvas = None if folders else CANVAS.fullmatch(stem)
     if canvas:
         own = NAME.fullmatch(canvas["rest"])
@@ -170,6 +183,13 @@ def _student_and_stem(path: Path, root: Path) -> tuple[str, str]:
     if match is None:
         return folders[0] if folders else stem, stem
     return folders[0] if folders else match["student"] or root.name, match["notebook"]
+
+
+def without_additions(stem: str) -> str:
+    """Remove the additions at the end of a name: "03_scaling-Copy1 (2)" becomes "03_scaling"."""
+    while (shorter := ADDITION.sub("", stem)) != stem:  # one at a time: an expression for all of them would try
+        stem = shorter  # every way to divide a name into additions, which takes exponential time
+    return stem
 
 
 @cache
@@ -219,10 +239,9 @@ def read(submission: Submission) -> Work:
             exercise, or belongs to no chapter of this course.
     """
     if submission.others:
-        files = " and ".join(clean(path, 200) for path in (submission.path, *submission.others))
-        raise UnreadableError(
-            f"one student has several files for the same exercise: {files}. Keep the one that counts."
-        )
+        files = " and ".join(clean(path, 200) for path in (submission.path, *submission.others[:MAX_NAMED]))
+        what = "for the same exercise" if exercise_named(submission.notebook) else "that belong to no exercise"
+        raise UnreadableError(f"one student has several files {what}: {files}. Keep the one that counts.")
     data = _read_bytes(submission.path)
     sources = code_cells(data)
     return Work(
@@ -292,7 +311,8 @@ def _cells(tree: Any) -> list[Any] | None:
         return list(tree["cells"])
     sheets = tree.get("worksheets")
     if isinstance(sheets, list):
-        return [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or ()]
+        inside = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for cells in inside if isinstance(cells, list) for cell in cells]
     return None
 
 

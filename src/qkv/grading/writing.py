@@ -67,16 +67,15 @@ def remember_seed(out: Path, seed: int) -> None:
 class Writer:
     """The results folder of a run: writes its results, and reads the results of earlier runs."""
 
-    def __init__(self, out: Path, seed: int, gradebook: str | None = None) -> None:
+    def __init__(self, out: Path, gradebook: str | None = None) -> None:
         self.out = out
-        self.seed = seed
         self.gradebook = gradebook
         out.mkdir(parents=True, exist_ok=True)
 
-    def earlier_result(self, student: str, notebook: str, sha256: str, version: str) -> Result | None:
-        """Return an earlier result for the same file content, seed and version, or None.
+    def earlier_result(self, student: str, notebook: str) -> Result | None:
+        """Return the grade that an earlier run gave to a student's notebook, or None.
 
-        A damaged result file counts as missing.
+        A damaged result file counts as missing, and so does one that says that the notebook was not graded.
         """
         student, notebook = clean_name(student), clean_name(notebook)
         folder, stem = self._folder_and_stem(student, notebook)
@@ -84,9 +83,7 @@ class Writer:
             earlier = Result.from_dict(json.loads(_read(folder / f"{stem}.json")))
         except (OSError, ValueError, RecursionError):
             return None
-        found = (earlier.student, earlier.notebook, earlier.sha256, earlier.version, earlier.seed)
-        same = found == (student, notebook, sha256, version, self.seed)
-        return earlier if same and earlier.graded else None
+        return earlier if earlier.graded and (earlier.student, earlier.notebook) == (student, notebook) else None
 
     def write(self, result: Result) -> None:
         """Write a submission's feedback page, its Gradescope file and its result.

@@ -32,7 +32,6 @@ MAX_JSON = 4 * 2**20  # bytes of the JSON text in a frame
 MAX_PARTS = 200_000  # values in one frame
 MAX_AXES = 16  # of a tensor
 MAX_ERROR = 2 * recording.MAX_TEXT  # characters of the message about an error in a cell, with its line
-WALL_CLOCK_FACTOR = 4  # the limit by the clock is this many times the limit of processor time
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in recording.DTYPES}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 PLAIN: dict[str, type] = {
