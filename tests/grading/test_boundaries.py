@@ -12,8 +12,18 @@ from typing import Any
 import pytest
 import torch
 
-from qkv.grading import replies, runner, session, sheets, submissions
-from qkv.grading.submissions import Submission, UnreadableError, code_cells, find, read, without_additions
+from qkv.grading import replies, roster, runner, session, sheets, submissions, systems
+from qkv.grading.files import File
+from qkv.grading.submissions import (
+    Submission,
+    UnreadableError,
+    code_cells,
+    exercise_in,
+    find,
+    read,
+    run_or,
+    without_additions,
+)  # fmt: skip
 from qkv.questions import chapters, questions_of
 from qkv.questions.catalogue import q3_5, q7_6
 from qkv.sandboxed import recording, wire
@@ -70,8 +80,7 @@ def test_whatever_reading_raises_is_the_files_fault(monkeypatch, error):
     with pytest.raises(UnreadableError, match=type(error).__name__) as raised:
         reader.read(Submission("eve", "03_scaling", Path("03_scaling.ipynb")))
     assert len(str(raised.value)) < 200
-    assert reader.exercise_in(Path("x"), "03_scaling") == "03_scaling"
-    assert reader.exercise_in(Path("x"), "homework") == ""
+    assert run_or(reader.run, "03_scaling", exercise_in, File(Path("x")), "homework") == "03_scaling"
 
 
 def test_a_file_that_took_all_memory_leaves_nothing_for_the_next(monkeypatch):
@@ -93,7 +102,14 @@ EXPRESSIONS: dict[str, tuple[Callable[[str], Any], list[str]]] = {
         ["03_scaling" + "-copy" * 40 + "x", "-" * NAME + "x", " copy 1" * 36 + "x", "(1)" * 80 + "x", "-copy1" * 42,
          "_-" * 120 + "(", "- copy" * 40 + "!", "-1" * 120 + "x"],
     ),
-    "names of Canvas": (submissions.CANVAS.fullmatch, ["a" * NAME, "a_LATE" * 40, "a_111" * 50, "a_" + "1" * NAME]),
+    "names of Canvas": (systems.CANVAS.fullmatch, ["a" * NAME, "a_LATE" * 40, "a_111" * 50, "a_" + "1" * NAME]),
+    "names of Moodle": (systems.MOODLE.fullmatch, ["_1" * 127, "a_1_assignsubmission_" * 12, "_" * NAME]),
+    "names of Blackboard": (
+        systems.BLACKBOARD.fullmatch,
+        ["_attempt_" * 28, "a_attempt_2026-01-01-01-01-01" * 8, "_" * NAME],
+    ),
+    "text files of Blackboard": (systems.ABOUT.search, ["Name:" + " " * 9_000, "Name: (\n" * 999, "Name: (x" * 999]),
+    "learners' names": (roster._key, ["_" * 10_000, " ," * 5_000]),
     "names of files": (submissions.NAME.fullmatch, ["a_" * 127, "01_" * 85 + "!", "_01_a" * 50 + " ", " -_" * 85]),
     "late ones": (lambda name: submissions.LATE.sub(r"\1", name), ["LATE_" * 51, "_" * NAME]),
     "checks": (submissions.CHECKS.findall, ["check(" * (LONG // 6), "check(" + " " * LONG, "check('" + "1" * LONG]),

@@ -49,7 +49,7 @@ def ask(worker: sandbox.Worker) -> Iterator[Callable[..., list]]:
         source = SHOWN.replace("CODES", repr(list(codes)))
         wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "seconds": 10})
         said = replies.read(wire.receive_frame(channel, 20), 1, replies.cell)
-        return json.loads(said.removeprefix("Exception: ").rpartition(" in line ")[0])
+        return json.loads(said.error.removeprefix("Exception: ").rpartition(" in line ")[0])
 
     yield ask
     worker.close_session(channel)
@@ -116,7 +116,7 @@ def test_keys_of_the_host_are_not_there(needs_sandbox):
     channel = worker.open_session(256)
     source = SHOWN.replace("CODES", repr([seek]))
     wire.send(channel, {"do": "cell", "id": 1, "source": source, "number": 1, "seconds": 10})
-    assert replies.read(wire.receive_frame(channel, 20), 1, replies.cell).startswith("Exception: [-1]")
+    assert replies.read(wire.receive_frame(channel, 20), 1, replies.cell).error.startswith("Exception: [-1]")
     worker.close_session(channel)
     worker.stop()
 

@@ -317,7 +317,7 @@ def test_norm_and_its_derivatives(k: Kernels) -> None:
     k.close_to(out, F.layer_norm(x.double(), (7,)))
 
 
-@pytest.mark.parametrize(("name", "function"), [("reluBack", F.relu), ("geluBack", F.gelu)], ids=str)
+@pytest.mark.parametrize(("name", "function"), [("reluBack", F.relu), ("geluBack", F.gelu)], ids=["relu", "gelu"])
 def test_derivatives_of_maps(k: Kernels, name: str, function: Any) -> None:
     x, g, out = k.randn(33) * 3, k.randn(33), k.randn(33)
     leaf, before = x.double().requires_grad_(), out.clone()

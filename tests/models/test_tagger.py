@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -260,3 +261,20 @@ def test_500_steps_are_enough_from_other_starts(seed: int):
     descend(tagger, loss, 500, 1e-2)
     assert accuracy(tagger, NEW).it > 0.95
     assert accuracy(tagger, HELD_OUT).it > 0.95
+
+
+@pytest.mark.slow  # is it the width, and not the second layer, that one layer lacks?
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wider_layer_alone_guesses_it(seed: int):
+    drawn = sentences("training", 8000, seed=0)
+    torch.manual_seed(seed)
+    tagger = Tagger(replace(tagger_shape(1), d_model=64, n_heads=4, d_hidden=256))
+    ids, (classes, nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
+
+    def loss() -> torch.Tensor:
+        some = torch.randint(len(ids), (64,))
+        return tagger_loss(tagger, ids[some], classes[some], nouns[some])
+
+    descend(tagger, loss, 400, 5e-3)
+    assert accuracy(tagger, NEW).it < 0.65
+    assert accuracy(tagger, NEW).classes > 0.95

@@ -163,7 +163,7 @@ def ran(case: Case, kind: str, body: str) -> Any:
 # ── gradients and steps ───────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("make", "sizes", "left_out"), CASES, ids=str)
+@pytest.mark.parametrize(("make", "sizes", "left_out"), CASES, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_gradients_are_those_of_torch(make, sizes, left_out):
     """For each tensor: |g − g_torch| ≤ c · max(|g_torch|, 10⁻³ · |all g|); the gradient of a key's bias is 0."""
     case = make(sizes, left_out)
@@ -184,7 +184,9 @@ def test_gradients_are_those_of_torch(make, sizes, left_out):
             assert apart <= c * max(g.norm().item(), 1e-3 * whole), (kind, name)
 
 
-@pytest.mark.parametrize(("make", "sizes", "left_out"), [CASES[0], CASES[8]], ids=str)
+@pytest.mark.parametrize(
+    ("make", "sizes", "left_out"), [CASES[0], CASES[8]], ids=lambda value: getattr(value, "__name__", str(value))
+)
 @pytest.mark.parametrize("warm_up", [0.3, 0.0])
 def test_every_step_of_a_training_is_that_of_torch(make, sizes, left_out, warm_up):
     case = make(sizes, left_out)

@@ -58,6 +58,19 @@ class ObserveReply:
 
 
 @dataclass(frozen=True)
+class CellReply:
+    """A session's reply to "cell".
+
+    Attributes:
+        error: the error that the cell raised, "" if it raised none
+        missing: the modules that it could not import
+    """
+
+    error: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Check:
     """A session's message that a cell called `check`. The cell waits until the answer is observed."""
 
@@ -87,13 +100,15 @@ def greeting(reply: Reply) -> None:
     reply.fields()
 
 
-def cell(reply: Reply) -> str | Check:
-    """Read a cell's error ("" if it raised none), or the message that it called `check`."""
+def cell(reply: Reply) -> CellReply | Check:
+    """Read how a cell ended, or the message that it called `check`."""
     if reply.field("kind") == "check":
         _, question = reply.fields("kind", "question")
         return Check(text(question))
-    (error,) = reply.fields("error")
-    return text(error, wire.MAX_ERROR)
+    error, missing = reply.fields("error", "missing")
+    modules = items(missing, "list")
+    require(len(modules) <= wire.MAX_MISSING, "a few modules")
+    return CellReply(text(error, wire.MAX_ERROR), tuple(text(module, wire.MAX_MODULE) for module in modules))
 
 
 def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Container[bytes] = ()) -> ObserveReply:

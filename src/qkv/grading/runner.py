@@ -23,9 +23,12 @@ from typing import Any, TypeVar
 
 import torch
 
+from qkv.grading.files import UnreadableError
 from qkv.grading.results import Result
+from qkv.grading.roster import NO_ROSTER, Roster
 from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution_cells
-from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, exercise_named, read
+from qkv.grading.sheets import Class
+from qkv.grading.submissions import Submission, Work, chapter_of, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
@@ -91,6 +94,7 @@ def grade_all(
     jobs: int,
     scheduler: str | None = None,
     regrade: bool = False,
+    roster: Roster = NO_ROSTER,
     on_graded: Callable[[Result, bool], None] = lambda result, reused: None,
     on_stale: Callable[[Result], None] = lambda earlier: None,
 ) -> list[Result]:
@@ -104,6 +108,7 @@ def grade_all(
         jobs: the number of processes that grade on this machine
         scheduler: the address of a Dask cluster that grades instead
         regrade: whether to grade notebooks again that have a result already
+        roster: the list of the class
         on_graded: called with each result, and whether it is from an earlier run
         on_stale: called with each earlier result for the same file and seed that other rules gave
 
@@ -126,24 +131,30 @@ def grade_all(
             earlier = None if regrade else writer.earlier_result(work.student, work.notebook)
             if earlier is not None and (earlier.sha256, earlier.seed) == (work.sha256, settings.seed):
                 if earlier.version == settings.version:
-                    done[i] = replace(earlier, source="\n\n".join(work.sources))
+                    done[i] = writer.keep(replace(earlier, source="\n\n".join(work.sources)))
                     on_graded(done[i], True)
                     continue
                 on_stale(earlier)
             yield i, work
 
     def finish(i: int, graded: Result) -> None:
-        writer.write(graded)
-        done[i] = graded
-        on_graded(graded, False)
+        done[i] = writer.write(graded)
+        on_graded(done[i], False)
 
     pool = _ClusterPool(scheduler, settings) if scheduler else _LocalPool(jobs, settings)
     with pool:
         for i, graded in pool.results(_after_reference_check(works_to_grade(), pool)):
             finish(i, graded)
     results = [done[i] for i in sorted(done)]
-    writer.finish(results)
+    writer.finish(results, class_of(submissions, roster))
     return results
+
+
+def class_of(submissions: Iterable[Submission], roster: Roster) -> Class:
+    """Return what the submissions' places and the list of the class say about the learners."""
+    owned = [(one, one.owner) for one in submissions if one.owner]
+    late = frozenset((one.student, one.notebook) for one, owner in owned if owner.late)
+    return Class(roster, {one.student: owner for one, owner in owned}, late)
 
 
 def _after_reference_check(
@@ -198,17 +209,14 @@ class Reader:
         Raises:
             UnreadableError: the file is not a notebook of this course, or takes too much memory or time to read.
         """
-        return self._run(read_bounded, submission)
+        return self.run(read_bounded, submission)
 
-    def exercise_in(self, path: Path, stem: str) -> str:
-        """Return the name of a file's exercise. If the file cannot be read within the limits, `stem` decides."""
-        try:
-            return self._run(exercise_in, path, stem)
-        except UnreadableError:
-            return exercise_named(stem)
+    def run(self, function: Callable[..., T], *about: Any) -> T:
+        """Call a function that reads files. Whatever goes wrong there is the file's fault, and is said of it.
 
-    def _run(self, function: Callable[..., T], *about: Any) -> T:
-        """Call a function in the reading process. Whatever goes wrong there is the file's fault, and is said of it."""
+        Raises:
+            UnreadableError: the function raised it, or took too much memory or time.
+        """
         for _ in range(TRIES):
             try:
                 return self.executor.submit(function, *about).result(READ_SECONDS)

@@ -110,19 +110,12 @@ class Grader:
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
+        attempt = _Attempt(self, work.sources, questions)
         try:
-            marks, reason = self.marks(work.sources, questions), ""
+            marks, reason = attempt.run(), ""
         except FaultError as fault:
             marks, reason = [], str(fault)
-        return result(work, self.settings, questions, marks, reason)
-
-    def marks(self, sources: Sequence[str], questions: Sequence[Question]) -> list[Answer]:
-        """Grade a notebook's answers.
-
-        Raises:
-            FaultError: the answers could not be graded, through no fault of the notebook.
-        """
-        return _Attempt(self, sources, questions).run()
+        return result(work, self.settings, questions, marks, reason, tuple(attempt.missing))
 
     def reference_passes(self, question: Question) -> bool:
         """Check whether the reference solution gets full points on this machine.
@@ -212,6 +205,7 @@ class _Attempt:
         self.skipped: set[int] = set()  # numbers of the cells that ended a session
         self.checked = (0, 0)  # the last check that was marked: its cell, and which check of that cell it was
         self.errors: dict[int, str] = {}  # how each cell that ran failed, "" if it did not
+        self.missing: dict[str, None] = {}  # the modules that could not be imported, in order
         self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
     def run(self) -> list[Answer]:
@@ -305,7 +299,8 @@ class _Attempt:
                     session.close()
                     return
                 reply = self.count_time(session, lambda seconds: session.read_reply(asked, seconds, replies.cell))
-            self.errors[number] = reply and f"raised {reply}"
+            self.errors[number] = reply.error and f"raised {reply.error}"
+            self.missing.update(dict.fromkeys(reply.missing))
         except CrashError as crash:
             if self.is_to_blame(crash, number):
                 self.skipped.add(number)
@@ -584,7 +579,12 @@ def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
 
 
 def result(
-    work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Answer], reason: str
+    work: Work,
+    settings: Settings,
+    questions: Sequence[Question],
+    marks: Sequence[Answer],
+    reason: str,
+    missing_modules: Sequence[str] = (),
 ) -> Result:
     """Return the result of a submission. With a reason not to grade it, the result has no score."""
     return Result(
@@ -598,6 +598,7 @@ def result(
         score=None if reason else sum(mark.points for mark in marks),
         max_score=float(sum(question.points for question in questions)),
         questions=tuple(marks),
+        missing_modules=tuple(missing_modules),
         source="\n\n".join(work.sources),
     )
 

@@ -416,16 +416,17 @@ class Session:
         return {}
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a cell, and return its error."""
+        """Run a cell, and return its error and the modules that it could not import."""
         self.cell_id, self.checks = asked["id"], 0
         try:
             with at_most(asked["seconds"]):
                 error = self.notebook.run(asked["source"], asked["number"])
-                return {"error": recording.bounded(error, wire.MAX_ERROR)}
+                missing = [recording.bounded(name, wire.MAX_MODULE) for name in self.notebook.missing]
+                return {"error": recording.bounded(error, wire.MAX_ERROR), "missing": missing[: wire.MAX_MISSING]}
         except TimeUp as up:
-            return {"error": f"it was stopped after {up}"}
+            return {"error": f"it was stopped after {up}", "missing": []}
         except KeyboardInterrupt:  # raised by the cell itself
-            return {"error": "KeyboardInterrupt"}
+            return {"error": "KeyboardInterrupt", "missing": []}
         finally:
             with self.one_check:  # wait for a check in another thread
                 self.cell_id = 0
