@@ -251,7 +251,7 @@ const rounded = (number) => Math.round(1000 * number) / 1000;
  * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
 function picture({ title, tokens, from, line, right, asked, turn = null }) {
-  const widths = tokens.map((token) => (/[⺀-鿿]/.test(token) ? 2 * token.length : token.length) + 1.5);
+  const widths = tokens.map((token) => (/\p{Script=Han}/u.test(token) ? 2 * token.length : token.length) + 1.5);
   const total = widths.reduce((sum, width) => sum + width, 0);
   const middles = [];
   let start = 0;
