@@ -6,6 +6,12 @@ declare module "*.safetensors" {
   export default bytes;
 }
 
+/** A document as text: the frame of Python's worker. */
+declare module "*.html" {
+  const text: string;
+  export default text;
+}
+
 /** The text of a module's bundle, for a worker. */
 declare module "*?text" {
   const text: string;

@@ -1,7 +1,7 @@
 """Pack the files that Python in the page loads: `python -m browser_python.pack FOLDER`.
 
 They are Pyodide's core, the standard library without unused modules, the page's torch, the checking code, and the
-notebooks. Modules that every start imports are compiled. `runtime/worker.js` loads the files from its own folder.
+notebooks. Modules that every start imports are compiled. `runtime/python.js` loads the files for the worker.
 `tools/bundle.mjs` bundles the page's script, style, editor and worker.
 
 The folder `copy/` holds each file again as a script, because a page opened from disk (`file:`) may load only scripts.

@@ -44,7 +44,7 @@ async function bundle(contents, loader, format, plugins = []) {
     define: format === "iife" ? { "import.meta.url": "self.location.href" } : {}, // in a worker, `self.location` is its own address
     format,
     legalComments: "none",
-    loader: { ".safetensors": "binary" }, // trained weights are included as bytes
+    loader: { ".safetensors": "binary", ".html": "text" }, // trained weights are included as bytes
     logLevel: "warning",
     metafile: true,
     minify: true,

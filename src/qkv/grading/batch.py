@@ -17,7 +17,7 @@ from qkv.grading.roster import NO_ROSTER, Roster, names_of, read_roster
 from qkv.grading.session import Settings
 from qkv.grading.sheets import missing
 from qkv.grading.submissions import Submission, find
-from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed
+from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed, secret_of
 
 STALE = "Graded again, because the questions, the package or the limits have changed since the last run."
 
@@ -76,6 +76,7 @@ def _run_in(
         seed=secrets.randbelow(2**31) if seed is None else seed,
         timeout=args.timeout or Settings.timeout,
         memory=args.memory or Settings.memory,
+        secret=secret_of(out),
     )
     remember_seed(out, settings.seed)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)

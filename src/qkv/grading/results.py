@@ -25,7 +25,7 @@ MAX_SOURCE = 100_000  # characters of a submission that are compared with other 
 
 # Names that a learner's folder or file must not have: the grader's own files, and devices on Windows.
 RESERVED = re.compile(
-    r"((grades|canvas|moodle|moodle_worksheet_.*|blackboard)\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
+    r"((grades|canvas|moodle|moodle_worksheet_.*|blackboard)\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|secret|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
     re.IGNORECASE,
 )
 

@@ -20,11 +20,11 @@ SUFFIXES = (".py", ".toml", ".json", ".safetensors")
 OTHERS = ("widgets", "looking", "authoring")  # folders of the package that decide no mark
 
 
-def version_of_rules(*limits: float, package: Path = PACKAGE) -> str:
+def version_of_rules(*limits: float | str, package: Path = PACKAGE) -> str:
     """Return the course's version and a short hash, as "1.0.0+3f2a9c51d07e".
 
     Args:
-        limits: the limits that a notebook is graded with
+        limits: the limits that a notebook is graded with, and the secret of its inputs, which the hash does not tell
         package: the folder of the package
     """
     text = f"{_hash_of(package)} {limits} torch {torch.__version__} Python {platform.python_version()}"

@@ -71,7 +71,8 @@ class Settings:
     """The settings of a batch.
 
     Attributes:
-        seed: the inputs of every question are drawn from it
+        seed: with the secret, it decides the inputs of every question
+        secret: random bits that only the instructor has, so that no code can try all seeds
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -79,11 +80,12 @@ class Settings:
     seed: int
     timeout: float = 10.0
     memory: int = 1024
+    secret: str = ""
 
     @property
     def version(self) -> str:
         """The version of all that decides a mark, besides the notebook and the seed."""
-        return version_of_rules(self.timeout, self.memory)
+        return version_of_rules(self.timeout, self.memory, self.secret)
 
 
 @dataclass
@@ -134,10 +136,11 @@ class Grader:
         return False
 
     def cases_of(self, question: Question) -> list[Case]:
-        """Return the question's inputs. They depend only on the question and the seed."""
+        """Return the question's inputs. They depend only on the question, the seed and the secret."""
         if question.id not in self.cases:
-            drawn = hashlib.sha256(f"{self.settings.seed}/{question.id}".encode()).digest()
-            self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn[:6], "big"))
+            settings = self.settings
+            drawn = hashlib.sha256(f"{settings.secret}/{settings.seed}/{question.id}".encode()).digest()
+            self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn, "big"))
         return self.cases[question.id]
 
     def encoded_cases_of(self, question: Question) -> wire.Encoded:

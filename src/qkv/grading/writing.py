@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import secrets
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,6 +33,7 @@ from qkv.grading.sheets import (
 )
 
 CHECKED = ".checked.json"  # the ending of the file with the points that the checks gave, if others were entered by hand
+SECRET = "secret"
 MAX_BYTES = 2_000_000  # of a result file that is read back
 
 
@@ -74,6 +77,21 @@ def earlier_seed(out: Path) -> int | None:
 def remember_seed(out: Path, seed: int) -> None:
     """Write the seed to run.json for the next run in this folder. Dates of files do not tell which run was the last."""
     _replace(out / "run.json", _as_json({"seed": seed}))
+
+
+def secret_of(out: Path) -> str:
+    """Return the secret of a results folder: 128 random bits as text, which the first run writes to the file "secret".
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        found = _read(out / SECRET).strip()
+        if re.fullmatch(r"[0-9a-f]{32}", found):
+            return found
+    made = secrets.token_hex(16)
+    _replace(out / SECRET, f"{made}\n", 0o600)
+    return made
 
 
 class Writer:
@@ -196,10 +214,10 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, text: str, mode: int = 0o644) -> None:
     """Write a temporary file and rename it to `path`: no reader sees half a file, and no symlink is followed."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as stream:
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
         stream.write(text)
     os.replace(part, path)

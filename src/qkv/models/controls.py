@@ -36,6 +36,13 @@ def heads(seed: int) -> dict[str, float]:
     return {str(n): round(accuracy(tagger(seed, heads=n), new).it, 4) for n in (1, 2)}
 
 
+def equal_weights(seed: int) -> float:
+    """Return the share of a tagger that is trained, and tested, with equal weights on all words."""
+    no_choice = 1e6  # at this temperature, all weights of a row are equal
+    new = sentences("new", 1000, seed=1)
+    return round(accuracy(tagger(seed, temperature=no_choice), new, temperature=no_choice).it, 4)
+
+
 def temperatures(seed: int) -> dict[str, list[float]]:
     """Return the shares at TEMPERATURES, of taggers that were trained at 0.3, 1 and 3."""
     new = sentences("new", 500, seed=1)
@@ -77,6 +84,7 @@ def pairs_of_sentences() -> list[tuple[list[str], list[str]]]:
 
 
 CONTROLS: dict[str, Callable[[int], Any]] = {
+    "equal_weights": equal_weights,
     "heads": heads,
     "temperatures": temperatures,
     "query_or_keys": query_or_keys,
