@@ -31,7 +31,9 @@ declare var qkvFile: (name: string, text: string) => void;
 declare var qkvEditor: { enhance: (area: HTMLTextAreaElement, written: () => void) => unknown };
 
 /** The engine of the real model, once its script is loaded. */
-declare var qkvRealModel: typeof import("./real_model/engine.js");
+declare var qkvRealModel: {
+  loadModel: (folder: string, onProgress: (loaded: number, total: number) => void) => Promise<any>;
+};
 
 /** The functions that a page with exercises offers to tests. */
 declare var qkv: Record<string, unknown> | undefined;
