@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load
@@ -23,8 +24,9 @@ TARGET = Path(__file__).resolve().parents[1] / "src" / "qkv" / "widgets" / "real
 def main() -> None:
     """Run the model, with the weights that the page computes with, and write its attention weights as bytes."""
     files = pack.package_files()
-    sizes = {"hidden_size": pack.WIDTH, "num_hidden_layers": pack.LAYERS, "intermediate_size": 4 * pack.WIDTH}
-    model = BertModel(BertConfig(**sizes, attn_implementation="eager"), add_pooling_layer=False).eval()
+    sizes: dict[str, Any] = {"hidden_size": pack.WIDTH, "num_hidden_layers": pack.LAYERS}
+    sizes |= {"intermediate_size": 4 * pack.WIDTH, "attn_implementation": "eager"}
+    model = BertModel(BertConfig(**sizes), add_pooling_layer=False).eval()
     model.load_state_dict(pack.dequantised(load(files["model.safetensors"])), strict=False)
     words = files["vocab.txt"].decode().splitlines()
     tokenizer = BertWordPieceTokenizer({word: i for i, word in enumerate(words)}, lowercase=True)
