@@ -115,7 +115,7 @@ const weightsApart = (used) => ({
       contents: `export default globalThis.qkvWeights?.["${path}"];`,
       loader: "js",
     }));
-    build.onLoad({ filter: /(\.safetensors|training-runs\.json)$/ }, ({ path }) => {
+    build.onLoad({ filter: /(\.safetensors|training-runs-\w+\.json)$/ }, ({ path }) => {
       const { name } = parse(path);
       used.set(name, path);
       return { contents: `export default globalThis.qkvWeights?.["${name}"];`, loader: "js" };

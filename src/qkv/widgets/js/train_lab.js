@@ -22,7 +22,7 @@ import { SHOWN, TEXT } from "./engine/shown.js";
 import { adjectivesOf, flipped, isTurned } from "./rules.js";
 import { linear } from "./scales.js";
 import { nameOf } from "./train_names.js";
-import { STORED, trainer } from "./trainer.js";
+import { storedOf, trainer } from "./trainer.js";
 
 const MOST = 6; // trainings that are shown side by side
 const IT = ["it", "它"];
@@ -77,7 +77,7 @@ export default widget("TrainLab", {
 /** @returns {Training[]} */
 const storedRuns = ({ task, stored }) =>
   stored.flatMap((name) => {
-    const found = STORED()[task]?.[name];
+    const found = storedOf(task)[name];
     return found ? [{ name, isStored: true, ...found }] : [];
   });
 
