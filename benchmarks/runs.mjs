@@ -13,7 +13,7 @@ const RUNS = {
   tagger: [{}, { scaled: false }, { positions: false }, { layers: 1 }, { heads: 1 }, { residual: false }],
   repeater: [{}, { scaled: false }, { scaled: false, rate: 0.3 }, { layers: 1 }, { mask_forgotten: true }],
 };
-const EVERY = { whole: 10, curve: 25 }; // steps between frames
+const EVERY = { whole: 10, curve: 25 }; // steps between frames; of a whole training, every second frame is kept
 
 const grammar = new Grammar(JSON.parse(readFileSync(new URL("grammar.json", MODELS))));
 const memory = newMemory(2 ** 25);
@@ -29,15 +29,21 @@ function trained(choices, whole) {
   const frames = [seen()];
   while (session.step < session.steps) {
     session.advance(whole ? EVERY.whole : EVERY.curve);
-    frames.push(seen());
+    if (!whole || session.step % 20 === 0) frames.push(seen());
   }
   return { choices, frames, result: session.result() };
 }
 
-const stored = {};
+// Two digits are enough to draw, and make the files small.
+const round = (_, x) => (typeof x === "number" ? Number(x.toPrecision(x < 0.1 ? 1 : 2)) : x);
+const exact = (_, x) => (typeof x === "number" ? Number(x.toPrecision(4)) : x);
+
 for (const [task, list] of Object.entries(RUNS)) {
-  const runs = list.map((options, i) => trained(choicesWith({ task, seed: 0, ...options }), i === 0));
-  stored[task] = Object.fromEntries(runs.map((run) => [nameOf(run.choices), run]));
+  const stored = {};
+  for (const [i, options] of list.entries()) {
+    const { frames, ...others } = trained(choicesWith({ task, seed: 0, ...options }), i === 0);
+    const drawn = frames.map(({ step, ...frame }) => ({ step, ...JSON.parse(JSON.stringify(frame, round)) }));
+    stored[nameOf(others.choices)] = { ...JSON.parse(JSON.stringify(others, exact)), frames: drawn };
+  }
+  writeFileSync(new URL(`weights/training-runs-${task}.json`, MODELS), `${JSON.stringify(stored)}\n`);
 }
-const round = (_, x) => (typeof x === "number" ? Number(x.toPrecision(x < 0.1 ? 1 : 3)) : x);
-writeFileSync(new URL("weights/training-runs.json", MODELS), `${JSON.stringify(stored, round)}\n`);

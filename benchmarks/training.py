@@ -36,7 +36,7 @@ from qkv.models.training import (
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "training.jsonl"
-STORED = ROOT / "src" / "qkv" / "models" / "trainings.json"
+STORED = ROOT / "src" / "qkv" / "models" / "training-results.json"
 RATES = {"repeater": REPEATER_ON_THE_PAGE["rate"], "tagger": TAGGER_ON_THE_PAGE["rate"]}
 PARTS = LeftOut._fields
 
@@ -131,15 +131,21 @@ def jobs(seeds: int) -> Iterator[tuple[Job, Options, Options]]:
                     yield (where, task, case, seed), options, {}
     for seed in range(seeds):
         for case, (options, sizes) in CONTROLS.items():
-            if case not in CASES["repeater"]:
-                yield ("page", "repeater", case, seed), options, sizes
+            if case in CASES["repeater"]:
+                continue
+            yield ("page", "repeater", case, seed), options, sizes
+            if not sizes:
+                yield ("torch", "repeater", case, seed), options, {}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return each case's results: {task: {case: {where: [a result of each seed]}}}, rounded."""
-    found: dict[str, Any] = {}
-    for row in sorted(rows, key=lambda row: row["seed"]):
-        cases = found.setdefault(row["task"], {})
+    """Return each case's results: {task: {case: {where: [a result a seed]}}}, in the order of the cases."""
+    found: dict[str, Any] = {
+        "tagger": {case: {} for case in CASES["tagger"]},
+        "repeater": {case: {} for case in (*CASES["repeater"], *CONTROLS)},
+    }
+    for row in sorted(rows, key=lambda row: (row["where"], row["seed"])):
+        cases = found[row["task"]]
         value = row["it"] if row["task"] == "tagger" else row["repeated"]
         cases.setdefault(row["case"], {}).setdefault(row["where"], []).append(round(value, 3))
     return found

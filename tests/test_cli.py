@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import builtins
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+import qkv
+from qkv import cli
 from qkv.cli import main
 
 
@@ -96,3 +100,49 @@ def test_help_names_what_there_is(arguments, word, capsys):
         main(arguments)
     assert ended.value.code == 0
     assert word in capsys.readouterr().out
+
+
+# ── what the pages promise ────────────────────────────────────────────────────────────────────────
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "book").glob("*.md")]
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+OURS = re.compile(r"\bqkv |tools/(site|publish|notebooks)\.py|^\| `--")  # a line about a command of this course
+
+
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the long options of a parser and of its subcommands."""
+    found = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
+    commands = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return found.union(*(options_of(sub) for action in commands for sub in action.choices.values())) - {"--help"}
+
+
+def test_every_option_of_the_command_is_run_by_a_test():
+    tests = [path for path in (ROOT / "tests").glob("**/*.py") if path != Path(__file__)]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in [*tests, Path(__file__)])
+    assert [option for option in sorted(options_of(cli._parser())) if f'"{option}"' not in text] == []
+
+
+def test_every_option_that_a_page_shows_is_run_by_a_test():
+    lines = [line for page in PAGES for line in page.read_text(encoding="utf-8").splitlines() if OURS.search(line)]
+    shown = {option for line in lines for option in OPTION.findall(line)}
+    assert {"--seed", "--without-solutions", "--without-page-python", "--roster"} <= shown
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("**/*.py"))
+    assert [option for option in sorted(shown) if not re.search(rf"[\"' ]{option}[\"' ]", text)] == []
+
+
+def test_version_is_the_packages(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"qkv {qkv.__version__}\n"
+
+
+def test_release_writes_a_folder_for_learners_and_one_for_nbgrader(course, capsys):
+    (course / "chapters").mkdir()
+    assert main(["release", "--solutions", "solutions", "--exercises", "mine"]) == 0
+    assert (course / "mine" / "03_a.ipynb").exists()
+    assert main(["release", "--without-solutions", "handout"]) == 0
+    assert (course / "handout" / "exercises" / "03_a.ipynb").exists()
+    assert main(["release", "--nbgrader", "course/source"]) == 0
+    assert (course / "course" / "source" / "03_a" / "03_a.ipynb").exists()

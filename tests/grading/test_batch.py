@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -356,6 +357,49 @@ def outcomes(out: Path) -> dict[str, object]:
             question.pop("seconds")
         found[result["student"]] = result
     return found
+
+
+@pytest.mark.slow
+def test_a_zip_of_canvas_with_every_option(tmp_path):
+    """One run with all options of a class, and a second one after the points by hand have changed."""
+    files = {
+        "lovelaceada_11234_56701_03_scaling.ipynb": hand_in(tmp_path / "a.ipynb", RIGHT).read_bytes(),
+        "lissbela_LATE_11235_56702_03_scaling-1.ipynb": hand_in(tmp_path / "b.ipynb", WRONG).read_bytes(),
+        "moecy_11236_56703_03_scaling.py": b"x = 1",
+    }
+    with zipfile.ZipFile(tmp_path / "submissions.zip", "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    (tmp_path / "roster.csv").write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section\n"
+        '"Lovelace, Ada",11234,,ada,A\n"Liss, Bela",11235,,bela,A\n"Moe, Cy",11236,,cy,A\n"Er, Dee",11237,,dee,A\n'
+    )
+    (tmp_path / "overrides.csv").write_text("student,question,points,reason\n*,3.2,full,Unclear\n")
+    out, book = tmp_path / "out", f"sqlite:///{tmp_path / 'book.db'}"
+    options = [*("--jobs", "1"), *("--timeout", "8"), *("--memory", "900"), *("--gradebook", book)]
+    options += ["--roster", str(tmp_path / "roster.csv"), "--overrides", str(tmp_path / "overrides.csv")]
+    first = grade(tmp_path / "submissions.zip", out, *options)
+    said, complained = first.communicate(timeout=400)
+    assert first.returncode == 1, complained
+    assert "moecy_11236 03_scaling: it is not a notebook" in complained
+    assert "1 of 4 handed in nothing: Er, Dee" in said
+    with (out / "grades.csv").open(newline="") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert {row["score"] for row in rows.values()} == {f"{MOST:g}", "2", ""}
+    assert (rows["lissbela_11235"]["late"], rows["Er, Dee"]["status"]) == ("LATE", "missing")
+    lines = (out / "canvas.csv").read_text().splitlines()
+    assert '"Liss, Bela",11235,,bela,A,2' in lines
+    assert (tmp_path / "book.db").exists()
+    assert not (out / "gradebook.db").exists()
+    (tmp_path / "overrides.csv").write_text("student,question,points,reason\nlissbela_11235,03_scaling,5,By hand\n")
+    second = grade(tmp_path / "submissions.zip", out, *options)
+    second.communicate(timeout=400)
+    assert json.loads((out / "lissbela_11235" / "03_scaling.json").read_text())["score"] == 5
+    assert json.loads((out / "lovelaceada_11234" / "03_scaling.json").read_text())["score"] == MOST
+    (tmp_path / "overrides.csv").write_text("student,question,points\nzoe,3.2,full\n")
+    third = grade(tmp_path / "submissions.zip", out, "--regrade", *options)
+    assert "zoe, who is not in this class" in third.communicate(timeout=400)[1]
+    assert third.returncode == 2
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -95,3 +96,33 @@ def test_what_nbgrader_collected_is_found_by_its_students(tmp_path):
     collected = find([tmp_path / "submitted"])
     assert [(one.student, one.notebook) for one in collected] == [("ada", "03_scaling"), ("bob", "03_scaling")]
     assert [one.student for one in find([tmp_path / "submitted" / "bob"])] == ["bob"]
+
+
+@pytest.mark.slow
+def test_the_commands_on_the_page_run_one_after_another(tmp_path, monkeypatch):
+    """A learner fetches and submits between the release and the collection."""
+    page = (ROOT / "book" / "instructors-scale.md").read_text()
+    shown = next(block for block in page.split("```") if "nbgrader generate_assignment" in block).strip().splitlines()
+    assert [line.split()[:2] for line in shown[:2]] == [["qkv", "release"], ["cd", "course"]]
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+
+    def run(command: str, folder: str) -> None:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        done = subprocess.run(command.split(), cwd=tmp_path / folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def nbgrader(command: str, folder: str = "course") -> None:
+        run(f"{command} --Exchange.root={exchange}", folder)
+
+    run(shown[0].replace("qkv release", f"qkv release --solutions {ROOT / 'solutions'}"), ".")
+    for command in shown[2:4]:
+        nbgrader(command)
+    nbgrader("nbgrader fetch_assignment 03_scaling --course attention", "learner")
+    nbgrader("nbgrader submit 03_scaling --course attention", "learner")
+    for command in shown[4:]:
+        nbgrader(command)
+    assert list((tmp_path / "course" / "autograded").glob("*/03_scaling/03_scaling.ipynb"))

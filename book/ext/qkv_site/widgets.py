@@ -60,8 +60,9 @@ def limits(name: str) -> dict[str, Any]:
 
 def weights(bundle: str) -> set[str]:
     """Return the names of the trained weights that the widgets in a saved state use."""
-    names = {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
-    return {stem for name in names for stem in getattr(getattr(qkv.widgets, name, None), "weights", ())}
+    states = [model["state"] for model in json.loads(bundle)["state"].values()]
+    classes = [(getattr(qkv.widgets, state.get("_name", ""), None), state) for state in states]
+    return {stem.format(**state) for cls, state in classes for stem in getattr(cls, "weights", ())}
 
 
 WITHOUT = "<noscript><p>With JavaScript, this widget responds to its controls.</p></noscript>"

@@ -6,7 +6,10 @@ load_tagger().tag("the cat chased the mouse because it was hungry").refers_to   
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from qkv.models.repeater import Repeater, repeater_shape
 from qkv.models.tagger import Tagged, Tagger, accuracy, tagger_shape
@@ -25,6 +28,8 @@ __all__ = [
     "load_writer",
     "repeater_steps",
     "sentences",
+    "training_results",
+    "training_run",
 ]
 
 
@@ -49,6 +54,26 @@ def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> 
 def repeater_steps() -> list[int]:
     """Return the training steps for which weights of the repeater are stored."""
     return checkpoint_steps("repeater-checkpoints")
+
+
+def training_results() -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Return what benchmarks/training.py measured: {task: {case: {"page" or "torch": one number for each seed}}}.
+
+    The numbers of the tagger are shares of *it* right in new sentences; those of the repeater are the mean surprise, in
+    nats, of symbols that come again. A case is what was left out or changed, such as "not divided".
+    """
+    found: dict[str, dict[str, dict[str, list[float]]]] = _read("training-results.json")
+    return found
+
+
+def training_run(task: str, name: str) -> list[dict[str, Any]]:
+    """Return what TrainLab shows of a stored training: at each frame its step, loss and score (benchmarks/runs.mjs)."""
+    frames: list[dict[str, Any]] = _read(f"weights/training-runs-{task}.json")[name]["frames"]
+    return frames
+
+
+def _read(name: str) -> Any:
+    return json.loads(files("qkv.models").joinpath(name).read_text(encoding="utf-8"))
 
 
 def load_writer(weights: str | Path = "writer") -> Writer:

@@ -27,6 +27,7 @@ class Widget(anywidget.AnyWidget):
     _esm: ClassVar[Any]
     _css: ClassVar[Any]
     # The names of the trained weights that the widget's code uses: the site loads them on pages with this widget.
+    # A name may contain the value of a trait: "training-runs-{task}".
     weights: ClassVar[tuple[str, ...]] = ()
     # The site stores only the state of a widget, and finds its code by this class name.
     _name = traitlets.Unicode().tag(sync=True)

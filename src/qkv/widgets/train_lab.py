@@ -32,7 +32,7 @@ class TrainLab(Widget):
         stored          the names of stored trainings that are shown at first
     """
 
-    weights = ("training-runs",)
+    weights = ("training-runs-{task}",)
 
     task = choice("tagger", ["tagger", "repeater"])
     scaled = flag(True)

@@ -22,7 +22,7 @@ import { SHOWN, TEXT } from "./engine/shown.js";
 import { adjectivesOf, flipped, isTurned } from "./rules.js";
 import { linear } from "./scales.js";
 import { nameOf } from "./train_names.js";
-import { STORED, trainer } from "./trainer.js";
+import { storedOf, trainer } from "./trainer.js";
 
 const MOST = 6; // trainings that are shown side by side
 const IT = ["it", "它"];
@@ -77,7 +77,7 @@ export default widget("TrainLab", {
 /** @returns {Training[]} */
 const storedRuns = ({ task, stored }) =>
   stored.flatMap((name) => {
-    const found = STORED()[task]?.[name];
+    const found = storedOf(task)[name];
     return found ? [{ name, isStored: true, ...found }] : [];
   });
 
@@ -251,7 +251,7 @@ const rounded = (number) => Math.round(1000 * number) / 1000;
  * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
 function picture({ title, tokens, from, line, right, asked, turn = null }) {
-  const widths = tokens.map((token) => (/[⺀-鿿]/.test(token) ? 2 * token.length : token.length) + 1.5);
+  const widths = tokens.map((token) => (/\p{Script=Han}/u.test(token) ? 2 * token.length : token.length) + 1.5);
   const total = widths.reduce((sum, width) => sum + width, 0);
   const middles = [];
   let start = 0;

@@ -1,13 +1,16 @@
 /* What TrainLab needs of a browser: a worker, which is loaded when the reader first presses Train. */
 
-import stored from "../../models/weights/training-runs.json";
+import repeaters from "../../models/weights/training-runs-repeater.json";
+import taggers from "../../models/weights/training-runs-tagger.json";
 import workerCode from "./engine/worker.js?text";
 import { onDemand } from "./on_demand.js";
 
 const PACE = 40; // ms for which a frame is seen at least
 
-/** The stored trainings: { task: { name: training } }. */
-export const STORED = () => stored ?? {};
+/** The stored trainings of a task by their names. A page of the site has only those that it shows.
+ * @param {"tagger" | "repeater"} task
+ * @returns {Record<string, any>} */
+export const storedOf = (task) => ({ tagger: taggers, repeater: repeaters })[task] ?? {};
 
 /** Return `follow`, which starts, stops and pauses trainings as the state says, and `close`. A hidden page does not
  * train: it would empty a battery for nobody. */
