@@ -26,8 +26,8 @@ function qkvRestore() {{
 </script>"""
 OFFER = (
     "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and runs "
-    "the course’s own check there. What you write stays in this browser. Each <strong>Run</strong> begins anew, with "
-    "the imports and your answers: it does not know a name from an earlier Run."
+    "the course’s own check there. What you write stays in this browser. <strong>Run</strong> works as in a notebook: "
+    "names stay until you press <strong>Restart</strong>, and the imports and answers above run first."
 )
 
 
@@ -45,8 +45,9 @@ out
 
 OFFER_TO_TRY = (
     "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser. "
-    "Each Run begins anew: it does not know a name from an earlier Run."
+    "Names stay from one Run to the next, until you press <strong>Restart</strong>."
 )
+RESTART = '<button type="button" class="qkv-run" data-do="restart" hidden>Restart</button>'
 
 
 class Cell(NamedTuple):
@@ -123,7 +124,8 @@ def buttons(word: str, more: str = "") -> str:
     """Return the button that runs a cell, the Stop button, and an element for status messages."""
     run = f'<button type="button" class="qkv-run" data-do="{word.lower()}">{word}</button>'
     stop = '<button type="button" class="qkv-run" data-do="stop" disabled>Stop</button>'
-    return f'<p class="qkv-do">{run} {stop} <span class="qkv-said" role="status"></span>{more}</p>'
+    restart = f" {RESTART}" if word == "Run" else ""
+    return f'<p class="qkv-do">{run} {stop}{restart} <span class="qkv-said" role="status"></span>{more}</p>'
 
 
 def runnable(name: str) -> str:
@@ -133,10 +135,8 @@ def runnable(name: str) -> str:
     stop = '<button type="button" class="qkv-run" data-do="stop" disabled hidden>Stop</button>'
     reset = '<button type="button" class="qkv-run" data-do="reset" hidden>Reset</button>'
     said = '<span class="qkv-said" role="status"></span>'
-    return (
-        f'<div class="qkv-live qkv-own" data-cell="{name}"><p class="qkv-do">{run} {edit} {stop} {reset} {said}</p>'
-        f"{PRINTED}</div>"
-    )
+    parts = f'<p class="qkv-do">{run} {edit} {stop} {reset} {RESTART} {said}</p>{PRINTED}'
+    return f'<div class="qkv-live qkv-own" data-cell="{name}">{parts}</div>'
 
 
 def not_here(why: str) -> str:

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { loadPyodide } from "pyodide";
 import { giveKernels } from "./runtime/kernels.js";
+import { limitRecursion } from "./runtime/recursion.js";
 
 /** Python with all that the page's worker has, imported. */
 export async function started(folder) {
@@ -21,6 +22,7 @@ export async function started(folder) {
 
 async function serve(folder) {
   const python = await started(folder);
+  limitRecursion(python);
   const { answer } = python.pyimport("notebook");
   console.log("{}"); // ready
   for await (const line of createInterface({ input: process.stdin })) {

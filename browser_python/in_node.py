@@ -46,7 +46,7 @@ class Interpreter:
         return process
 
     def ask(self, cells: list[str], **check: str) -> dict[str, Any]:
-        """Run the last cell and the cells that it needs, and return what it prints, or a TimeoutError as its problem.
+        """Run the last cell, after those above that have not run. Return its output, or a TimeoutError as its problem.
 
         With a `question` and the `name` of an answer, run all cells and return the verdict on this answer.
         """

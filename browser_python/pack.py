@@ -22,6 +22,8 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
+from browser_python.runnable_cells import left_out, name_of
+
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 PYODIDE = ROOT / "node_modules" / "pyodide"
@@ -100,7 +102,10 @@ def pack(folder: Path) -> None:
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(notebook, copy)
+        content = json.loads(notebook.read_text(encoding="utf-8"))
+        if "chapters" in notebook.parts:
+            content["metadata"]["left_out"] = left_out(name_of(notebook))
+        copy.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
     (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]

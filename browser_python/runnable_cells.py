@@ -17,6 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "browser_python" / "not_on_page.toml"
+TOO_LONG = "takes too long here"
 ABOUT = """# Chapter cells that print, but cannot run on the page, by `python -m browser_python.runnable_cells`.
 # The page shows the reason after "In the notebook only: it …".
 """
@@ -33,6 +34,11 @@ def name_of(path: Path) -> str:
 def read_list() -> dict[str, dict[str, str]]:
     """Return the list of cells that do not run on their page: the reasons by page and by the cell's id."""
     return tomllib.loads(LIST.read_text(encoding="utf-8")) if LIST.exists() else {}
+
+
+def left_out(page: str) -> list[str]:
+    """Return the ids of cells that take too long, and so do not run when a cell below them does."""
+    return [name for name, why in read_list().get(page, {}).items() if why == TOO_LONG]
 
 
 def printed_by_cell(notebook: Any) -> dict[str, str]:
@@ -56,29 +62,42 @@ def text_of(output: Any) -> str | None:
     return None
 
 
-def run_on_page(path: Path, ids: list[str]) -> dict[str, dict[str, Any]]:
-    """Run these cells as their page does, and return their results by id."""
+def run_on_page(path: Path) -> dict[str, dict[str, Any]]:
+    """Run all cells of a chapter as its page does, one after the other, and return their results by id.
+
+    A cell that takes too long is left out when those below it run, as on the page.
+    """
     from browser_python.in_node import interpreter
 
     notebook = json.loads(path.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    places = {cell["id"]: place for place, cell in enumerate(cells)}
-    sources = ["".join(cell["source"]) for cell in cells]
+    found, sources = {}, []
     with interpreter() as python:
-        return {name: python.ask(sources[: places[name] + 1]) for name in ids}
+        for cell in cells:
+            sources.append("".join(cell["source"]))
+            found[cell["id"]] = python.ask(sources)
+            if "TimeoutError" in found[cell["id"]]["problem"]:
+                sources[-1] = ""
+    return found
 
 
 def find_reasons(path: Path) -> dict[str, str]:
-    """Run the printing cells of a chapter. Return {cell id: reason} for those that cannot run on the chapter's page."""
+    """Run the cells of a chapter. Return {cell id: reason} for those that cannot run on the chapter's page.
+
+    They are the cells that print something else there, and all that take too long, also those that print nothing.
+    """
     from tools.site import run_notebook
 
     _, notebook, _, error = run_notebook(str(path))
     if error:
         raise RuntimeError(error)
     wanted = printed_by_cell(notebook)
-    found = run_on_page(path, list(wanted))
-    reasons = {name: reason(text, found[name]["printed"], found[name]["problem"]) for name, text in wanted.items()}
-    return {name: why for name, why in reasons.items() if why}
+    reasons = {}
+    for name, found in run_on_page(path).items():
+        why = reason(wanted.get(name, found["printed"]), found["printed"], found["problem"])
+        if why and (name in wanted or why == TOO_LONG):
+            reasons[name] = why
+    return reasons
 
 
 def reason(wanted: str, printed: str, problem: str) -> str:
@@ -87,7 +106,7 @@ def reason(wanted: str, printed: str, problem: str) -> str:
     if "is not on this page" in last:
         return f"uses {last.split(': ')[1].split(' is not')[0]}"
     if "TimeoutError" in last:
-        return "takes too long here"
+        return TOO_LONG
     if last:
         return "needs what this page does not have"
     return "" if printed == wanted else "prints other digits here"

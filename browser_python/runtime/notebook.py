@@ -1,4 +1,4 @@
-"""Run cells for the page in one namespace, and return the verdict on an answer, or the output of the last cell.
+"""Run the cells of a page as a notebook does, and check answers.
 
 This module runs in the page's worker, with the page's torch and the course's checking code.
 """
@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 import absent
-from needed import needed_cells
+from pristine import Pristine
 
 from qkv.checking import Report, examine
 from qkv.checking.card import Card
@@ -30,23 +30,48 @@ FIRST_VERDICT_AFTER = 1.0  # seconds; after these the page shows a verdict, whil
 MAX_PRINTED = 20_000  # characters
 
 
+class Session:
+    """What the cells of a page have made: their names, and which cells have run, by place and source."""
+
+    def __init__(self) -> None:
+        self.pristine = Pristine()
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.ran: set[tuple[int, str]] = set()
+
+    def run(self, cells: list[str]) -> dict[str, Any]:
+        """Run the last cell, and before it those above it that have not run with their present source.
+
+        Returns:
+            printed: the output of the last cell
+            problem: its traceback, with a note if it may come from a cell above; "" if it raised no error
+            above: how many cells above ran first
+        """
+        *above, last = enumerate(cells)
+        fresh = [cell for cell in above if cell not in self.ran and cell[1].strip()]
+        printed, problems = run_cells([*fresh, last], self.names)
+        self.ran |= {*fresh, last}
+        problem = problems[-1] + (note_on_cell_above(problems[:-1]) if "NameError" in problems[-1] else "")
+        return {"printed": truncated(printed), "problem": problem, "above": len(fresh)}
+
+
+session: Session | None = None  # made at the first request, when all kernels are set
+
+
 def answer(asked: str, send_first: Callable[[str], object]) -> str:
     """Run the cells of a request, and return the verdict on an answer or the output of the last cell, both as JSON.
 
-    `send_first` receives a first verdict as JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
+    A check runs its cells in a namespace of its own, in a clean interpreter. `send_first` receives a first verdict as
+    JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
     """
+    global session
+    session = session or Session()
     wanted = json.loads(asked)
-    if "question" in wanted:
-        names, _, problems = run_cells(wanted["cells"])
+    if "question" not in wanted:
+        return json.dumps(session.run(wanted["cells"]))
+    with session.pristine.restored():
+        names: dict[str, Any] = {"__name__": "__main__"}
+        _, problems = run_cells(list(enumerate(wanted["cells"])), names)
         return json.dumps(check_answer(wanted["question"], wanted["name"], names, problems, send_first))
-    return json.dumps(output_of_last_cell(wanted["cells"]))
-
-
-def output_of_last_cell(cells: list[str]) -> dict[str, str]:
-    """Run the last cell and the cells that it needs, and return its output and an error if there is one."""
-    _, printed, problems = run_cells([cells[place] for place in needed_cells(cells)])
-    cause = next(filter(None, problems), "") if problems[-1] else ""  # the first error may be the cause of the last
-    return {"printed": truncated(printed), "problem": cause}
 
 
 def truncated(printed: str) -> str:
@@ -57,16 +82,15 @@ def truncated(printed: str) -> str:
     return f"{kept}\n… Cut here, after {MAX_PRINTED:,} characters.\n"
 
 
-def run_cells(cells: list[str]) -> tuple[dict[str, Any], str, list[str]]:
-    """Run cells in a new namespace. Return the namespace, the last cell's output, and each cell's traceback or ""."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+def run_cells(cells: list[tuple[int, str]], names: dict[str, Any]) -> tuple[str, list[str]]:
+    """Run cells, given by place and source. Return the last one's output, and each one's traceback or ""."""
     printed, problems = io.StringIO(), []
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        for number, source in enumerate(cells):
+        for place, source in cells:
             printed.seek(0)
             printed.truncate()
-            problems.append(run_cell(source, f"<cell {number + 1}>", names))
-    return names, printed.getvalue(), problems
+            problems.append(run_cell(source, f"<cell {place + 1}>", names))
+    return printed.getvalue(), problems
 
 
 def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
@@ -82,9 +106,18 @@ def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
         if value is not None:  # a notebook shows the value of a cell's last expression
             print(repr(value))
     except BaseException as error:
-        lines = traceback.format_exception(type(error), error, error.__traceback__)
-        return "".join(line for line in lines if "/lib/" not in line and "notebook.py" not in line)[-3000:]
+        return traceback_of(error)
     return ""
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return an error's traceback, without the frames outside of the cells."""
+    whole = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = whole
+    while part is not None:
+        part.stack[:] = [frame for frame in part.stack if frame.filename.startswith("<cell ")]
+        part = part.__cause__ or part.__context__
+    return "".join(whole.format())[-3000:]
 
 
 def why_not_checked(name: str, problem: str) -> str:
@@ -95,6 +128,12 @@ def why_not_checked(name: str, problem: str) -> str:
     code = [line for before, line in pairwise(lines) if before.startswith("File ")]
     at = f" It came from the line `{code[-1]}`." if code else ""
     return f"Your cell raised an error before it could be checked: {lines[-1]}.{at}"
+
+
+def note_on_cell_above(problems: list[str]) -> str:
+    """Return a line that names the first error of the cells above; empty if all of them ran."""
+    problem = next(filter(None, problems), "")
+    return f"A cell above did not run to its end: {problem.strip().splitlines()[-1]}\n" if problem else ""
 
 
 def note_on_failed_answer(problems: list[str]) -> str:

@@ -17,6 +17,7 @@ const one = (selector, from = /** @type {ParentNode} */ (document)) => {
 const HERE = all("[data-page]")[0]?.dataset.page ?? "";
 const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
 const LOOKING = "Still comparing it with known mistakes …";
+const GONE = "What the cells had made is gone: the next Run begins with the cells above it.";
 const SECONDS = { check: 20, run: 60 }; // time limits; a cell of a chapter may compute for long
 
 let places = []; // the elements that show what Python does, beside the buttons that wait for it
@@ -146,12 +147,15 @@ function loadNotebook() {
   return fetched;
 }
 
-/** Return the code of a chapter's cells up to one of them: as edited on the page, or as in the notebook. */
+/** Return the code of a chapter's cells up to one of them: as edited on the page, or as in the notebook. The code of a
+ * cell that takes too long on the page is empty. */
 async function cellsUpTo(name) {
-  const { cells } = await loadNotebook();
+  const { cells, metadata } = await loadNotebook();
   const code = cells.filter((cell) => cell.cell_type === "code");
   const place = code.findIndex(({ id }) => id === name);
-  return code.slice(0, place + 1).map(({ id, source }) => editors.get(keyOf(id))?.text ?? source.join(""));
+  return code
+    .slice(0, place + 1)
+    .map(({ id, source }) => (metadata.left_out.includes(id) ? "" : (editors.get(keyOf(id))?.text ?? source.join(""))));
 }
 
 /** Return the key of an edited cell of this chapter. */
@@ -212,7 +216,12 @@ function reveal(button, selector) {
     shown.scrollIntoView({ block: height < innerHeight ? "end" : "start", behavior: still ? "instant" : "smooth" });
 }
 
-function showOutput(cell, { printed = "", problem }) {
+/** Show what a cell printed, and beside its buttons which cells ran before it. From now on Python can be restarted. */
+function showOutput(cell, { printed = "", problem, above = 0, isNew = false }) {
+  const ran = above ? `Ran ${above === 1 ? "the cell" : `the ${above} cells`} above first.` : "";
+  const why = isNew ? "Python was started anew, because it had used much memory. " : "";
+  one(".qkv-said", cell).textContent = why + ran;
+  one("[data-do=restart]", cell).hidden = false;
   const shown = cell.querySelector(".qkv-printed");
   shown.hidden = false;
   shown.removeAttribute("data-old");
@@ -391,7 +400,11 @@ const actions = {
   edit: (button) => edit(cellOf(button)),
   reset: (button) => reset(cellOf(button)),
   check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
-  stop: () => python.end("Stopped."),
+  stop: () => python.end(`Stopped. ${GONE}`),
+  restart: (button) => {
+    python.end("Restarted.");
+    one(".qkv-said", button.parentElement).textContent = "Restarted: no cell has run.";
+  },
   download,
   clear,
 };

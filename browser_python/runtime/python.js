@@ -11,6 +11,9 @@ const LARGE = 250e6; // bytes of memory above which a new worker replaces this o
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells use
 const RUNNING = "Running …";
+const DIED =
+  "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
+  "the next Run or Check.";
 const failure = (why) => `Python could not start here (${why}). Open this notebook in JupyterLab or Colab instead.`;
 
 /** A worker in its frame. */
@@ -63,6 +66,7 @@ export class Python {
   #readySince = Number.POSITIVE_INFINITY; // ms
   #waiting = new Map(); // the callbacks of requests without an answer, by id
   #lastId = 0;
+  #isNew = false; // whether this worker replaced one that had used much memory
   #hasModels = false;
   #memory;
 
@@ -109,9 +113,10 @@ export class Python {
     for (const name of ["worker.js", "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
-  #receive({ memory, ready, failed, id, first, ...answer }) {
+  #receive({ memory, ready, failed, died, id, first, ...answer }) {
     const isReady = this.#readySince < Number.POSITIVE_INFINITY;
     if (failed) this.end(failure(failed.split("\n")[0]));
+    else if (died) this.end(DIED);
     else if (memory) {
       // Only before the first request: later it could be what a cell made of it, and later visits would start from that.
       if (!isReady) this.#memory.keep(memory).catch(() => {}); // without room for it, the next start imports again
@@ -121,7 +126,8 @@ export class Python {
       this.#setReady();
     } else if (first) this.#waiting.get(id)?.onFirst?.(first);
     else {
-      this.#waiting.get(id)?.resolve(answer);
+      this.#waiting.get(id)?.resolve({ ...answer, isNew: this.#isNew });
+      this.#isNew = false;
       this.#waiting.delete(id);
       if (answer.used > LARGE && !this.#waiting.size) this.#renew();
     }
@@ -138,6 +144,7 @@ export class Python {
   #renew() {
     this.#terminate();
     this.start();
+    this.#isNew = true;
   }
 
   /** End the worker, and answer all requests that wait with the reason. */
@@ -173,7 +180,8 @@ export class Python {
     const clock = setInterval(() => {
       if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
         this.end(
-          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long?`,
+          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? ` +
+            "Python starts anew with the next Run or Check.",
         );
     }, 500);
     return new Promise((resolve) => {

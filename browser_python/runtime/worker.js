@@ -3,12 +3,13 @@
 // The worker's first message brings its files and a port, through which all others go. Messages to the worker:
 // {id, cells, question, name} checks an answer, {id, cells} runs cells, {archive} brings more modules. Messages from the
 // worker: {memory}, if it was not among the files, then {ready} or {failed}, and for each request {id, …, used}. Before
-// that comes {id, first}, a first verdict, if naming the misconception takes long.
+// that comes {id, first}, a first verdict, if naming the misconception takes long. {died} says that the interpreter ended.
 
 import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
 import { giveKernels } from "./kernels.js";
+import { limitRecursion } from "./recursion.js";
 
 /** @typedef {import("pyodide").PyodideInterface & { _module: { HEAP8: Int8Array } }} Python */
 
@@ -38,6 +39,7 @@ async function boot(files, port) {
     port.postMessage({ memory: python.makeMemorySnapshot() });
   }
   giveKernels(python);
+  limitRecursion(python);
   return { python, notebook: python.pyimport("notebook") };
 }
 
@@ -50,8 +52,12 @@ function serve(port, { python, notebook }) {
   port.onmessage = ({ data: { id, archive, ...request } }) => {
     if (archive) return unpack(python, archive);
     const reportFirst = (first) => port.postMessage({ id, first: JSON.parse(first) });
-    const answer = JSON.parse(notebook.answer(JSON.stringify(request), reportFirst));
-    port.postMessage({ id, ...answer, used: python._module.HEAP8.length });
+    try {
+      const answer = JSON.parse(notebook.answer(JSON.stringify(request), reportFirst));
+      port.postMessage({ id, ...answer, used: python._module.HEAP8.length });
+    } catch (problem) {
+      port.postMessage({ died: String(problem) }); // the interpreter cannot be used any more
+    }
   };
   port.postMessage({ ready: true });
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .dtypes import State
 
@@ -54,9 +54,21 @@ class Node:
     """
 
     retains: Any = None
+    unlinking: ClassVar[list[Any]] = []  # what nodes held that are gone
 
     def __init__(self, parents: Any, back: Any, leaf: Any = None, saved: Any = ()) -> None:
         self.parents, self.back, self.leaf, self.saved = parents, back, leaf, [Saved(value) for value in saved]
+
+    def __del__(self) -> None:
+        """Release what the node held, one node after the other: a long chain of them would overflow the stack."""
+        held, is_first = (self.parents, self.back, self.saved), not Node.unlinking
+        self.parents, self.back, self.saved = (), None, []
+        Node.unlinking += [None, held] if is_first else [held]  # None: a sign that this is going on
+        del held
+        while is_first and len(Node.unlinking) > 1:
+            Node.unlinking.pop()
+        if is_first:
+            Node.unlinking.clear()
 
     def __repr__(self) -> Any:
         return "<Backward0>"

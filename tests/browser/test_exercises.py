@@ -245,13 +245,34 @@ def test_long_output_is_cut_with_a_word_and_scrolls(page: Page):
     page.locator("[data-key='try 3.1']").evaluate(AS_IT_WAS)
 
 
-def test_a_run_begins_anew_and_the_page_says_so(page: Page):
-    expect(page.locator(".qkv-offer")).to_contain_text("it does not know a name from an earlier Run")
+def test_names_stay_until_python_is_restarted_and_the_page_says_so(page: Page):
+    expect(page.locator(".qkv-offer")).to_contain_text("names stay until you press Restart")
     cell = page.locator(".qkv-cell-try").first
-    for source, printed in [("seen = 5\nprint(seen)", "5\n"), ("print(seen)", "name 'seen' is not defined")]:
+    run, restart = (cell.get_by_role("button", name=name) for name in ("Run", "Restart"))
+
+    def runs(source: str, printed: str) -> None:
         page.evaluate(SET, ["try 3.1", source])
-        cell.get_by_role("button", name="Run").click()
+        run.click()
         expect(cell.locator(".qkv-printed")).to_contain_text(printed, timeout=PATIENCE)
+
+    runs("seen = 5\nprint(seen)", "5\n")
+    runs("seen += 1\nprint(seen)", "6\n")
+    restart.click()
+    expect(cell.locator(".qkv-said")).to_have_text("Restarted: no cell has run.")
+    runs("print(seen)", "name 'seen' is not defined")
+    expect(cell.locator(".qkv-said")).to_contain_text("above first")
+    page.locator("[data-key='try 3.1']").evaluate(AS_IT_WAS)
+
+
+def test_an_interpreter_that_ended_is_replaced_at_once(page: Page):
+    cell = page.locator(".qkv-cell-try").first
+    printed = cell.locator(".qkv-printed")
+    page.evaluate(SET, ["try 3.1", "x = []\nfor _ in range(200_000):\n    x = [x]\ndel x\nprint('whole')"])
+    cell.get_by_role("button", name="Run").click()
+    expect(printed).to_contain_text("Python ended: this code called functions too deeply", timeout=PATIENCE)
+    page.evaluate(SET, ["try 3.1", "print('again')"])
+    cell.get_by_role("button", name="Run").click()
+    expect(printed).to_have_text("again\n", timeout=PATIENCE)
     page.locator("[data-key='try 3.1']").evaluate(AS_IT_WAS)
 
 

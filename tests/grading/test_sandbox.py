@@ -69,7 +69,7 @@ def test_a_session_sees_python_and_little_else(ask):
     assert own == [], "an installed package of the course would be hidden"
     assert user[0] != 0
     assert user[1:] == [1, 0]
-    assert processes == []
+    assert processes == ["cpuinfo", "loadavg", "meminfo", "stat", "uptime"]
     assert [course, package_of_course] == [["qkv"], ["sandboxed"]]
     assert home in ("FileNotFoundError", []) or set(home) <= {Path(sys.base_prefix).relative_to(Path.home()).parts[0]}
     assert scratch == []
@@ -86,6 +86,54 @@ def test_a_session_can_write_to_scratch_space_alone(ask):
     )
     assert set(ask(*(f"open({place!r}, 'w').write('x')" for place in places))) <= {"OSError", "PermissionError"}
     assert ask("open('x', 'w').write('x')", "open('x').read()") == [1, "x"]
+
+
+def test_nothing_of_the_host_is_there_but_what_programs_need(ask):
+    """Neither nbgrader's exchange, nor a checkout under /usr/src, nor what else the host has in /usr."""
+    places = (
+        "/usr/local/share",
+        "/usr/src",
+        "/usr/share/nbgrader",
+        "/etc/passwd",
+        "/etc/hostname",
+        "/home",
+        "/var",
+        "/srv",
+    )
+    assert ask(*(f"os.path.exists({place!r})" for place in places)) == [False] * len(places)
+    assert set(ask("sorted(os.listdir('/usr'))")[0]) <= {"bin", "sbin", "lib", "lib32", "lib64", "share", "local"}
+    assert ask("os.uname().nodename", "__import__('socket').gethostname()") == ["sandbox", "sandbox"]
+
+
+def test_a_python_in_usr_does_not_show_all_of_usr(monkeypatch):
+    for prefix in ("/usr", "/usr/local"):
+        monkeypatch.setattr(sandbox.sys, "prefix", prefix)
+        monkeypatch.setattr(sandbox.sys, "base_prefix", prefix)
+        assert not {prefix, f"{prefix}/share", f"{prefix}/src"} & {*sandbox.needed_folders(), *sandbox.SYSTEM}
+
+
+def test_sockets_stay_in_the_sandbox(ask):
+    """AF_VSOCK reaches the machine that hosts this one, AF_NETLINK and AF_PACKET the kernel's own tables."""
+    said = ask(*(f"__import__('socket').socket({family}, 2)" for family in (40, 16, 17, 38, 29, 31)))
+    assert set(said) == {"PermissionError"}
+    usable = ("__import__('socket').socketpair() and 1", "__import__('socket').socket().fileno() > 0")
+    assert ask(*usable, "__import__('socket').socket(__import__('socket').AF_INET6).fileno() > 0") == [1, True, True]
+
+
+def test_files_of_others_cannot_be_watched_and_names_are_limited(ask):
+    libc = "__import__('ctypes').CDLL(None)"
+    many = "[open(f'/tmp/{i}', 'w').close() for i in range(20_000)]"
+    assert ask(f"{libc}.fanotify_init(0, 0)", many) == [-1, "OSError"]
+
+
+def test_packages_that_ask_about_the_machine_get_an_answer(ask):
+    assert ask("__import__('getpass').getuser()", "open('/proc/meminfo').readline().split()[::2]") == [
+        "learner",
+        ["MemTotal:", "kB"],
+    ]
+    pytest.importorskip("psutil")
+    memory = "__import__('psutil').virtual_memory().total // 2**20"
+    assert ask(memory, "__import__('psutil').cpu_count()")[0] >= 256
 
 
 def test_memory_that_no_process_is_seen_to_hold_is_refused(ask):

@@ -229,6 +229,94 @@ check("3.1", mine)""",
 }
 
 
+REPORT = f"report = {CHECKS['3.1'].removesuffix('.points')}"
+# What checks and `progress` return, used as in the learner's kernel.
+NOTEBOOKS |= {
+    "a check without an answer": [FIRST, *CHECKED, 'check("3.1")', 'check("3.3")'],
+    "a report of its class": with_scores(
+        f"{SCORES}\nfrom qkv.checking import Report\nassert isinstance(check('3.1', scaled_scores), Report)"
+    ),
+    "a report as a dictionary": with_scores(
+        f"{SCORES}\nimport dataclasses\n{REPORT}\nfields = dataclasses.asdict(report)\n"
+        "assert {'question', 'passed', 'points', 'message'} <= set(fields), fields"
+    ),
+    "a report whose fields are replaced": with_scores(
+        f"{SCORES}\nimport dataclasses\n{REPORT}\ndataclasses.replace(report, message='mine').message"
+    ),
+    "reports as keys": with_scores(f"{SCORES}\n{REPORT}\nseen = {{report: 1}}\nassert seen[report] == 1"),
+    "reports in a set": with_scores(f"{SCORES}\n{REPORT}\nassert len({{report, report}}) == 1"),
+    "a report that names its question": with_scores(f"{SCORES}\n{REPORT}\nassert report.question == '3.1'"),
+    "a report in a text": with_scores(f"{SCORES}\n{REPORT}\nassert '3.1' in f'{{report.question:>5}} {{report}}'"),
+    "points that are added": with_scores(
+        f"{SCORES}\n{REPORT}\ntotal = sum([report.points, report.points])\nassert total <= 2 * report.max_points"
+    ),
+    "the fields of a report": with_scores(
+        f"{SCORES}\nimport dataclasses\n{REPORT}\nassert [f.name for f in dataclasses.fields(report)][:3] == "
+        "['question', 'passed', 'points']"
+    ),
+    "points of progress": around("done = progress(3)\nassert done.points <= done.max_points"),
+    "progress of its class": around("from qkv.checking import Progress\nassert isinstance(progress(3), Progress)"),
+    "the status of each question": [FIRST, *CHECKED, "assert progress(3).status['3.1'] == 'passed'"],
+    "a loop over the status": [FIRST, *CHECKED, "for q, status in progress(3).status.items():\n    print(q, status)"],
+    "progress as a dictionary": around("import dataclasses\ndataclasses.asdict(progress(3))['points']"),
+    "a report that is kept for later": with_scores(
+        f"{SCORES}\nkept = [check('3.1', scaled_scores)]", "assert all(report.passed for report in kept)"
+    ),
+    "a match on a report": with_scores(
+        f"{SCORES}\n{REPORT}\nmatch report.status:\n    case 'passed':\n        good = 1\ngood"
+    ),
+}
+# What stands for the reference and for figures.
+COMPARE = "from qkv.attention import scaled_scores as theirs\nq, k = torch.ones(2, 3), torch.ones(4, 3)\n"
+NOTEBOOKS |= {
+    "the length of what the reference returns": around(COMPARE + "print(len(theirs(q, k)))"),
+    "a loop over what the reference returns": around(COMPARE + "for row in theirs(q, k):\n    print(row.sum())"),
+    "NumPy on what the reference returns": around(COMPARE + "import numpy as np\nnp.asarray(theirs(q, k)).sum()"),
+    "NumPy compares with the reference": around(
+        COMPARE + "import numpy as np\nassert np.allclose((q @ k.mT / math.sqrt(3)).numpy(), theirs(q, k))"
+    ),
+    "a list of what the reference returns": around(COMPARE + "list(theirs(q, k)), bool(theirs(q, k).sum()), max(1, 2)"),
+    "a plot of what the reference returns": around(
+        COMPARE + "try:\n    import matplotlib.pyplot as plt\n    plt.plot(theirs(q, k))\nexcept ImportError:\n    pass"
+    ),
+    "a whole number of the reference": around(COMPARE + "int(theirs(q, k).sum()), range(int(theirs(q, k).sum() > 99))"),
+    "a cell that fails on the reference": [FIRST, COMPARE + "open(theirs(q, k))", *CHECKED],
+    "a figure of the course": around("from qkv import figures\nfig = figures"),
+    "a widget of the course": around("from qkv.widgets import ScalingLab\nlab = ScalingLab()\nlab"),
+}
+# Modules, names and the machine.
+NOTEBOOKS |= {
+    f"a module called {name}": with_scores(
+        f"%%writefile {name}.py\nimport math\n\ndef scores(q, k):\n    return q @ k.mT / math.sqrt(q.shape[-1])",
+        f"from {name} import scores as scaled_scores\nimport os\nos.remove('{name}.py')",
+    )
+    for name in ("answers", "hidden", "cells", "wire", "worker", "running", "recording", "my_answers_to_3")
+}
+NOTEBOOKS |= {
+    "a package of one's own": with_scores(
+        "import os\nos.makedirs('mine_of_3', exist_ok=True)\nopen('mine_of_3/__init__.py', 'w').close()",
+        "%%writefile mine_of_3/scores.py\ndef scores(q, k):\n    return q @ k.mT / q.shape[-1] ** 0.5",
+        "import mine_of_3.scores\nscaled_scores = mine_of_3.scores.scores\nimport shutil\nshutil.rmtree('mine_of_3')",
+    ),
+    "the name of the user": around("import getpass\nprint(getpass.getuser())"),
+    "the memory of the machine": around(
+        "import sys\nif sys.platform == 'linux':\n    print(open('/proc/meminfo').readline().split()[1])"
+    ),
+    "psutil": around("try:\n    import psutil\n    psutil.virtual_memory().total\nexcept ImportError:\n    pass"),
+    "a hook after each cell": [
+        FIRST,
+        "seen = []\ndef note(result):\n    seen.append(result.success)\n"
+        "get_ipython().events.register('post_run_cell', note)",
+        "x = 1",
+        "assert seen, 'no cell was noted'\nget_ipython().events.unregister('post_run_cell', note)",
+        *CHECKED,
+    ],
+    "many checks": [FIRST, *CHECKED, *["for _ in range(30):\n    check('3.2', score_variance)"] * 2],
+    "many cells": [FIRST, *[f"x{i} = {i}" for i in range(150)], *CHECKED],
+    "a long cell": [FIRST, "table = [\n" + "    [1.0, 2.0, 3.0],\n" * 4_000 + "]", *CHECKED],
+}
+
+
 def as_json(cells: list[str], minor: int = 5, lines: bool = True) -> dict[str, object]:
     """Return a notebook's JSON in format 4, with each source as a list of lines or as one text."""
     made = []

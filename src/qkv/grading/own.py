@@ -211,20 +211,21 @@ class Notebook:
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
         """While cells run, replace `check` and `progress`: a check stores its result and shows nothing."""
-        from qkv.sandboxed.cells import SILENT
+        from qkv.sandboxed import cells
 
         real = {name: vars(checking)[name] for name in ("check", "progress")}
 
-        def check(question: Any, answer: Any = None) -> Any:
+        def check(question: Any, answer: Any) -> Any:
             asked = None
             with contextlib.suppress(KeyError):  # there is no such question
                 asked = find(str(question))
             if asked is not None:
                 self.check(asked, answer, f"{asked.id} in {self.cell}")
-            return SILENT
+            report = self.checks.get(str(question))
+            return report if isinstance(report, Report) else cells.Report(str(question))
 
         for names in (vars(qkv), vars(checking), self.cells.shell.user_ns):
-            names.update(check=check, progress=SILENT)
+            names.update(check=check, progress=cells.progress)
         try:
             yield
         finally:

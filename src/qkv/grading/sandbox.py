@@ -36,7 +36,13 @@ FORBIDDEN = "bubblewrap does not start here"
 PROCESSES = 64  # of a worker with its sessions; worker.py has the same number for a single session
 END_SECONDS = 0.5  # for a session to end on its own
 STOP_SECONDS = 5.0  # for a session to end after it was told to stop
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+# What programs need of the system. The rest of /usr is the host's own: what is installed under /usr/local, sources
+# under /usr/src, and the data in /usr/share, such as the folder through which nbgrader exchanges submissions.
+SYSTEM = (
+    *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *("/usr/share/fonts", "/usr/share/zoneinfo", "/usr/share/terminfo", "/etc/ld.so.cache", "/etc/alternatives"),
+)
+SHARED_PREFIXES = ("/usr", "/usr/local")  # prefixes of a Python that hold more than Python
 DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
 PACKAGES = ("site-packages", "dist-packages")
 NO_PYTHON_BELOW = ("share", "include", "doc", "locale", "node_modules", "perl5", "gcc", "firmware", "modules", "torch")
@@ -287,7 +293,16 @@ def bwrap_options(folders: dict[str, str], course: str = str(MOUNTED)) -> list[s
         folders: maps each folder that is mounted to the path at which the worker sees it
         course: the folder that is mounted as the package `qkv.sandboxed`
     """
-    options = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    options = [
+        "--unshare-all",
+        "--hostname",
+        "sandbox",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+    ]
     for name, value in environment(scratch_folder(folders.values())).items():
         options += ["--setenv", name, value]
     for place in SYSTEM:
@@ -314,7 +329,8 @@ def environment(scratch: str) -> dict[str, str]:
     """Return the worker's environment variables. Of this machine they reveal only the scratch folder."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR"), scratch)
-    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **places, **threads}
+    names = dict.fromkeys(("USER", "LOGNAME"), "learner")  # there is no list of users
+    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **places, **names, **threads}
 
 
 def scratch_folder(folders: Iterable[str]) -> str:
@@ -335,8 +351,16 @@ def needed_folders() -> list[str]:
     """Return the folders outside of `SYSTEM` that hold Python, its standard library and its packages."""
     paths = [sys.prefix, sys.base_prefix, *(sysconfig.get_path(name) for name in ("stdlib", "platlib", "purelib"))]
     real = [str(Path(path).resolve()) for path in [*paths, str(Path(sys.executable).resolve().parent.parent)]]
-    wanted = sorted({path for path in [*paths, *real] if not is_under(path, SYSTEM)})
+    named = [folder for path in [*paths, *real] for folder in named_folders(path)]
+    wanted = sorted({path for path in named if not is_under(path, SYSTEM)})
     return [path for path in wanted if not is_under(path, [other for other in wanted if other != path])]
+
+
+def named_folders(prefix: str) -> list[str]:
+    """Return the folders of Python in a prefix: all of it, unless it is a folder that holds more than Python."""
+    if prefix not in SHARED_PREFIXES:
+        return [prefix]
+    return [folder for name in ("bin", "lib", "lib64") if os.path.isdir(folder := f"{prefix}/{name}")]
 
 
 @cache

@@ -62,6 +62,10 @@ class CrashError(Exception):
     """The session ended during a request, did not reply in time, or sent an invalid reply."""
 
 
+class UnjudgedError(Exception):
+    """What an answer did could not be judged."""
+
+
 class LostWorkerError(CrashError):
     """The worker ended during a request, and with it the session. Anything on the machine can have stopped it."""
 
@@ -363,6 +367,10 @@ class _Attempt:
             session.close()  # the worker has one session at a time, and the reference needs it
             self.raise_fault_unless_reference_passes(question, str(crash))
             verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
+        except UnjudgedError as error:
+            session.close()
+            self.raise_fault_unless_reference_passes(question, str(error))
+            verdict = Verdict("error", "What your answer returned could not be compared with what was expected.")
         self.marks[question.id] = _to_answer(question, verdict, time.monotonic() - started)
         return True
 
@@ -393,7 +401,11 @@ class _Attempt:
         return verdict
 
     def verdict_on(self, question: Question, cases: list[Case], observed: replies.ObserveReply) -> Verdict:
-        """Return the verdict on an answer from what the session observed."""
+        """Return the verdict on an answer from what the session observed.
+
+        Raises:
+            UnjudgedError: the judge failed. Code of the answer may have made up what it judged.
+        """
         if observed.unfit is not None:
             verdict = verdict_on_unfit(observed.unfit, cases[0].wants_class)
             return (
@@ -407,7 +419,7 @@ class _Attempt:
         try:
             return judge(question, cases, combine_runs(cases, observed.first, observed.again))
         except Exception as error:
-            raise FaultError(f"question {question.id} could not be judged: {type(error).__name__}: {error}") from error
+            raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
 
     def missing_message(self, question: Question) -> str:
         """Return the message for a missing answer. It names a failed cell, if possible one with the answer's name."""

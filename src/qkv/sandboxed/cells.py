@@ -25,8 +25,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -267,8 +269,12 @@ class Silent:
     like the report of a check that passed. So an `assert` that holds in the learner's own kernel holds here too.
     """
 
-    passed, status, message, misconception = True, "passed", "", None
-    points = max_points = AnyPoints(1.0)
+    passed: Any = True
+    status: Any = "passed"
+    message: Any = ""
+    misconception: Any = None
+    points: Any = AnyPoints(1.0)
+    max_points: Any = AnyPoints(1.0)
 
     def __call__(self, *_: object, **__: object) -> Silent:
         return SILENT
@@ -302,6 +308,30 @@ class Silent:
     def __float__(self) -> float:
         return 0.0
 
+    def __int__(self) -> int:
+        return 0
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 0
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        """Return an empty array, for plots."""
+        return np.zeros(0)
+
+    def __array_ufunc__(self, *_: object, **__: object) -> Silent:
+        return SILENT
+
+    def __array_function__(self, *_: object, **__: object) -> Silent:
+        return SILENT
+
     def __format__(self, how: str) -> str:
         return str(self)
 
@@ -314,6 +344,44 @@ class Silent:
 
 
 SILENT = Silent()
+
+
+@dataclass(frozen=True)
+class Report(Silent):
+    """What `check` returns while a notebook is graded: a report of an answer that passed, as in the learner's kernel.
+
+    Its fields are those of `qkv.checking.Report`, so that a cell can use it in the same way.
+    """
+
+    question: str = ""
+    passed: bool = True
+    points: float = AnyPoints(1.0)
+    max_points: float = AnyPoints(1.0)
+    status: str = "passed"
+    misconception: str | None = None
+    message: str = ""
+    card: Silent = field(default=SILENT, repr=False, compare=False)
+
+
+class AllPassed(dict[str, str]):
+    """The status of each question, which is "passed" for any question."""
+
+    def __missing__(self, question: str) -> str:
+        return "passed"
+
+
+@dataclass(frozen=True)
+class Progress(Silent):
+    """What `progress` returns while a notebook is graded, with the fields of `qkv.checking.Progress`."""
+
+    points: float = AnyPoints(1.0)
+    max_points: float = AnyPoints(1.0)
+    status: AllPassed = field(default_factory=AllPassed, compare=False)
+
+
+def progress(chapter: int) -> Progress:
+    """Return the points of a chapter while a notebook is graded: nothing is shown."""
+    return Progress()
 
 
 class Notebook:
@@ -374,9 +442,12 @@ class Notebook:
             transformed = self.shell.transform_cell(source)
         except Exception:
             fault = sys.exc_info()
-        return await self.shell.run_cell_async(
+        done = await self.shell.run_cell_async(
             source, store_history=True, transformed_cell=transformed, preprocessing_exc_tuple=fault
         )
+        self.shell.events.trigger("post_execute")  # as a kernel does; the shell itself triggers only what comes before
+        self.shell.events.trigger("post_run_cell", done)
+        return done
 
     def _code_name(self, raw: str, transformed: str, number: int) -> str:
         recording.remember_lines(self.name, transformed)

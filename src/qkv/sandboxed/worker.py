@@ -45,7 +45,7 @@ PROCESSES = 64  # of a session
 OPEN_FILES = 128  # of each process
 FILE_BYTES = 16 * MB  # of each file
 CPU_SECONDS = 900  # of each process; the grader's own limit is lower
-SCRATCH = "size=32m,mode=1777"  # mount options of the scratch folder
+SCRATCH = "size=32m,nr_inodes=8k,mode=1777"  # mount options of the scratch folder
 POLL_MS = 50  # between two measurements of a session's memory
 MAX_CHECKS = 100  # in one cell; an endless loop of checks would use up the time of all other answers
 
@@ -60,17 +60,23 @@ PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x50000
 LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06  # instructions of the kernel's filters (BPF)
-AT_CALL, AT_ARCHITECTURE, AT_FOURTH = 0, 4, 40  # offsets in `seccomp_data`: call number, architecture, 4th argument
+# Offsets in `seccomp_data`: the call's number, the architecture, the 1st and the 4th argument.
+AT_CALL, AT_ARCHITECTURE, AT_FIRST, AT_FOURTH = 0, 4, 16, 40
+SOCKET = {"x86_64": 41, "aarch64": 198}  # the number of the call `socket`
+# The only families of sockets. Some others leave the session's network: AF_VSOCK reaches the host of a virtual machine.
+FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 X32, SYS_CLONE3, SHARED_ANONYMOUS = 0x40000000, 435, 0x21
 # For each machine: its audit architecture, its number of `mmap`, and the numbers of the refused calls. Refused are:
 # memory that no process maps (memfd_create, memfd_secret, shmget, msgget, semget, mq_open), kernel keys, access to
 # other processes (ptrace, process_vm_*, pidfd_getfd, kcmp), kernel interfaces (bpf, perf_event_open, userfaultfd,
-# io_uring_setup), namespaces and mounts, and file handles.
+# io_uring_setup), namespaces and mounts, file handles, and watching other processes' files (fanotify).
 REFUSED = {
     "x86_64": (0xC000003E, 9, (319, 447, 29, 68, 64, 240, 248, 249, 250, 101, 310, 311, 438, 312, 321, 298, 323, 425,
-                               272, 308, 165, 166, 155, 161, 428, 429, 430, 431, 432, 433, 442, 303, 304)),
+                               272, 308, 165, 166, 155, 161, 428, 429, 430, 431, 432, 433, 442, 303, 304,
+                               300, 301)),
     "aarch64": (0xC00000B7, 222, (279, 447, 194, 186, 190, 180, 217, 218, 219, 117, 270, 271, 438, 272, 280, 241, 282,
-                                  425, 97, 268, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433, 442, 264, 265)),
+                                  425, 97, 268, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433, 442, 264, 265,
+                                  262, 263)),
 }  # fmt: skip
 CAPABILITIES_3 = 0x20080522  # the version of the structure that is passed to `capset`
 
@@ -248,12 +254,13 @@ def run_session(channel: int, memory: int, scratch: str) -> None:
     join_new_keyring()
     with contextlib.suppress(OSError), open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")  # a session needs no further user namespaces, in which it would be root
-    isolate_files(scratch)
+    isolate_files(scratch, memory)
     give_up_capabilities()
     refuse_system_calls()
     set_limits(memory, torch_memory)
     os.environ["MPLBACKEND"] = "agg"
     os.chdir(scratch)
+    sys.path.insert(0, "")  # as in a kernel, a notebook imports the modules that it writes
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
@@ -271,7 +278,7 @@ def join_new_keyring() -> None:
         libc.syscall(SYS_KEYCTL[machine], KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
-def isolate_files(scratch: str) -> None:
+def isolate_files(scratch: str, memory: int) -> None:
     """Mount the session's own scratch folder, make devices read-only, and hide /proc."""
     raise_if_failed(libc.unshare(CLONE_NEWNS), "new mount namespace")
     raise_if_failed(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
@@ -285,11 +292,36 @@ def isolate_files(scratch: str) -> None:
                 libc.mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, None),
                 f"remount /dev/{device}",
             )
-    raise_if_failed(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags | MS_RDONLY | MS_NOEXEC, b"size=4k"), "hide /proc")
+    replace_proc(memory)
+
+
+def replace_proc(memory: int) -> None:
+    """Mount over /proc a folder with the few files that packages read there, about a machine like any other."""
+    flags, options = MS_NOSUID | MS_NODEV | MS_NOEXEC, b"size=64k"
+    raise_if_failed(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags, options), "hide /proc")
+    for name, text in proc_files(memory).items():
+        with open(f"/proc/{name}", "w") as file:
+            file.write(text)
+    raise_if_failed(libc.mount(None, b"/proc", None, flags | MS_REMOUNT | MS_RDONLY, options), "close /proc")
+
+
+def proc_files(memory: int) -> dict[str, str]:
+    """Return files of /proc for a machine with this memory, in MB, and one processor."""
+    total, free = memory * 1024, memory * 512
+    sizes = {"MemTotal": total, "MemFree": free, "MemAvailable": free, "SwapTotal": 0, "SwapFree": 0}
+    sizes |= dict.fromkeys(("Buffers", "Cached", "SReclaimable", "Shmem", "Active", "Inactive", "Slab"), 0)
+    ticks = "1 0 1 100 0 0 0 0 0 0"
+    return {
+        "meminfo": "".join(f"{f'{name}:':<16}{size:>8} kB\n" for name, size in sizes.items()),
+        "stat": f"cpu  {ticks}\ncpu0 {ticks}\nbtime 1700000000\n",
+        "cpuinfo": "processor\t: 0\ncpu MHz\t\t: 2000.000\ncpu cores\t: 1\nphysical id\t: 0\n\n",
+        "loadavg": "0.00 0.00 0.00 1/1 1\n",
+        "uptime": "1000.00 1000.00\n",
+    }
 
 
 def refuse_system_calls() -> None:
-    """Install a seccomp filter that refuses the calls in `REFUSED`, and shared anonymous memory.
+    """Install a seccomp filter that refuses the calls in `REFUSED`, other sockets, and shared anonymous memory.
 
     Such memory would not count as the memory of any process. The other refused calls are not needed by any answer.
     """
@@ -303,6 +335,9 @@ def refuse_system_calls() -> None:
     lines += [(AT_LEAST, 0, 1, X32), (RETURN, 0, 0, no_such), (EQUAL, 0, 1, SYS_CLONE3), (RETURN, 0, 0, no_such)]
     for call in refused:
         lines += [(EQUAL, 0, 1, call), (RETURN, 0, 0, refuse)]
+    lines += [(EQUAL, 0, 2 + len(FAMILIES), SOCKET[machine]), (LOAD, 0, 0, AT_FIRST)]
+    lines += [(EQUAL, len(FAMILIES) - i, 0, family) for i, family in enumerate(FAMILIES)]
+    lines += [(RETURN, 0, 0, refuse), (LOAD, 0, 0, AT_CALL)]
     # mmap with MAP_SHARED | MAP_ANONYMOUS
     lines += [(EQUAL, 1, 0, mmap), (RETURN, 0, 0, allow), (LOAD, 0, 0, AT_FOURTH), (AND, 0, 0, SHARED_ANONYMOUS)]
     lines += [(EQUAL, 0, 1, SHARED_ANONYMOUS), (RETURN, 0, 0, refuse), (RETURN, 0, 0, allow)]
@@ -431,7 +466,7 @@ class Session:
             with self.one_check:  # wait for a check in another thread
                 self.cell_id = 0
 
-    def check(self, question: Any, answer: Any = None) -> None:
+    def check(self, question: Any, answer: Any) -> None:
         """Observe the answer that a cell passes to `check`, at once: later cells could change it.
 
         Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
@@ -557,16 +592,18 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         def part(name: str) -> cells.Silent:
             if name.startswith("__"):
                 raise AttributeError(name)
-            silent = name in (*self.SHOWN, "progress") if place == "qkv" else shown
+            silent = name in self.SHOWN if place == "qkv" else shown
             return cells.SILENT if silent else Reference(f"{place}.{name}")
 
-        def check(*given: Any, **named: Any) -> cells.Silent:
-            self.check(*given, **named)
-            return cells.SILENT
+        def check(question: Any, answer: Any) -> cells.Report:
+            self.check(question, answer)
+            return cells.Report(str(question))
 
         vars(module).update(__getattr__=part, __version__=self.version)
-        if place in ("qkv", "qkv.checking"):
-            vars(module)["check"] = check
+        if place.startswith("qkv.checking") or place == "qkv":
+            vars(module).update(check=check, progress=cells.progress)
+        if place.startswith("qkv.checking"):
+            vars(module).update(Report=cells.Report, Progress=cells.Progress)
 
 
 def install_stand_in(check: Callable[..., None], version: str) -> None:
