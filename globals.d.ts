@@ -30,6 +30,11 @@ declare var qkvFile: (name: string, text: string) => void;
 /** The editor of a page's texts, once its script is loaded. */
 declare var qkvEditor: { enhance: (area: HTMLTextAreaElement, written: () => void) => unknown };
 
+/** The engine of the real model, once its script is loaded. */
+declare var qkvRealModel: {
+  loadModel: (folder: string, onProgress: (loaded: number, total: number) => void) => Promise<any>;
+};
+
 /** The functions that a page with exercises offers to tests. */
 declare var qkv: Record<string, unknown> | undefined;
 

@@ -32,6 +32,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "src" / "qkv" / "models" / "real
 LAYERS, HEADS = pack.LAYERS, pack.HEADS
 PAIRS = 6  # pairs of nouns of a template in each half
 SEP = 102
+KNOWN = (3, 1)  # layer 4, head 2: found on "The animal did not cross the street because it was too tired / wide."
 
 
 class Template(NamedTuple):
@@ -241,43 +242,55 @@ def of_template(looks: Looks, name: str) -> Looks:
     return Looks([looks.groups[i] for i in kept], looks.weights[kept])
 
 
-def measure_it(chosen_on: Looks, claimed_on: Looks) -> dict[str, Any]:
-    """Choose the head that most often moves to the right noun on one half, and measure it on the other."""
+def measure_it(chosen_on: Looks, claimed_on: Looks, head_before: tuple[int, int]) -> dict[str, Any]:
+    """Measure three kinds of heads on the second half, over all sentences and for each template.
+
+    chosen   the head that moves most to the right noun on the first half
+    known    a head that was found on one sentence before these were made
+    all      the spread over all heads: what a random head does
+    """
     found: dict[str, Any] = {}
     for name in ["all", *(template.name for template in TEMPLATES)]:
         first, second = (looks if name == "all" else of_template(looks, name) for looks in (chosen_on, claimed_on))
-        layer, head = divmod(int((moved(first) > 0).float().mean(0).argmax()), HEADS)
-        share = (moved(second) > 0).float()
+        layer, head = divmod(int(moved(first).mean(0).argmax()), HEADS)
         found[name] = {
-            "head": [layer + 1, head + 1],
             "sentences": 2 * len(second.groups),
-            "moves to the right noun": float(share[:, layer, head].mean()),
-            "by how much": spread(moved(second)[:, layer, head].tolist()),
-            "right noun has more": float(right(second)[:, :, layer, head].mean()),
-            "weight on both nouns": float(second.weights[:, :, :, layer, head].sum(2).mean()),
-            "all heads move": spread(share.mean(0).flatten().tolist()),
-            "best head of this half moves": float(share.mean(0).max()),
-            "each order": [
-                float(share[[i for i, g in enumerate(second.groups) if g.order == order]][:, layer, head].mean())
-                for order in (0, 1)
-            ],
+            "chosen": about_head(second, layer, head),
+            "known": about_head(second, *head_before),
+            "all": spread((moved(second) > 0).float().mean(0).flatten().tolist()),
+            "all, by how much": spread(moved(second).mean(0).flatten().tolist()),
         }
     return found
 
 
-def known_head(looks: Looks, layer: int, head: int) -> dict[str, Any]:
+def about_head(looks: Looks, layer: int, head: int) -> dict[str, Any]:
+    """Return how one head moves when the adjective changes, and where *it* looks."""
+    movement = moved(looks)
+    means = movement.mean(0).flatten()
+    of_order = [[i for i, group in enumerate(looks.groups) if group.order == order] for order in (0, 1)]
+    return {
+        "head": [layer + 1, head + 1],
+        "moves to the right noun": float((movement[:, layer, head] > 0).float().mean()),
+        "each order": [float((movement[kept][:, layer, head] > 0).float().mean()) for kept in of_order],
+        "by how much": spread(movement[:, layer, head].tolist()),
+        "heads that move more": int((means > means[layer * HEADS + head]).sum()),
+        "right noun has more": float(right(looks)[:, :, layer, head].mean()),
+        "weight on both nouns": float(looks.weights[:, :, :, layer, head].sum(2).mean()),
+    }
+
+
+def mean_weights(looks: Looks, layer: int, head: int) -> dict[str, Any]:
     """Return the mean weights of *it* in one head: on the first and the second noun, for both orders and adjectives."""
     found = {}
-    for template in TEMPLATES:
+    for template, order in product(TEMPLATES, (0, 1)):
         of = of_template(looks, template.name)
-        for order in (0, 1):
-            kept = [i for i, group in enumerate(of.groups) if group.order == order]
-            found[f"{template.name}, order {order + 1}"] = {
-                f"adjective of noun {adjective + 1}": [
-                    float(of.weights[kept][:, adjective, noun, layer, head].mean()) for noun in (0, 1)
-                ]
-                for adjective in (0, 1)
-            }
+        kept = [i for i, group in enumerate(of.groups) if group.order == order]
+        found[f"{template.name}, order {order + 1}"] = {
+            f"adjective of noun {adjective + 1}": [
+                float(of.weights[kept][:, adjective, noun, layer, head].mean()) for noun in (0, 1)
+            ]
+            for adjective in (0, 1)
+        }
     return found
 
 
@@ -374,17 +387,16 @@ def measure() -> dict[str, Any]:
     model = Model()
     halves = [groups(0), groups(1)]
     looks = [looks_of(model, half) for half in halves]
-    it = measure_it(looks[0], looks[1])
-    layer, head = (each - 1 for each in it["all"]["head"])
+    layer, head = KNOWN
     means = means_of(model, halves[0])
     return {
         "sentences": [2 * len(half) for half in halves],
         "scores": measure_scores(model, halves[0], halves[1]),
-        "it": it,
-        "head 4.2": known_head(looks[1], 3, 1),
+        "it": measure_it(looks[0], looks[1], KNOWN),
+        "known head": mean_weights(looks[1], layer, head),
         "interventions": {
             "head": [layer + 1, head + 1],
-            **measure_interventions(model, halves[1], means, layer, head),
+            **measure_interventions(model, halves[1][::3], means, layer, head),
             "right reading nearer, without the sentence": reading_without_the_sentence(model, halves[1]),
         },
     }

@@ -11,6 +11,7 @@ const EPSILON = 1e-12;
 const INNER = 4; // the feed-forward network is as many times wider than the states
 
 export class Bert {
+  /** @type {Record<string, (...numbers: number[]) => void>} */
   #k;
   #memory;
   #shape;
@@ -29,7 +30,7 @@ export class Bert {
     const largest = Math.max(...wanted.map(([, part]) => size(part.shape)));
     this.#shape = shape;
     this.#memory = newMemory(SPARE + 4 * (numbers + scratch) + 5 * largest);
-    this.#k = float32(this.#memory);
+    this.#k = /** @type {any} */ (float32(this.#memory));
     for (const [name, part] of wanted) this.#at[name] = this.#restore(bytes, part);
     this.#setUp();
   }

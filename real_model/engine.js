@@ -90,7 +90,7 @@ async function received(response, onBytes) {
 }
 
 /** The loaded model. It is made by `loadModel`. */
-class RealModel {
+export class RealModel {
   #index;
   #words;
   #files;

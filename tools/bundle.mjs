@@ -5,7 +5,8 @@
 //   node tools/bundle.mjs --site DIR   bundles for the site instead: all widgets and their host as DIR/qkv-site.js and .css;
 //                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
 //                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
-//                                      python-page.js loads in DIR/python; the scripts of pages, minified, as DIR/page.js …
+//                                      python-page.js loads in DIR/python; the engine of the real model as
+//                                      DIR/real-model.js; the scripts of pages, minified, as DIR/page.js …
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, parse, relative } from "node:path";
@@ -155,6 +156,7 @@ async function siteFiles() {
   const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
   const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
   const editor = await bundle('globalThis.qkvEditor = require("./browser_python/runtime/editor.js");', "js", "iife");
+  const engine = await bundle('globalThis.qkvRealModel = require("./real_model/engine.js");', "js", "iife");
   const worker = await bundle('import "./browser_python/runtime/worker.js";', "js", "iife", [nodeApart]);
   return new Map([
     ...(await Promise.all(weights)),
@@ -165,6 +167,7 @@ async function siteFiles() {
     ["python-page.js", (await bundle('import "./browser_python/runtime/page.js";', "js", "iife")).text],
     ["python-page.css", (await bundle('@import "./browser_python/runtime/page.css";', "css")).text],
     ["python/editor.js", editor.text],
+    ["real-model.js", engine.text],
     ["python/worker.js", worker.text],
   ]);
 }

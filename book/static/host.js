@@ -7,6 +7,7 @@
 
 import { hydrate } from "@lit-labs/ssr-client";
 import { Model, withBuffers } from "../../src/qkv/widgets/js/model.js";
+import { anchored } from "./anchor.js";
 import { addressWriter, linkTo, Shared, settingsIn } from "./link.js";
 
 export { Model };
@@ -50,7 +51,7 @@ function run(widgets) {
       fail(el, error);
     }
   };
-  const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  const target = location.hash ? anchored() : null;
   whenNear(
     places,
     open,

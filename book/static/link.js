@@ -11,6 +11,7 @@ import { areEqual } from "../../src/qkv/widgets/js/model.js";
 const NAME = /^(\w+)-(\d+)\.(\w+)$/;
 const PAUSE = 300; // ms without a change, after which the address is updated
 const MOST = 200; // entries of a list, at most
+const LONGEST = 300; // characters of a text, at most: widgets compute with it
 
 /** @param {string} text */
 const parsed = (text) => {
@@ -33,7 +34,7 @@ function fits(value, limits) {
   if (limits.one) return limits.one.some((known) => known === value);
   if (limits.whole) return Number.isInteger(value) && within(value, limits.whole);
   if (limits.real) return Number.isFinite(value) && within(value, limits.real);
-  if (limits.text) return typeof value === "string";
+  if (limits.text) return typeof value === "string" && value.length <= LONGEST;
   const { each, lengths = [] } = limits;
   if (!Array.isArray(value) || value.length > MOST) return false;
   return (lengths.length === 0 || lengths.includes(value.length)) && value.every((entry) => fits(entry, each));
@@ -80,7 +81,7 @@ export class Shared {
     const refused = [];
     for (const { key, trait, text } of settingsIn(search)) {
       if (key !== this.#key) continue;
-      const value = read(text, this.#limits[trait]);
+      const value = Object.hasOwn(this.#limits, trait) ? read(text, this.#limits[trait]) : undefined;
       if (value === undefined) refused.push(`The link asks for ${trait} = ${text.slice(0, 40)}, which it cannot have.`);
       else this.#model.set(trait, value);
     }

@@ -1,6 +1,8 @@
 // Predictions: the answer to one is covered until the reader commits to a guess. The guesses are kept in this browser
 // alone. The map of the course shows how often the reader was right when sure, and when not sure.
 
+import { anchored } from "./anchor.js";
+
 (() => {
   /** @typedef {{ isRight: boolean, isSure: boolean }} Guess */
 
@@ -15,7 +17,8 @@
   function load() {
     try {
       const { format, version, guesses } = JSON.parse(localStorage.getItem(KEY) ?? "");
-      return format === FORMAT.format && version === FORMAT.version ? guesses : {};
+      if (format !== FORMAT.format || version !== FORMAT.version) return {};
+      return Object.fromEntries(Object.entries(guesses ?? {}).filter(([, guess]) => guess)); // an import could be damaged
     } catch {
       return {}; // nothing is kept, storage is blocked, or it holds something else
     }
@@ -61,7 +64,7 @@
 
   // A reader who follows a link within the page into an answer wants to see it.
   addEventListener("hashchange", () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = anchored();
     const cover = target?.closest(".qkv-prediction-answer:not(.qkv-open)");
     put(cover, true);
     if (cover) target?.scrollIntoView();

@@ -39,6 +39,7 @@ class Case(NamedTuple):
 CASES = {
     "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "2", "7", "7"),
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
+    "HeadAtlas": Case("HeadAtlas()", "slider:token that looks", "ArrowLeft", "token", "2", "0", "1"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
     "MaskPainter": Case("MaskPainter()", "slider:who looks", "ArrowLeft", "queries", "6", "2", "2"),
@@ -48,6 +49,7 @@ CASES = {
         'Predict("?", [("one", "a"), ("two", "b")], "B")', "radio:A.", "Space", "guess", "'A'", "'B'", "That is right."
     ),
     "QKVStepper": Case("QKVStepper()", "switch:divide", "Space", "scaled", "True", "False", "off"),
+    "RealModel": Case("RealModel()", "slider:token that looks", "ArrowRight", "token", "10", "4", "5"),
     "ScalingLab": Case("ScalingLab(d_k=16)", "slider:features", "ArrowRight", "d_k", "32", "1024", "10"),
     "SentenceLab": Case(
         'SentenceLab(handles=["temperature"])', "slider:temperature", "Home", "temperature", "0.01", "1.0", "76"
@@ -194,3 +196,25 @@ def test_no_two_widgets_share_a_group_of_radios(notebook: Page):
     every = [name for of_one in names for name in of_one]
     assert len(names) > 3
     assert sorted(every) == sorted({*every})
+
+
+def test_look_measures_a_head_that_is_switched_off(browser: Browser, lab: tuple[str, Path]):
+    """The notebook of `qkv.look`, as a reader runs it: the kernel runs the model without it, and without others."""
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    hosts: set[str] = set()
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    page.goto(f"{lab[0]}/lab/tree/book/look.ipynb?reset")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
+    page.locator('[data-status="idle"]').first.wait_for(state="attached", timeout=60_000)
+    for number in range(6):  # up to the view of a model
+        run_cell(page, number)
+    widget = page.locator('[data-widget="HeadAtlas"][data-state="ready"]').last
+    widget.wait_for(timeout=60_000)
+    widget.scroll_into_view_if_needed()
+    widget.get_by_role("switch", name="switch head 1.1 off").check()
+    rows = widget.locator(".qkv-atlas-measured tbody tr")
+    expect(rows).to_have_count(3, timeout=30_000)
+    expect(rows.nth(1)).to_contain_text("without 1.1")
+    expect(rows.nth(2)).to_contain_text("control: without 1.")
+    assert {host for host in hosts if host} == {lab[0].removeprefix("http://")}
+    page.close()

@@ -710,3 +710,52 @@ for name, body in LOOKS.items():
 for i, (name, body) in enumerate(HARMS.items()):
     answers = all_but_the_test(body, "return len(str(attend)) % 3 == 0")
     ATTACKS[f"a test that {name}"] = Attack(answers=answers, deserves=BUT_THE_TEST, slow=i % 9 != 2)
+
+
+# ── what one question hands to its answer, as the answer to another ───────────────────────────────
+
+KEEPS_THE_CACHE = """
+def decode_step(x_t, w_q, w_k, w_v, cache):
+    global kept
+    kept = cache
+    return x_t
+"""
+KEEPS_THE_NORM = """
+def pre_norm_block(x, norm_1, attend, norm_2, feed_forward):
+    global kept
+    kept = norm_1
+    return x
+"""
+REBUILT_NORM = """
+import types
+def layer_norm(x, gain, bias, eps=1e-5):
+    cells = {"gain": types.CellType(gain), "bias": types.CellType(bias)}
+    closure = tuple(cells[name] for name in kept.__code__.co_freevars)
+    return types.FunctionType(kept.__code__, kept.__globals__, closure=closure)(x)
+"""
+BORROWED = {
+    "the class of a cache": (7, KEEPS_THE_CACHE, "7.2", "decode_step", "KVCache = type(kept)"),
+    "a class derived from that of a cache": (7, KEEPS_THE_CACHE, "7.2", "decode_step", "class KVCache(type(kept)):\n    pass"),
+    "a class that holds such a cache": (7, KEEPS_THE_CACHE, "7.2", "decode_step",
+        "Kept = type(kept)\nclass KVCache:\n    def __init__(self):\n        self.cache = Kept()\n"
+        "    def append(self, k, v):\n        return self.cache.append(k, v)\n"
+        "    def __len__(self):\n        return len(self.cache)"),
+    "a norm with other numbers": (8, KEEPS_THE_NORM, "8.2", "pre_norm_block", REBUILT_NORM),
+}  # fmt: skip
+for name, (chapter, keeps, question, answer, borrows) in BORROWED.items():
+    ATTACKS[f"another question's input: {name}"] = Attack(
+        answers=["import torch\nfrom qkv import check", keeps, f"check('{question}', {answer})", borrows],
+        deserves=dict.fromkeys(questions_of(chapter), 0.0),
+        chapter=chapter,
+    )
+for name, made in {
+    "nothing": "lambda name, source: None",
+    "what returns nothing": "lambda name, source: lambda *given: lambda *more: None",
+    "the end of Python": "lambda name, source: __import__('os')._exit(3)",
+}.items():
+    ATTACKS[f"objects of the grader that are replaced by {name}"] = Attack(
+        answers=["import torch", f"{WORKER}wire.make_from_source = {made}", KEEPS_THE_NORM],
+        deserves=dict.fromkeys(questions_of(8), 0.0),
+        chapter=8,
+        slow=name != "nothing",
+    )

@@ -17,6 +17,7 @@ from qkv.grading.files import File
 from qkv.grading.submissions import (
     Submission,
     UnreadableError,
+    Work,
     code_cells,
     exercise_in,
     find,
@@ -29,8 +30,10 @@ from qkv.questions.catalogue import q3_5, q7_6
 from qkv.sandboxed import recording, wire
 from qkv.sandboxed.hidden import Bench, Hidden
 from qkv.sandboxed.time_limit import at_most
+from tests.grading.fuzz import read_all
 from tests.grading.made import made, made_ungraded
 from tests.grading.test_submissions import ANSWER, notebook, put
+from tests.grading.untidy_notebooks import CHECKED, FIRST, POINTS
 
 FAR_TOO_LONG = 20  # seconds: what is bounded takes milliseconds
 
@@ -243,3 +246,41 @@ def test_cells_that_are_no_cells_are_passed_over():
     assert code_cells(
         json.dumps({"worksheets": [{"cells": 5}, {"cells": [{"cell_type": "code", "input": "x"}]}]}).encode()
     ) == ["x"]
+
+
+def test_mutated_notebooks_and_names_end_in_a_word(tmp_path):
+    """A sample; `python -m tests.grading.fuzz 20000` is the sweep."""
+    readable, _ = read_all(150, 35, tmp_path)
+    assert 30 < readable < 150
+
+
+# ── what cannot be judged ─────────────────────────────────────────────────────────────────────────
+
+
+def test_a_judge_that_fails_leaves_a_zero_and_the_other_points(needs_sandbox, monkeypatch):
+    """Code of an answer can make up what is judged: it must not become "ungraded", which a person would look at."""
+    real, failed = session.judge, []
+
+    def judge(question: Any, *about: Any) -> Any:
+        if question.id == "3.2" and not failed:
+            failed.append(question.id)
+            raise KeyError("made up")
+        return real(question, *about)
+
+    monkeypatch.setattr(session, "judge", judge)
+    grader = session.Grader(session.Settings(seed=3))
+    result = grader.grade(Work("eve", "03_scaling", "", 3, (FIRST, *CHECKED)), alone=True)
+    grader.stop()
+    assert result.graded, result.reason
+    assert {answer.id: answer.points for answer in result.questions} == {**POINTS, "3.2": 0.0}
+
+
+def test_a_judge_that_also_fails_on_the_reference_is_our_fault(needs_sandbox, monkeypatch):
+    def judge(*_: Any) -> Any:
+        raise KeyError("broken")
+
+    monkeypatch.setattr(session, "judge", judge)
+    grader = session.Grader(session.Settings(seed=3))
+    result = grader.grade(Work("ann", "03_scaling", "", 3, (FIRST, *CHECKED)), alone=True)
+    grader.stop()
+    assert (result.graded, "could not be judged" in result.reason) == (False, True)

@@ -49,6 +49,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("QKVStepper", {"step": "queries"}),
     ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
     ("HeadAtlas", {"matrix": True, "order": "previous", "switches": True}),
+    ("RealModel", {"matrix": True, "order": "first"}),
     ("MaskPainter", {"preset": "padding", "method": "after"}),
     ("Everywhere", {"kind": "sound", "token": 2}),
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),

@@ -33,7 +33,7 @@ NEEDS = {
     "qkv-site.js": widgets.VIEW,
 }
 # Files that a widget loads later, when a reader needs them.
-LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js"}
+LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real-model.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
 SUGGESTED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")

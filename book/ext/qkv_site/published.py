@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from sphinx.application import Sphinx
 
 PYTHON = "_static/python"
+MODEL = "_static/real-model"  # the script that loads these files also keeps them
 WORKER = Path(__file__).with_name("sw.js")
 UNLISTED = ("solutions/", "search", "404")
 # Files that no browser loads, or that a browser has to load again each time.
@@ -71,7 +72,7 @@ def worker(site: Path) -> str:
     It caches the whole course at the first visit, and the page's Python when a reader first runs something.
     """
     python = [file for file in files_of(site) if file.is_relative_to(site / PYTHON)]
-    files = [file for file in files_of(site) if file not in python]
+    files = [file for file in files_of(site) if file not in python and not file.is_relative_to(site / MODEL)]
     constants: dict[str, Any] = {"VERSION": version(files), "PYTHON": version(python)}
     constants |= {"FILES": hashes(site, files), "PYTHON_FILES": hashes(site, python)}
     head = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())

@@ -55,6 +55,6 @@ def uniform_score(weights: Tensor) -> Tensor:
     """
     keys = (weights > 0).sum(-1)
     shares = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
-    evenness = entropy(shares) / keys.clamp(min=2).log()
+    evenness = entropy(shares) / keys.clamp(min=2).to(weights.dtype).log()
     counts = keys > 1
     return torch.where(counts, evenness, 0).sum(-1) / counts.sum(-1).clamp(min=1)

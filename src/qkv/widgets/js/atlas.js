@@ -167,7 +167,7 @@ export const orders = (seen, look, set, id) =>
 export const oneHead = (seen, look, set) => html`<div class="qkv-atlas-large">
   <div class="qkv-atlas-title"><b>layer ${seen.layer + 1}, head ${seen.head + 1}</b>
     ${toggle({ label: "all weights", checked: look.matrix, onChange: (matrix) => set({ matrix }) })}</div>
-  <div class="qkv-atlas-box" style="--n: ${Math.max(seen.queries.length, seen.keys.length)}">
+  <div class="qkv-atlas-box" tabindex="0" role="group" aria-label="weights of the head" style="--n: ${Math.max(seen.queries.length, seen.keys.length)}">
     ${look.matrix ? matrix(seen, look, set) : arcs(seen, set)}
   </div>
   ${slider({
@@ -229,6 +229,22 @@ const cellsKey = remember(
   (/** @type {Uint16Array} */ _weights, /** @type {number} */ _layer, /** @type {number} */ _head) => ({}),
   8,
 );
+
+/** Return a callback for each drawing: it scrolls the list of tokens to the one that looks, when that has changed.
+ * @param {HTMLElement} root */
+export function scroller(root) {
+  /** @type {Element | null} */
+  let last = null;
+  return () => {
+    const now = /** @type {HTMLElement | null} */ (root.querySelector(".qkv-atlas-asks"));
+    const box = root.querySelector(".qkv-atlas-box");
+    if (!now || !box || now === last) return;
+    last = now;
+    const top = now.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    const isInSight = top >= 0 && top + now.offsetHeight <= box.clientHeight;
+    if (!isInSight) box.scrollTop += top - (box.clientHeight - now.offsetHeight) / 2;
+  };
+}
 
 /** Return what the chosen query looks at, in words.
  * @param {Seen} seen */

@@ -1,4 +1,15 @@
-import { allHeads, finding, nameOf, oneHead, orders, scoresTable, seenIn, spaced, weightsTable } from "./atlas.js";
+import {
+  allHeads,
+  finding,
+  nameOf,
+  oneHead,
+  orders,
+  scoresTable,
+  scroller,
+  seenIn,
+  spaced,
+  weightsTable,
+} from "./atlas.js";
 import { button, choices, html, nothing, num, remember, tables, toggle, widget } from "./base.js";
 import { whenColoursChange } from "./heatmap.js";
 
@@ -12,7 +23,12 @@ import { whenColoursChange } from "./heatmap.js";
 
 export default widget("HeadAtlas", {
   own: { repainted: 0 },
-  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  setup: ({ state, set, root, eachDrawing }) => {
+    const scroll = scroller(root);
+    eachDrawing(scroll);
+    scroll();
+    return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
+  },
   says: (/** @type {State} */ state) => finding(chosen(state)),
   view: (state, set, id) => {
     const seen = chosen(state);

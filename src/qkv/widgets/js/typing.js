@@ -2,12 +2,14 @@
 
 const OFFERED = 18; // words that are offered: the nouns, and one more
 const INSTEAD = 6; // words that are offered for an unknown one
+const LONGEST = 300; // characters that are read: the model has a limit of words, and the search for unknown ones has none
 const LATIN = /^[\0-\x7f]*$/;
 
 /** Read a text. Return { words } if all are known, or { unfinished } if only the last one is not and may still
  * become a known word. Else return { unknown, nearest }: the unknown words, and the known ones that fit best in the
  * place of the first of them. */
-export function readText(grammar, text) {
+export function readText(grammar, written) {
+  const text = written.slice(0, LONGEST);
   const { words } = grammar.split(text);
   if (words) return { words };
   const unknown = text.split(/\s+/).flatMap((piece) => unknownIn(grammar, piece));
@@ -34,7 +36,8 @@ export function mended(text, unknown, word) {
 }
 
 /** Return { start, words }: the words that may come next, or complete the last letters, and the text before them. */
-export function completions(grammar, text) {
+export function completions(grammar, written) {
+  const text = written.slice(0, LONGEST);
   for (let end = text.length; end >= 0; end--) {
     const { words } = grammar.split(text.slice(0, end));
     const rest = text.slice(end).trimStart().toLowerCase();

@@ -1,0 +1,307 @@
+import { live } from "lit-html/directives/live.js";
+import {
+  allHeads,
+  finding,
+  nameOf,
+  ONE,
+  oneHead,
+  orders,
+  scoresTable,
+  scroller,
+  seenIn,
+  weightsTable,
+} from "./atlas.js";
+import { button, choices, html, logSlider, nothing, num, readings, remember, tables, toggle, widget } from "./base.js";
+import { headScores } from "./head_scores.js";
+import { whenColoursChange } from "./heatmap.js";
+
+/** @import { Part } from "./atlas.js" */
+/** @import { RealModel as Model, Text } from "../../../../real_model/engine.js" */
+/** @typedef {{ sentence: string, other: string, layer: number, head: number, token: number, matrix: boolean, order: string,
+ *   off: number[][], temperature: number, scaled: boolean, stored: string[][], packed: DataView, repainted: number,
+ *   model: Model | null, texts: Record<string, Text>, phase: "stored" | "loading" | "ready", loaded: number, total: number,
+ *   problem: string }} State */
+
+const [LAYERS, HEADS] = [6, 12];
+const LONGEST = 64; // tokens
+const SIZE = "13 MB";
+const SEPARATORS = new Set(["[SEP]"]);
+
+export default widget("RealModel", {
+  // The loaded model, the texts that it has read by their sentences, how far it is loaded, and what went wrong.
+  own: { repainted: 0, model: null, texts: {}, phase: "stored", loaded: 0, total: 0, problem: "" },
+  setup: ({ state, set, root, eachDrawing }) => {
+    const [read, scroll] = [reader(state, set), scroller(root)];
+    eachDrawing(() => {
+      read();
+      scroll();
+    });
+    scroll();
+    return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
+  },
+  says: (/** @type {State} */ state) => `${finding(chosen(state))} ${state.problem}`.trim(),
+  view: (state, set, id) => {
+    const seen = chosen(state);
+    const look = { ...state, ...lookOf(state) };
+    const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
+      state.off.some((each) => same(each, [layer, head]));
+    return html`<div class="qkv-real">${sentence(state, set, id)}</div>
+      <div class="qkv-atlas qkv-real-atlas">
+        ${allHeads(seen, { ...look, isOff }, set, id)}
+        ${oneHead(seen, look, set)}
+        <div class="qkv-atlas-below">
+          <div class="qkv-real-handles">${state.phase === "ready" ? handles(seen, state, set) : offer(state, set)}</div>
+          <details class="qkv-tables"><summary>Scores of the heads, and their order</summary>${orders(seen, look, set, id)}</details>
+        </div>
+      </div>
+      ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
+  },
+});
+
+/** @param {number[]} a
+ * @param {number[]} b */
+const same = (a, b) => a[0] === b[0] && a[1] === b[1];
+const lookOf = (/** @type {State} */ { layer, head, token, matrix, order, repainted }) => ({
+  layer,
+  head,
+  token,
+  matrix,
+  order,
+  repainted,
+});
+
+/* ---- what is shown: the model's weights, or stored ones */
+
+/** Return the stored sentences, each with the part that it is drawn from.
+ * @type {(stored: string[][], packed: DataView) => { sentence: string, part: Part }[]} */
+const storedParts = remember((stored, packed) => {
+  let start = packed.byteOffset;
+  return stored.map(([sentence, ...tokens]) => {
+    const bytes = new Uint8Array(packed.buffer, start, LAYERS * HEADS * tokens.length ** 2);
+    start += bytes.length;
+    return {
+      sentence,
+      part: partOf(
+        tokens,
+        Uint16Array.from(bytes, (byte) => byte * (ONE / 255)),
+      ),
+    };
+  });
+});
+
+/** @param {string[]} tokens
+ * @param {Uint16Array} weights
+ * @returns {Part} */
+const partOf = (tokens, weights) => ({
+  layers: LAYERS,
+  heads: HEADS,
+  queries: tokens,
+  keys: tokens,
+  weights,
+  scores: headScores(
+    Float64Array.from(weights, (weight) => weight / ONE),
+    tokens,
+    SEPARATORS,
+  ),
+});
+
+/** @type {(model: Model, text: Text, temperature: number, scaled: boolean, off: number[][]) => ReturnType<Model["run"]>} */
+const ran = remember((model, text, temperature, scaled, off) => model.run(text, { temperature, scaled, off }), 8);
+const shownPart = remember((/** @type {Text} */ text, /** @type {Float32Array} */ weights) =>
+  partOf(
+    text.tokens,
+    Uint16Array.from(weights, (weight) => Math.round(weight * ONE)),
+  ),
+);
+/** @type {number[][]} */
+const NONE = [];
+const offOf = (/** @type {State} */ { off }) => (off.length ? off : NONE);
+
+/** @param {State} state */
+function chosen(state) {
+  const { model, texts, temperature, scaled } = state;
+  const text = texts[state.sentence];
+  if (model && text?.rows.length) {
+    const { weights } = ran(model, text, temperature, scaled, offOf(state));
+    return seenIn(shownPart(text, weights), lookOf(state));
+  }
+  const all = storedParts(state.stored, state.packed);
+  return seenIn((all.find(({ sentence }) => sentence === state.sentence) ?? all[0]).part, lookOf(state));
+}
+
+/* ---- loading */
+
+/** Return a callback for each drawing, which cuts new sentences into tokens.
+ * @param {State} state
+ * @param {(changes: Partial<State>) => void} set */
+function reader(state, set) {
+  /** @type {Set<string>} */
+  const asked = new Set();
+  return () => {
+    const { model } = state;
+    if (!model) return;
+    for (const text of [state.sentence, state.other].filter((each) => !asked.has(each))) {
+      asked.add(text);
+      model.read(text).then(
+        (read) => {
+          const problem = read.rows.length
+            ? ""
+            : `The sentence has ${read.ids.length} tokens; the page takes ${LONGEST}.`;
+          set({ texts: { ...state.texts, [text]: read }, problem });
+        },
+        () => {
+          asked.delete(text);
+          set({ problem: "A word of this sentence could not be loaded. Is there a network?" });
+        },
+      );
+    }
+  };
+}
+
+/** Load the model and show the progress.
+ * @param {(changes: Partial<State>) => void} set */
+async function load(set) {
+  set({ phase: "loading", loaded: 0, problem: "" });
+  try {
+    const host = /** @type {HTMLScriptElement | null} */ (document.querySelector('script[src*="qkv-site.js"]'));
+    if (!host) throw new Error("not on the site");
+    await withEngine(new URL("real-model.js", host.src).href);
+    const folder = new URL("real-model", host.src).href;
+    const model = await qkvRealModel.loadModel(folder, (loaded, total) => set({ loaded, total }));
+    set({ model, phase: "ready" });
+  } catch {
+    set({ phase: "stored", problem: problemText() });
+  }
+}
+
+const problemText = () =>
+  document.querySelector('script[src*="qkv-site.js"]')
+    ? "The model could not be loaded: this copy of the site has no model, or there is no network. The stored sentences stay."
+    : "The model runs on the course’s site. Here, qkv.look shows any model that you have.";
+
+/** @param {string} address */
+const withEngine = (address) =>
+  new Promise((resolve, reject) => {
+    if ("qkvRealModel" in globalThis) return resolve(undefined);
+    const script = document.createElement("script");
+    script.src = address;
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", () => {
+      script.remove();
+      reject(new Error(`${address} could not be loaded`));
+    });
+    document.head.append(script);
+  });
+
+/* ---- the controls */
+
+/** Return the sentence: a field, and the stored ones.
+ * @param {State} state
+ * @param {(changes: Partial<State>) => void} set
+ * @param {string} id */
+function sentence(state, set, id) {
+  const stored = storedParts(state.stored, state.packed);
+  const isUnread = state.phase !== "ready" && !stored.some((each) => each.sentence === state.sentence);
+  return html`<label class="qkv-control qkv-typed"><span class="qkv-label">${
+    isUnread ? html`<b>load the model to see this sentence</b>` : "sentence"
+  }</span>
+      <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
+        @input=${({ target }) => set({ sentence: target.value, token: -1 })}></label>
+    ${choices({
+      label: html`<span class="qkv-unseen">stored sentences</span>`,
+      name: `${id}-stored`,
+      value: state.sentence,
+      options: stored.map((each) => ({ value: each.sentence, label: shortOf(each.sentence) })),
+      onChange: (sentence) => set({ sentence, token: sentence.includes(" it ") ? 9 : -1 }),
+    })}`;
+}
+
+/** Return the end of a long sentence.
+ * @param {string} sentence */
+const shortOf = (sentence) => (sentence.length > 30 ? `… ${sentence.split(" ").slice(-2).join(" ")}` : sentence);
+
+/** Return the offer to load the model, or how far it is loaded.
+ * @param {State} state
+ * @param {(changes: Partial<State>) => void} set */
+function offer({ phase, loaded, total, problem }, set) {
+  const megabytes = (/** @type {number} */ bytes) => num(bytes / 1e6, { places: 1 });
+  if (phase === "loading") {
+    return html`<p role="status">Loading: ${megabytes(loaded)} of ${total ? megabytes(total) : "13"} MB.</p>
+      <progress aria-label="model loaded" max=${total || 1} value=${loaded}></progress>`;
+  }
+  return html`<p>${problem || "Load the model to type any sentence, change the softmax, and switch heads off."}</p>
+    ${button({ label: `Load the model (${SIZE})`, onClick: () => load(set) })}
+    <p class="qkv-note">It runs in this page, and is kept for the next visit. Nothing that you type leaves the page.</p>`;
+}
+
+/** @param {ReturnType<typeof seenIn>} seen
+ * @param {State} state
+ * @param {(changes: Partial<State>) => void} set */
+function handles({ layer, head }, state, set) {
+  const others = state.off.filter((each) => !same(each, [layer, head]));
+  return html`<div class="qkv-controls">
+      ${logSlider({
+        label: html`temperature, <var>T</var>`,
+        value: state.temperature,
+        min: 0.1,
+        max: 10,
+        onInput: (temperature) => set({ temperature }),
+      })}
+      ${toggle({ label: html`divide by √<var>d<sub>k</sub></var>`, checked: state.scaled, onChange: (scaled) => set({ scaled }) })}
+      ${toggle({
+        label: `head ${nameOf(layer, head)} off`,
+        checked: others.length < state.off.length,
+        onChange: (off) => set({ off: off ? [...others, [layer, head]] : others }),
+      })}
+      ${button({ label: "all on", disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
+    </div>
+    <label class="qkv-control qkv-typed"><span class="qkv-label">compare with the sentence</span>
+      <input type="text" maxlength="300" autocomplete="off" .value=${live(state.other)}
+        @input=${({ target }) => set({ other: target.value })}></label>
+    ${readings(measures(state))}
+    ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}`;
+}
+
+/** Return what the model is for, the similarity of two sentences, and what the handles do to the sentence's vector.
+ * @param {State} state
+ * @returns {[unknown, unknown][]} */
+function measures(state) {
+  const { model, texts, temperature, scaled, off } = state;
+  const [text, other] = [texts[state.sentence], texts[state.other]];
+  const vectorOf = (/** @type {Text | undefined} */ read, heads = offOf(state), t = temperature, divided = scaled) =>
+    model && read?.rows.length ? ran(model, read, t, divided, heads).vector : undefined;
+  const cosine = (/** @type {Float32Array | undefined} */ a, /** @type {Float32Array | undefined} */ b) =>
+    a && b
+      ? num(
+          a.reduce((sum, each, i) => sum + each * b[i], 0),
+          { places: 3 },
+        )
+      : "–";
+  const trained = vectorOf(text, NONE, 1, true);
+  return [
+    ["similarity of the two sentences (cosine)", cosine(vectorOf(text), vectorOf(other))],
+    ["the sentence’s vector with that of the model as trained", cosine(vectorOf(text), trained)],
+    off.length
+      ? [
+          `control: without ${controls(off)
+            .map(([layer, head]) => nameOf(layer, head))
+            .join(", ")}`,
+          cosine(vectorOf(text, controls(off)), trained),
+        ]
+      : ["control: other heads of the same layers off", "–"],
+  ];
+}
+
+/** Return as many other heads of the same layers, which are drawn by the heads that are off.
+ * @type {(off: number[][]) => number[][]} */
+const controls = remember((off) => {
+  /** @type {number[][]} */
+  const found = [];
+  for (const [layer, head] of off) {
+    const free = Array.from({ length: HEADS }, (_, each) => [layer, each]).filter(
+      (each) => ![...off, ...found].some((known) => same(known, each)),
+    );
+    if (free.length) found.push(free[(7 * layer + 5 * head + 3) % free.length]);
+  }
+  return found;
+});
