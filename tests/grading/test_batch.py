@@ -291,6 +291,17 @@ def test_time_is_the_submissions_own_processor_time(grader):
     brief.stop()
 
 
+def test_the_time_for_which_the_grader_waits_is_not_the_answers(monkeypatch):
+    """An answer that calls what is hidden from it waits for the grader, which may have no processor."""
+    clock, waited = [0.0], [0.0]
+    monkeypatch.setattr(session.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(sandbox, "waiting_seconds", lambda pid: waited[0] if pid == os.getpid() else 0.0)
+    one = object.__new__(session._Session)
+    one.start_clock()
+    clock[0], waited[0] = 30.0, 28.0
+    assert one.passed() == 2.0
+
+
 @pytest.mark.slow
 def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
     """As beside a notebook that starts sixty busy processes: the clock ran out, and it had not had its time."""

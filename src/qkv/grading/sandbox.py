@@ -128,7 +128,7 @@ class Worker:
 
     def longest_wait(self) -> float:
         """Return the longest time, in seconds, that one of the worker's processes was ready but had no processor."""
-        return max(map(_waiting_seconds, _descendants(self.process.pid)), default=0.0)
+        return max(map(waiting_seconds, _descendants(self.process.pid)), default=0.0)
 
     def stop(self) -> None:
         self.control.close()
@@ -165,7 +165,7 @@ def _processor_seconds(pid: int) -> float:
         return 0.0
 
 
-def _waiting_seconds(pid: int) -> float:
+def waiting_seconds(pid: int) -> float:
     """Return how long a process was ready to run but had no processor, in seconds."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9

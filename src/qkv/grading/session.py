@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import select
 import socket
 import time
@@ -469,7 +470,8 @@ class _Session:
 
         reply = self.receive(number, seconds, either)
         while isinstance(reply, replies.Call):
-            if time.monotonic() - self.started > CLOCK_FACTOR * seconds + GRACE:
+            if self.passed() > CLOCK_FACTOR * seconds + GRACE:
+                self.starved = self.has_waited(seconds)
                 raise self.end(f"it was still running after {seconds:.3g} seconds")
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
@@ -478,6 +480,18 @@ class _Session:
     def start_clock(self) -> None:
         """Start to measure the time of a reply."""
         self.started, self.before, self.used = time.monotonic(), 0.0, 0.0
+        self.own_wait = sandbox.waiting_seconds(os.getpid())
+
+    def passed(self) -> float:
+        """Return the time by the clock, without the time that this process waited for a processor.
+
+        An answer may call what is hidden from it: then it waits for this process, and that is not its own time.
+        """
+        return time.monotonic() - self.started - (sandbox.waiting_seconds(os.getpid()) - self.own_wait)
+
+    def has_waited(self, seconds: float) -> bool:
+        """Return whether the session waited for a processor for half of this time."""
+        return self.grader.worker is not None and self.grader.worker.longest_wait() > seconds / 2
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message.
@@ -522,19 +536,19 @@ class _Session:
         worker = self.grader.worker
         while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
             assert worker is not None
-            now, passed = worker.processor_seconds(), time.monotonic() - self.started
+            now, passed = worker.processor_seconds(), self.passed()
             self.before = self.before or now
             self.used = min(now - self.before + POLL_SECONDS, passed)
             if now - self.before > seconds + GRACE:
                 raise TimeoutError
             if passed > wall_clock + GRACE:
-                self.starved = worker.longest_wait() > seconds / 2
+                self.starved = self.has_waited(seconds)
                 raise TimeoutError
-        passed = time.monotonic() - self.started
+        passed = self.passed()
         if not self.before:
             self.used = passed
         elif passed > wall_clock:
-            self.starved = self.used < seconds and worker is not None and worker.longest_wait() > seconds / 2
+            self.starved = self.used < seconds and self.has_waited(seconds)
         return FRAME_SECONDS
 
     def end(self, why: str = "") -> CrashError:
