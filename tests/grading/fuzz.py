@@ -139,9 +139,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         readable, slowest = read_all(count, random.SystemRandom().randrange(2**32), Path(folder))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(
-        f"{count} files, {readable} of them notebooks; the slowest took {slowest:.2f} s of processor time; memory grew by {grown:.0f} MB"
-    )
+    print(f"{count} files, {readable} of them notebooks; memory grew by {grown:.0f} MB")
+    print(f"the slowest took {slowest:.2f} s of processor time")
 
 
 if __name__ == "__main__":
