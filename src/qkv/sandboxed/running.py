@@ -298,8 +298,11 @@ def _join_gradients(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | N
 
 
 def projection(like: Tensor) -> Tensor:
-    """Return fixed numbers of the same shape and dtype, so irregular that a mistake cannot cancel in their sum."""
-    return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
+    """Return fixed numbers of the same shape and dtype, so irregular that a mistake cannot cancel in their sum.
+
+    They are computed in float64, because the squares of large numbers have no decimals left in float32.
+    """
+    return torch.cos(torch.arange(like.numel(), dtype=torch.float64) ** 2 * 0.7 + 0.3).view(like.shape).to(like.dtype)
 
 
 def _read_again(came_back: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from qkv.questions.engine.precision import FLOAT64, tolerance_of
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import (
     are,
@@ -36,6 +37,8 @@ Kind = Literal[
     "aliased", "changed", "unstable", "generator", "gradient", "large",
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
+NUMBERS = 1e-6  # relative: a number may come from float32
+GRADIENTS = 2e-3  # relative to the largest: a cut changes much more, and float32 rounds less
 GRADIENT_QUESTION = "Which step copies numbers out of a tensor, or stops the gradient?"
 
 
@@ -186,22 +189,28 @@ def _lacks_float64(seen: Any, want: Any) -> bool:
     return tensors and (seen.dtype, want.dtype) == (torch.float32, torch.float64)
 
 
-def is_float32_for_float64(seen: Observation, want: Observation) -> bool:
-    """Check whether any output of an answer is float32 where float64 was expected."""
+def has_fewer_digits(seen: Observation, want: Observation) -> bool:
+    """Check whether any output of an answer has only the digits of float32, where the reference has those of float64."""
     for a, b in zip(seen.results, want.results, strict=False):
         several = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
-        if any(_lacks_float64(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
+        if any(_is_rounded(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
             return True
     return False
 
 
+def _is_rounded(seen: Any, want: Any) -> bool:
+    if not (isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64):
+        return False
+    exact = torch.allclose(seen.double(), want, rtol=FLOAT64, atol=FLOAT64, equal_nan=True)
+    return _lacks_float64(seen, want) or (seen.is_floating_point() and not exact)
+
+
 def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:
     """Compare two values that are no tensors, such as numbers, strings or None; a 0-d tensor counts as its number."""
+    tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
-        tolerance = 1e-4 if seen.dtype in (torch.float32, torch.float16, torch.bfloat16) else 1e-8
+        tolerance = max(tolerance, tolerance_of(case, seen))
         seen = seen.item()
-    else:
-        tolerance = 1e-8
     if isinstance(want, float) and type(seen) in (int, float):
         tolerance = case.tolerance or tolerance
         if seen != seen and want == want:
@@ -225,12 +234,6 @@ def close(case: Case, seen: Tensor, want: Tensor) -> bool:
         return torch.equal(seen.to(want.dtype), want) if seen.dtype != torch.bool else torch.equal(seen, want.bool())
     tolerance = tolerance_of(case, seen, want)
     return torch.allclose(seen.double(), want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
-
-
-def tolerance_of(case: Case, *tensors: Tensor) -> float:
-    """Return the case's own tolerance; else 1e-4 if a tensor has 32 bits or fewer, and 1e-8 otherwise."""
-    coarse = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors)
-    return case.tolerance or (1e-4 if coarse else 1e-8)
 
 
 # ── exceptions that the case requires ─────────────────────────────────────────────────────────────
@@ -347,7 +350,6 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         return
     if seen.gradients is None:
         return
-    coarse = is_float32_for_float64(seen, want)
     for where, expected in (want.gradients or {}).items():
         if where[1] in seen.absent:
             continue
@@ -362,7 +364,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
-        elif not _gradients_close(got, expected, coarse):
+        elif not _gradients_close(got, expected):
             text = f"The values are right, but the gradient of {name} is wrong: a part of it is cut off."
             yield Difference("gradient", text, (where, "part"))
 
@@ -377,8 +379,7 @@ def same_gradients(one: Observation, other: Observation) -> bool:
     )
 
 
-def _gradients_close(seen: Tensor, want: Tensor, coarse: bool = False) -> bool:
-    """Check whether two gradients are equal, with the tolerance of float32 if `coarse`."""
-    relative = 1e-6 if want.dtype == torch.float64 and not coarse else 2e-3
+def _gradients_close(seen: Tensor, want: Tensor) -> bool:
+    """Check whether two gradients are equal, as far as float32 can tell."""
     scale = float(want.nan_to_num(0.0, 0.0, 0.0).abs().max().clamp(min=1.0))
-    return torch.allclose(seen.double(), want.double(), rtol=relative, atol=relative * scale, equal_nan=True)
+    return torch.allclose(seen.double(), want.double(), rtol=GRADIENTS, atol=GRADIENTS * scale, equal_nan=True)
