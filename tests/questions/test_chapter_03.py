@@ -376,10 +376,11 @@ def test_a_test_that_gives_two_verdicts_is_asked_for_its_tolerance():
     assert "tolerance too small" in found.message
 
 
-def test_reckoning_in_float32_is_seen_in_float64():
+def test_reckoning_in_float32_is_accepted_with_a_remark():
     for _ in range(5):
         found = verdict(QUESTIONS["3.1"], lambda q, k: scores(q.float(), k.float()).to(q.dtype))
-        assert found.status != "passed"
+        assert found.status == "passed"
+        assert "fewer digits" in found.message
 
 
 def test_the_inputs_are_named():

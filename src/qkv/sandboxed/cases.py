@@ -102,7 +102,8 @@ class Case:
         gradients: False to skip the gradients in this case, although the question asks for them
         tolerance: absolute and relative; None for the tolerance that float32 needs in this case; 1e-8 in a case that is
             there to show a small term
-        most: how many numbers the largest intermediate tensor may have; None for no limit
+        max_elements: how many elements the largest intermediate tensor may have; None for no limit
+        of_products: whether the limit is for results of matrix products alone
     """
 
     steps: Step | tuple[Step, ...]
@@ -111,7 +112,8 @@ class Case:
     raises: str | None = None
     gradients: bool = True
     tolerance: float | None = None
-    most: int | None = None
+    max_elements: int | None = None
+    of_products: bool = False
 
     @property
     def script(self) -> tuple[Step, ...]:

@@ -25,16 +25,17 @@ from qkv.questions.engine.wording import (
     shape_text,
     step_name,
     structure_text,
+    two_numbers,
     type_name,
     type_text,
 )
-from qkv.sandboxed.cases import Case, Step
+from qkv.sandboxed.cases import Carried, Case, Step
 from qkv.sandboxed.observations import Observation
 from qkv.sandboxed.recording import OtherValue, Raised
 
 Kind = Literal[
     "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
-    "aliased", "changed", "unstable", "generator", "gradient", "large",
+    "aliased", "changed", "unstable", "generator", "gradient", "large", "growing",
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
 NUMBERS = 1e-6  # relative: a number may come from float32
@@ -190,7 +191,7 @@ def _lacks_float64(seen: Any, want: Any) -> bool:
 
 
 def has_fewer_digits(seen: Observation, want: Observation) -> bool:
-    """Check whether any output of an answer has only the digits of float32, where the reference has those of float64."""
+    """Check whether any output of an answer has fewer digits than the reference, which has those of float64."""
     for a, b in zip(seen.results, want.results, strict=False):
         several = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
         if any(_is_rounded(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
@@ -216,7 +217,7 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
         if seen != seen and want == want:
             return Difference("nan", f"Your {name} {are(name)} NaN; a number was expected.", None, name)
         near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
-        text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
+        text = "Your {} {} {}; {} was expected.".format(name, are(name), *two_numbers(float(seen), want))
         return None if near else Difference("values", text, None, name, seen, want)
     if type(seen) is not type(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
@@ -266,7 +267,7 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     making = case.script[step].act == "make"
     called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
     at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
-    one_call = step < len(want.results) and case.script[step].times == 1
+    one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
     expected = f" {_expected(question, case.script[step], want.results[step])}" if one_call else ""
     when = "When it is made: " if making else in_step(case, step)
     return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
@@ -297,8 +298,11 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
         text = f"Your answer writes into its inputs: {names} has other values afterwards."
         yield Difference("changed", text, tuple(written))
-    if case.most is not None and seen.largest is not None and seen.largest > case.most:
+    if case.max_elements is not None and seen.largest is not None and seen.largest > case.max_elements:
         yield Difference("large", _large_text(case, seen.largest), seen.largest)
+    if _state_grows(case, seen):
+        text = "The values are right, but your state holds more numbers after every token. Which sums could it hold?"
+        yield Difference("growing", text)
     yield from _generator_differences(seen, want)
     if seen.unstable:
         text = "Called twice with the same inputs, your answer gave two different results. "
@@ -306,11 +310,32 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         yield Difference("unstable", text, seen.unstable)
 
 
+def _state_grows(case: Case, seen: Observation) -> bool:
+    """Check whether a state that is passed on holds more numbers than the one before, twice in succession."""
+    sizes: dict[int, list[int]] = {}  # by the index of a step: the sizes of its state and of those that it came from
+    for i, (step, result) in enumerate(zip(case.script, seen.results, strict=False)):
+        if step.carries and isinstance(result, (tuple, list)) and result:
+            before = next((sizes.get(arg.step, []) for arg in step.args if isinstance(arg, Carried)), [])
+            sizes[i] = [*before, _count_numbers(result[-1])]
+    return any(len(line) > 2 and line[-3] < line[-2] < line[-1] for line in sizes.values())
+
+
+def _count_numbers(value: Any) -> int:
+    if isinstance(value, (tuple, list)):
+        return sum(map(_count_numbers, value))
+    return value.numel() if isinstance(value, Tensor) else int(isinstance(value, (int, float)))
+
+
 def _large_text(case: Case, largest: int) -> str:
     sizes = ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
+    if case.of_products:
+        return (
+            f"The values are right, but with {sizes} a product of matrices has {largest:,} numbers; "
+            f"{case.max_elements:,} are enough. Which line multiplies so many?"
+        )
     return (
         f"The values are right, but with {sizes} your answer forms a tensor of {largest:,} numbers; "
-        f"{case.most:,} are enough for the largest one. Which line forms it?"
+        f"{case.max_elements:,} are enough for the largest one. Which line forms it?"
     )
 
 

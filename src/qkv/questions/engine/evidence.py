@@ -68,9 +68,13 @@ class Evidence:
     def first_difference(self) -> tuple[int, Difference] | None:
         """Return the difference that the message is about, with the index of its case.
 
-        Wrong results come first, then missing exceptions, then dtypes, then side effects and gradients.
+        Inputs that change under repeated calls come first, because other differences follow from them. Then come wrong
+        results, missing exceptions, dtypes, and at last side effects and gradients.
         """
         every = [(i, difference) for i, found in enumerate(self.found) for difference in found]
+        for i, difference in every:
+            if difference.kind == "changed" and any(step.times > 1 for step in self.cases[i].script):
+                return i, difference
         for kinds in (WRONG_RESULT, ("silent",), ("dtype",)):
             for i, difference in every:
                 if difference.kind in kinds:

@@ -84,7 +84,7 @@ def _in_float32(case: Case) -> Case:
 
 
 def tolerance_of(case: Case, *tensors: Tensor) -> float:
-    """Return the case's own tolerance; else `FLOAT32`, or less where all numbers are small, and `FLOAT64` for float64."""
+    """Return the case's own tolerance; else `FLOAT32`, or less for small numbers, and `FLOAT64` for float64."""
     if case.tolerance:
         return case.tolerance
     if not any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors):
