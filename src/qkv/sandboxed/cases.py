@@ -100,8 +100,7 @@ class Case:
         sizes: the names of the sizes, for messages and for recognising factors: {"d_k": 5}
         raises: the name of the exception that the last step must raise
         gradients: False to skip the gradients in this case, although the question asks for them
-        tolerance: absolute and relative; None for the tolerance that float32 needs in this case; 1e-8 in a case that is
-            there to show a small term
+        tolerance: absolute and relative; None for the tolerance that float32 needs in this case
         max_elements: how many elements the largest intermediate tensor may have; None for no limit
         of_products: whether the limit is for results of matrix products alone
     """

@@ -24,14 +24,13 @@ def draw_texts(draw: Draw) -> list[Case]:
         dtype: torch.dtype = torch.float32,
         features: Any = None,
         max_elements: int | None = None,
-        tolerance: float | None = None,
         **fixed: int,
     ) -> Case:
         s = draw.sizes("n", "d", "d_v", **fixed)
         q, k = (draw.normal(*leading, s["n"], s["d"], dtype=dtype) for _ in range(2))
         v = draw.normal(*leading, s["n"], s["d_v"], dtype=dtype)
         features = draw.choose(FEATURES) if features is None else features
-        return Case(call(q, k, v, features()), name, s, max_elements=max_elements, tolerance=tolerance)
+        return Case(call(q, k, v, features()), name, s, max_elements=max_elements)
 
     long, same = draw.whole(230, 260), draw.choose((5, 6))
     return [
@@ -40,7 +39,7 @@ def draw_texts(draw: Draw) -> list[Case]:
         case("all sizes equal", n=same, d=same, d_v=same),
         case("one token", n=1),
         # The products are so small here that a number added below the line shows.
-        case("small features", features=SMALL, dtype=torch.float64, tolerance=1e-8),
+        case("small features", features=SMALL, dtype=torch.float64),
         # To form φ(k) v for each token is right too: 2 · n · 2d · d_v numbers are fewer than n².
         case("a long text", leading=(2,), n=long, d=draw.choose((4, 5)), d_v=6, max_elements=long * long - 1),
     ]

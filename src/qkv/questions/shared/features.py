@@ -32,10 +32,10 @@ def two_sided_map() -> Callable[[Tensor], Tensor]:
 
 
 def small_map() -> Callable[[Tensor], Tensor]:
-    """Return a map to small features, (1 + x²) / 10,000."""
+    """Return a map to small features, (1 + x²) / 1,000,000."""
 
     def features(x: Tensor) -> Tensor:
-        return (1 + x * x) * 1e-4
+        return (1 + x * x) * 1e-6
 
     return features
 
