@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +18,7 @@ from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.judging import judge
 from qkv.questions.engine.question import Question
-from qkv.sandboxed.observations import Observation, observe, results_of
+from qkv.sandboxed.observations import observe
 from tests.questions.corpus.label import EVERY as CORPUS
 from tests.questions.test_twins import drawn_once
 
@@ -48,10 +49,8 @@ def written(text: str, number: float) -> bool:
 class Facts:
     """What an answer and the reference returned: the facts that a message may claim something about."""
 
-    def __init__(self, question: Question, seen: list[Observation]) -> None:
-        cases = drawn_once(question)
-        self.cases, self.seen = cases, seen
-        self.want = [results_of(question.judged_by or question.reference, case) for case in cases]
+    def __init__(self, evidence: Evidence) -> None:
+        self.cases, self.seen, self.want = evidence.cases, evidence.seen, evidence.want
 
     def pairs(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield each tensor of the answer with the right one of the same shape."""
@@ -111,8 +110,8 @@ def claims_in(message: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "raised", (name[0] or name[1],)
     for right, wrong in re.findall(r"Right for: (.*?)\. Wrong for: (.*?)\.(?: |$)", message):
         yield "cases", (right.split("; "), wrong.split("; "))
-    for factor in re.findall(rf"{NUMBER} (?:times what was expected|at first)", message):
-        yield "number", (factor,)
+    for factor in re.findall(rf"Your \w+ (?:is|are) {NUMBER} times what was|{NUMBER} at first", message):
+        yield "number", (factor[0] or factor[1],)
     for text in re.findall(
         r"Every sign in your|transposed: the rows|in the reverse order|rounded to whole numbers", message
     ):
@@ -163,25 +162,20 @@ def untrue(question: Question, answer: Any, name: str, counts: Counter[str]) -> 
     message = judge(question, cases, seen, patience=0.05).message
     if question.of_implementations or question.differs:
         return []
-    facts, evidence = Facts(question, seen), Evidence(question, cases, seen)
+    evidence = Evidence(question, cases, seen)
+    facts = Facts(evidence)
     wrong = []
     for kind, claim in claims_in(message):
         counts[kind] += 1
         if not is_true(kind, claim, facts, evidence):
             wrong.append(f"{name}: {kind} {claim} in: {message}")
     # The message of a mistake alone names no numbers; what is said where no twin fits is checked too.
-    without_twins = judge(replace_ideas(question), cases, seen, patience=0.0).message
+    without_twins = judge(replace(question, misconceptions=()), cases, seen, patience=0.0).message
     for kind, claim in claims_in(without_twins):
         counts[kind] += 1
         if not is_true(kind, claim, facts, evidence):
             wrong.append(f"{name}, without its twin: {kind} {claim} in: {without_twins}")
     return wrong
-
-
-def replace_ideas(question: Question) -> Question:
-    from dataclasses import replace
-
-    return replace(question, misconceptions=())
 
 
 @pytest.mark.parametrize("at_once", [TWINS_AT_ONCE, pytest.param(None, marks=pytest.mark.slow)])
