@@ -6,22 +6,27 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE # Python compiles modules when it imports them, because pip does not (below)
 
 .DEFAULT_GOAL := help
-.PHONY: help book site publish lab grade test test-all test-the-tests build format models release pins clean
+.PHONY: help book site publish repository lab grade test test-all test-the-tests build format models release pins clean
 
 help: ## List the commands
 	@echo "QKV: self-attention you can touch"
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-book: $(VENV)/ready node_modules/ready ## Build the site, serve it and print its address
+book: $(VENV)/ready node_modules/ready ## Build the site (the first time 5 to 12 minutes), serve it and print its address
 	@$(BIN)/python tools/site.py serve
 
-site: $(VENV)/ready node_modules/ready ## Build the site into _build/html
-	@$(BIN)/python tools/site.py build
+LEFT_OUT = $(addprefix --without-,$(WITHOUT)) # WITHOUT="solutions page-python"
+site: $(VENV)/ready node_modules/ready ## Build the site into _build/html (WITHOUT="solutions page-python": less of it)
+	@$(BIN)/python tools/site.py build $(LEFT_OUT)
 
-publish: site ## Add the wheel to the site, write notebooks for Colab into _build/colab (for a workflow)
+export GITHUB_REPOSITORY ?= $(REPOSITORY)
+publish: repository site ## Add the wheel to the site, write notebooks for Colab (REPOSITORY=OWNER/NAME; for a workflow)
 	@rm -rf _build/colab
-	@$(BIN)/python tools/publish.py wheel --out _build/html
+	@$(BIN)/python tools/publish.py wheel --out _build/html $(filter --without-solutions,$(LEFT_OUT))
 	@$(BIN)/python tools/publish.py colab --out _build/colab
+
+repository:
+	@test -n "$(GITHUB_REPOSITORY)" || { echo "Say where it will be: make publish REPOSITORY=OWNER/NAME"; exit 1; }
 
 pdf: site ## Print the whole book to _build/qkv.pdf
 	@$(BIN)/python tools/system.py chromium
@@ -85,7 +90,7 @@ INSTALL := $(BIN)/pip install -qq --disable-pip-version-check --no-compile
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "QKV needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Python environment: installing requirements.txt into $(VENV) (once; a minute or two)"
+	@echo "Python environment: installing requirements.txt into $(VENV) (once; 2 to 8 minutes)"
 	@$(PYTHON) -m venv $(VENV) \
 	  || { echo "Python has no venv module here. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
 	@grep '==' requirements.txt | xargs -P 2 -n 64 $(INSTALL) --no-deps

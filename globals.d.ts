@@ -6,8 +6,20 @@ declare module "*.safetensors" {
   export default bytes;
 }
 
-/** The trained weights that the site's scripts have loaded, by name. */
-declare var qkvWeights: Record<string, Uint8Array>;
+/** A document as text: the frame of Python's worker. */
+declare module "*.html" {
+  const text: string;
+  export default text;
+}
+
+/** The text of a module's bundle, for a worker. */
+declare module "*?text" {
+  const text: string;
+  export default text;
+}
+
+/** The trained weights, and other data, that the site's scripts have loaded, by name. */
+declare var qkvWeights: Record<string, any>;
 
 /** The index of the site's search (search-index.js): each page with its places. */
 declare var qkvIndex: { page: string; title: string; places: [anchor: string, heading: string, text: string][] }[];

@@ -1,7 +1,7 @@
 """Pack the files that Python in the page loads: `python -m browser_python.pack FOLDER`.
 
 They are Pyodide's core, the standard library without unused modules, the page's torch, the checking code, and the
-notebooks. Modules that every start imports are compiled. `runtime/worker.js` loads the files from its own folder.
+notebooks. Modules that every start imports are compiled. `runtime/python.js` loads the files for the worker.
 `tools/bundle.mjs` bundles the page's script, style, editor and worker.
 
 The folder `copy/` holds each file again as a script, because a page opened from disk (`file:`) may load only scripts.
@@ -45,7 +45,7 @@ UNUSED_MODULES = re.compile(
     r"bz2_codec|zlib_codec|quopri_codec|base64_codec|rot_13|oem|mbcs|punycode|undefined|charmap)\w*)\.py$"
 )
 ABOUT = "CPython for the browser: {name} {version}, {license}, {homepage}, without parts of its standard library.\n"
-COURSE = ("*.py", "*.css", "checking/*", "sandboxed/*.py", "questions/**/*.py", "questions/**/*.toml")
+COURSE = ("*.py", "*.css", "checking/*", "sandboxed/*.py", "xraying/*.py", "questions/**/*.py", "questions/**/*.toml")
 MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # loaded only for a cell that uses a trained model
 NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 

@@ -15,10 +15,14 @@
  *           products(count0, count1, out, out0, out1, outRow, a, a0, a1, aRow, aColumn, b, b0, b1, bRow, bColumn, rows,
  *             inner, columns, add)     one for each index of two batch axes (samples, heads)
  *           dot(a, b, n)     returned
- * pairs     add subtract multiply divide larger smaller(out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns)
+ * pairs     add subtract multiply divide larger smaller power(out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns)
+ *           equal unequal less lessOrEqual(…)     the same, with a byte for each result
  * maps      negative absolute root relu exp log tanh sigmoid gelu sin cos(out, a, n)
  *           fill(out, value, n)     masked(out, a, mask, maskRow, value, rows, columns)     the mask has a byte a number
  * moves     copy(out, a, n0, n1, n2, n3, s0, s1, s2, s3)     a tensor with any steps, side by side
+ *           spread(out, a, n0, n1, n2, n3, s0, s1, s2, s3)     the opposite: neighbouring numbers into a tensor with any steps
+ *           choose(out, outRow, mask, maskRow, maskStep, a, aRow, aStep, b, bRow, bStep, rows, columns)     a where the mask
+ *             is not 0, else b
  *           gather(out, table, indices, n, columns, add)     rows of a table, by int32 indices
  *           scatter(table, a, indices, n, columns)     adds row i of a to the row indices[i]
  *           fromBytes(out, bytes, scales, rows, columns)     int8 times the scale of its row
@@ -31,8 +35,8 @@
  * updates   addScaled(out, a, factor, n)     out += factor · a
  *           adamw(values, gradients, means, squares, n, rate, beta1, beta2, epsilon, decay, step)     step counts from 1
  *
- * `out` may be an operand of a pair or map, and of softmax. WebAssembly gives the same bits on every machine (but for sin
- * and cos, which are those of the browser); the plain kernels may differ from it by rounding. */
+ * `out` may be an operand of a pair or map, and of softmax. WebAssembly gives the same bits on every machine (but for sin,
+ * cos and power, which are those of the browser); the plain kernels may differ from it by rounding. */
 
 import { f32, f64 } from "./built.js";
 import { plainKernels } from "./plain.js";

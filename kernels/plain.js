@@ -5,8 +5,15 @@ const PAIRS = {
   subtract: (x, y) => x - y,
   multiply: (x, y) => x * y,
   divide: (x, y) => x / y,
-  larger: Math.max,
-  smaller: Math.min,
+  larger: (x, y) => (Number.isNaN(x) || x > y ? x : y), // y of two equal numbers, as torch chooses between 0 and −0
+  smaller: (x, y) => (Number.isNaN(x) || x < y ? x : y),
+  power: Math.pow,
+};
+const COMPARISONS = {
+  equal: (x, y) => x === y,
+  unequal: (x, y) => x !== y,
+  less: (x, y) => x < y,
+  lessOrEqual: (x, y) => x <= y,
 };
 const MAPS = {
   negative: (x) => -x,
@@ -47,15 +54,17 @@ export function plainKernels(memory, Numbers) {
     if (known.buffer !== memory.buffer) known = new Numbers(memory.buffer); // the memory has grown
     return known;
   };
+  const bytes = () => new Uint8Array(memory.buffer);
   const indices = (address, n) => new Int32Array(memory.buffer, address, n);
 
-  const pair = (f) => (out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns) => {
+  const pair = (f, results, size) => (out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns) => {
     const m = all();
+    const r = results();
     for (let i = 0; i < rows; i++) {
       let p = a / SIZE + i * aRow;
       let q = b / SIZE + i * bRow;
-      const to = out / SIZE + i * outRow;
-      for (let j = 0; j < columns; j++, p += aStep, q += bStep) m[to + j] = f(m[p], m[q]);
+      const to = out / size + i * outRow;
+      for (let j = 0; j < columns; j++, p += aStep, q += bStep) r[to + j] = f(m[p], m[q]);
     }
   };
   const map = (f) => (out, a, n) => {
@@ -114,7 +123,8 @@ export function plainKernels(memory, Numbers) {
   }
 
   return {
-    ...each(PAIRS, pair),
+    ...each(PAIRS, (f) => pair(f, all, SIZE)),
+    ...each(COMPARISONS, (f) => pair(f, bytes, 1)),
     ...each(MAPS, map),
     ...each(SLOPES, slope),
     ...each({ largest: Math.max, smallest: Math.min }, fold),
@@ -147,11 +157,11 @@ export function plainKernels(memory, Numbers) {
 
     masked(out, a, mask, maskRow, value, rows, columns) {
       const m = all();
-      const bytes = new Uint8Array(memory.buffer);
+      const masks = bytes();
       for (let i = 0; i < rows; i++)
         for (let j = 0; j < columns; j++) {
           const k = i * columns + j;
-          m[out / SIZE + k] = bytes[mask + i * maskRow + j] ? value : m[a / SIZE + k];
+          m[out / SIZE + k] = masks[mask + i * maskRow + j] ? value : m[a / SIZE + k];
         }
     },
 
@@ -164,6 +174,28 @@ export function plainKernels(memory, Numbers) {
             const from = a / SIZE + i0 * s0 + i1 * s1 + i2 * s2;
             for (let i3 = 0; i3 < n3; i3++) m[to++] = m[from + i3 * s3];
           }
+    },
+
+    spread(out, a, n0, n1, n2, n3, s0, s1, s2, s3) {
+      const m = all();
+      let from = a / SIZE;
+      for (let i0 = 0; i0 < n0; i0++)
+        for (let i1 = 0; i1 < n1; i1++)
+          for (let i2 = 0; i2 < n2; i2++) {
+            const to = out / SIZE + i0 * s0 + i1 * s1 + i2 * s2;
+            for (let i3 = 0; i3 < n3; i3++) m[to + i3 * s3] = m[from++];
+          }
+    },
+
+    choose(out, outRow, mask, maskRow, maskStep, a, aRow, aStep, b, bRow, bStep, rows, columns) {
+      const m = all();
+      const masks = bytes();
+      for (let i = 0; i < rows; i++)
+        for (let j = 0; j < columns; j++) {
+          const isChosen = masks[mask + i * maskRow + j * maskStep];
+          const from = isChosen ? a / SIZE + i * aRow + j * aStep : b / SIZE + i * bRow + j * bStep;
+          m[out / SIZE + i * outRow + j] = m[from];
+        }
     },
 
     gather(out, table, rows, n, columns, add) {

@@ -18,6 +18,7 @@ from qkv.efficient import (
     axial_mask,
     blockwise_attention,
     causal_linear_attention,
+    delta_rule_step,
     dilated_attention,
     dilated_mask,
     elu_features,
@@ -260,6 +261,40 @@ def test_a_state_that_was_handed_out_stays_as_it_was():
     again, _ = linear_attention_step(state, q[1], k[1], v[1], elu_features)
     assert all(torch.equal(x, y) for x, y in zip(state, kept, strict=True))
     assert torch.equal(one, again)
+
+
+def units(seed: int, *shape: int) -> torch.Tensor:
+    return torch.nn.functional.normalize(normal(seed, *shape), dim=-1)
+
+
+def test_the_delta_rule_returns_the_latest_value_of_a_key():
+    keys, values, state = units(0, 2, 3, D_K), normal(1, 2, 5, D_V), None
+    for t, place in enumerate((0, 1, 0, 2, 0)):  # the first key comes three times
+        out, state = delta_rule_step(state, keys[:, place], keys[:, place], values[:, t])
+        assert_near(out, values[:, t])
+    _, summed = linear_attention_step(None, keys[:, 0], keys[:, 0], values[:, 0], lambda x: x)
+    assert state.shape == summed[0].shape
+
+
+def test_the_delta_rule_is_the_matrix_form_of_the_papers():
+    """S ← a (I − b k kᵀ) S + b k vᵀ, where rate and decay may differ between examples."""
+    q, k, v = units(0, 2, 4, D_K), units(1, 2, 4, D_K), normal(2, 2, 4, D_V)
+    rate, decay = torch.tensor([0.3, 0.9])[:, None, None], torch.tensor([0.8, 0.5])[:, None, None]
+    state, expected = None, torch.zeros(2, D_K, D_V, dtype=torch.float64)
+    for t in range(4):
+        out, state = delta_rule_step(state, q[:, t], k[:, t], v[:, t], rate, decay)
+        column = k[:, t, :, None]
+        kept = torch.eye(D_K) - rate * column @ column.mT
+        expected = kept @ (decay * expected) + rate * column @ v[:, t, None]
+        assert_near(state, expected)
+        assert_near(out, (q[:, t, None] @ expected)[:, 0])
+
+
+def test_the_delta_rule_leaves_a_state_that_was_handed_out():
+    _, state = delta_rule_step(None, *(x[0] for x in qkv()))
+    kept = state.clone()
+    delta_rule_step(state, *(x[1] for x in qkv()), 0.5, 0.9)
+    assert torch.equal(state, kept)
 
 
 def test_random_features_estimate_the_exponential_without_bias():

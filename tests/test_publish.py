@@ -1,13 +1,16 @@
 """What is published: notebooks that install the package, links that lead somewhere, and no address that is made up."""
 
+import os
 import re
 import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from tools import publish
+from tools import publish, site
 from tools.site import StoppedError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -154,3 +157,65 @@ def test_a_branch_holds_the_folder_and_nothing_else(tmp_path: Path, monkeypatch:
 def test_an_empty_folder_is_not_pushed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert publish.main(["push", str(tmp_path), "colab"]) == 1
     assert "nothing to push" in capsys.readouterr().err
+
+
+def test_solutions_can_be_left_out_of_a_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What the build writes is made up here; the build itself takes too long."""
+    record = f"{publish.wheel_name().rpartition('-py3')[0]}.dist-info/RECORD"
+
+    def build(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        with zipfile.ZipFile(tmp_path / publish.wheel_name(), "w") as wheel:
+            for name in ("qkv/cli.py", "qkv/solutions/03_scaling.ipynb", "qkv/solutions_of_others.py"):
+                wheel.writestr(name, name)
+            wheel.writestr(
+                record, "qkv/cli.py,x,1\nqkv/solutions/03_scaling.ipynb,x,1\nqkv/solutions_of_others.py,x,1\n"
+            )
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", build)
+    for options, there in ((["--without-solutions"], False), ([], True)):
+        assert publish.main(["wheel", "--out", str(tmp_path), *options]) == 0
+        with zipfile.ZipFile(tmp_path / publish.wheel_name()) as wheel:
+            assert ("qkv/solutions/03_scaling.ipynb" in wheel.namelist()) == there
+            assert ("qkv/solutions/" in wheel.read(record).decode()) == there
+            assert wheel.read("qkv/cli.py") == b"qkv/cli.py"
+            assert "qkv/solutions_of_others.py" in wheel.namelist()
+        assert sorted(path.name for path in tmp_path.iterdir()) == [publish.wheel_name()]
+
+
+def test_make_publish_takes_the_repository_and_what_to_leave_out():
+    def commands(*given: str) -> str:
+        old = ["--old-file=.venv/ready", "--old-file=node_modules/ready"]
+        without = {name: value for name, value in os.environ.items() if name != "GITHUB_REPOSITORY"}
+        done = subprocess.run(
+            ["make", "--dry-run", *old, "publish", *given],
+            cwd=ROOT,
+            env=without,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    asked = commands("REPOSITORY=someone/qkv", "WITHOUT=solutions page-python")
+    assert 'test -n "someone/qkv"' in asked
+    assert "site.py build --without-solutions --without-page-python" in asked
+    assert re.search(r"publish\.py wheel --out _build/html --without-solutions\n", asked)
+    assert 'test -n ""' in commands()
+    assert "--without" not in commands()
+
+
+def test_outside_the_environment_a_tool_says_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def missing(_: object) -> None:
+        raise ModuleNotFoundError("No module named 'nbformat'", name="nbformat")
+
+    monkeypatch.setattr(site, "build", missing)
+    assert site.main(["build"]) == 1
+    assert "does not have the package nbformat" in capsys.readouterr().err
+    blocked = "import sys, runpy; sys.modules['nbformat'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"
+    command = [sys.executable, "-c", blocked, str(ROOT / "tools" / "publish.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "does not have the package nbformat" in done.stderr

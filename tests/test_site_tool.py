@@ -1,6 +1,7 @@
 """Parts of what builds and serves the site."""
 
 import http.client
+import re
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -61,6 +62,14 @@ def test_a_course_can_be_built_without_its_solutions(monkeypatch: pytest.MonkeyP
     assert short == [name for name in every if not name.startswith("solutions/")]
     quiet = list(parse_toc_yaml(site.table_of_contents(site.Options(page_python=False))))
     assert quiet == [name for name in every if name != "book/try"]
+
+
+def test_no_page_links_to_what_an_option_leaves_out():
+    """Such a link is a warning, and a warning stops the build."""
+    left_out = re.compile(r"\]\([^)\s]*(?:solutions/[^)\s]*|\btry)\.(?:md|ipynb|html)")
+    pages = [path for folder in ("book", "chapters", "exercises") for path in (ROOT / folder).glob("**/*")]
+    texts = {path: path.read_text(encoding="utf-8") for path in pages if path.suffix in (".md", ".ipynb")}
+    assert [path.name for path, text in texts.items() if left_out.search(text)] == []
 
 
 @pytest.mark.parametrize(

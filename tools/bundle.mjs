@@ -8,7 +8,7 @@
 //                                      python-page.js loads in DIR/python; the scripts of pages, minified, as DIR/page.js …
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, parse, relative } from "node:path";
+import { dirname, isAbsolute, join, parse, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -43,11 +43,11 @@ async function bundle(contents, loader, format, plugins = []) {
     define: format === "iife" ? { "import.meta.url": "self.location.href" } : {}, // in a worker, `self.location` is its own address
     format,
     legalComments: "none",
-    loader: { ".safetensors": "binary" }, // trained weights are included as bytes
+    loader: { ".safetensors": "binary", ".html": "text" }, // trained weights are included as bytes
     logLevel: "warning",
     metafile: true,
     minify: true,
-    plugins,
+    plugins: [...plugins, asText],
     target: loader === "css" ? "esnext" : "es2022",
     write: false,
   });
@@ -85,11 +85,36 @@ async function packageFiles() {
   return files.set("LICENSES.txt", licences(inputs));
 }
 
-/** A plugin that keeps weights out of a bundle: code reads them from `qkvWeights`, and `used` collects their files by name. */
+/** A plugin that imports a module with `?text` as the text of its bundle, for a worker that starts from a blob. */
+const asText = {
+  name: "as text",
+  setup(build) {
+    build.onResolve({ filter: /\?text$/ }, ({ path, resolveDir }) => ({
+      path: (isAbsolute(path) ? path : join(resolveDir, path)).replace("?text", ""),
+      namespace: "text",
+    }));
+    build.onLoad({ filter: /.*/, namespace: "text" }, async ({ path }) => ({
+      contents: (await bundle(`import ${JSON.stringify(path)};`, "js", "iife")).text,
+      loader: "text",
+      watchFiles: [path],
+    }));
+  },
+};
+
+/** A plugin that keeps weights, stored trainings and the worker that trains out of a bundle: code reads them from
+ * `qkvWeights`, and `used` collects their files by name. */
 const weightsApart = (used) => ({
   name: "weights apart",
   setup(build) {
-    build.onLoad({ filter: /\.safetensors$/ }, ({ path }) => {
+    build.onResolve({ filter: /worker\.js\?text$/ }, ({ path, resolveDir }) => {
+      used.set("training", join(resolveDir, path));
+      return { path: "training", namespace: "apart" };
+    });
+    build.onLoad({ filter: /.*/, namespace: "apart" }, ({ path }) => ({
+      contents: `export default globalThis.qkvWeights?.["${path}"];`,
+      loader: "js",
+    }));
+    build.onLoad({ filter: /(\.safetensors|training-runs\.json)$/ }, ({ path }) => {
       const { name } = parse(path);
       used.set(name, path);
       return { contents: `export default globalThis.qkvWeights?.["${name}"];`, loader: "js" };

@@ -1,6 +1,7 @@
 """Publish the course: the notebooks for Colab, the wheel that they install, and the branch that they are pushed to.
 
-    python tools/publish.py wheel --out DIR     build the package's wheel into DIR, the site's folder
+    python tools/publish.py wheel --out DIR     build the package's wheel into DIR, the site's folder;
+                                                --without-solutions leaves out the notebooks with solutions
     python tools/publish.py colab --out DIR     write the notebooks for Colab into DIR
     python tools/publish.py push DIR BRANCH     replace everything on BRANCH of this repository's origin by DIR
 
@@ -17,17 +18,22 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
-from nbformat import NotebookNode
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from tools.notebooks import as_json  # noqa: E402
-from tools.site import StoppedError, checked_address, pages_address  # noqa: E402
+from tools.site import StoppedError, checked_address, missing_package, pages_address  # noqa: E402
+
+try:
+    import nbformat
+    from nbformat import NotebookNode
+
+    from tools.notebooks import as_json
+except ModuleNotFoundError as missing:
+    sys.exit(f"Stopped: {missing_package(missing)}")
 
 FOLDERS = ("chapters", "exercises")  # never the solutions
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({})"
@@ -78,8 +84,12 @@ def wheel_name() -> str:
     return f"{project['name']}-{project['version']}-py3-none-any.whl"
 
 
-def build_wheel(folder: Path) -> Path:
+def build_wheel(folder: Path, solutions: bool = True) -> Path:
     """Build the package's wheel into a folder, and return its path.
+
+    Args:
+        folder: where the wheel is written
+        solutions: whether the notebooks with solutions are in it. Only `qkv grade` for a class needs them
 
     Raises:
         StoppedError: the build failed.
@@ -89,7 +99,23 @@ def build_wheel(folder: Path) -> Path:
     wheel = folder / wheel_name()
     if done.returncode or not wheel.exists():
         raise StoppedError(f"the wheel was not built:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    if not solutions:
+        remove_from_wheel(wheel, "qkv/solutions/")
     return wheel
+
+
+def remove_from_wheel(wheel: Path, folder: str) -> None:
+    """Remove a folder from a wheel, and the lines about it from the wheel's list of files."""
+    part = wheel.with_suffix(".part")
+    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as after:
+        for info in before.infolist():
+            content = before.read(info)
+            if info.filename.endswith(".dist-info/RECORD"):
+                lines = content.decode().splitlines(keepends=True)
+                content = "".join(line for line in lines if not line.startswith(folder)).encode()
+            if not info.filename.startswith(folder):
+                after.writestr(info, content)
+    part.replace(wheel)
 
 
 # --- notebooks ------------------------------------------------------------------------------------------------------
@@ -214,6 +240,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     wheel = commands.add_parser("wheel", help="build the wheel")
     wheel.add_argument("--out", type=Path, required=True, metavar="DIR")
+    wheel.add_argument("--without-solutions", action="store_true", help="leave out the notebooks with solutions")
     colab = commands.add_parser("colab", help="write the notebooks for Colab")
     colab.add_argument("--out", type=Path, required=True, metavar="DIR")
     colab.add_argument("--repository", default=os.environ.get("GITHUB_REPOSITORY", ""), metavar="OWNER/NAME")
@@ -224,7 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         if chosen.command == "wheel":
-            print(f"built {build_wheel(chosen.out)}")
+            print(f"built {build_wheel(chosen.out, not chosen.without_solutions)}")
         elif chosen.command == "colab":
             names = write_colab(place(chosen.repository, chosen.address), chosen.out)
             print(f"wrote {len(names)} notebooks to {chosen.out}")

@@ -60,6 +60,8 @@ SOURCES = (
     "chapters",
     "exercises",
     "browser_python",
+    "kernels",
+    "real_model",
     "solutions",
     "src",
     "tools",
@@ -313,7 +315,7 @@ def write_pages(options: Options) -> str:
         # With the cached pages, the next build would not repeat the warnings.
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         raise StoppedError(f"jupyter-book build found problems:\n{problems}")
-    return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: built without an address (GITHUB_REPOSITORY)"
+    return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: they need GITHUB_REPOSITORY=OWNER/NAME"
 
 
 def run_step(number: int, name: str, step: Callable[[], str]) -> None:
@@ -429,7 +431,16 @@ def main(arguments: list[str] | None = None) -> int:
     except (StoppedError, OSError) as problem:
         print(f"\n\nStopped: {problem}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as missing:
+        print(f"\n\nStopped: {missing_package(missing)}", file=sys.stderr)
+        return 1
     return 0
+
+
+def missing_package(missing: ModuleNotFoundError) -> str:
+    """Return a sentence about a missing package: this Python is probably not the one that `make` has prepared."""
+    how = "Run `make book` instead, or put .venv/bin/python in front; `make site` installs it."
+    return f"this Python ({sys.executable}) does not have the package {missing.name}. {how}"
 
 
 if __name__ == "__main__":

@@ -210,8 +210,12 @@
         }
       }
       const imported = JSON.parse(text);
-      for (const other of OTHERS)
-        saveOther(other, { ...entriesOf(other, JSON.stringify(imported[other.key] ?? null)), ...loadOther(other) });
+      for (const other of OTHERS) {
+        const entries = entriesOf(other, JSON.stringify(imported[other.key] ?? null));
+        // Somebody else may have written an answer: its page runs it only after the reader has accepted it there.
+        if (other === ANSWERS) for (const entry of Object.values(entries)) entry.imported = true;
+        saveOther(other, { ...entries, ...loadOther(other) });
+      }
       if (!save(pages)) throw new Error("this browser stores nothing");
       show();
     } catch (problem) {

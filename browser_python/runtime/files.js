@@ -19,20 +19,30 @@ function loadScript(address) {
   });
 }
 
-/** Return the bytes of a file in a folder. */
-export async function bytesOf(folder, name) {
-  if (!COPY) {
-    const response = await fetch(new URL(name, folder));
-    if (!response.ok) throw new Error(`${name} could not be loaded`);
-    return response.arrayBuffer();
+/** Return the bytes of a file in a folder. `onBytes` is called with the number of bytes that have just come. */
+export async function bytesOf(folder, name, onBytes = (_count) => {}) {
+  if (COPY) {
+    const text = new Promise((resolve) => {
+      waiting.set(name, resolve);
+    });
+    await loadScript(new URL(`copy/${name}.js`, folder));
+    const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
+    const bytes = await new Response(unpacked(new Blob([packed]).stream())).arrayBuffer();
+    onBytes(bytes.byteLength);
+    return bytes;
   }
-  const text = new Promise((resolve) => {
-    waiting.set(name, resolve);
+  const response = await fetch(new URL(name, folder));
+  if (!response.ok) throw new Error(`${name} could not be loaded`);
+  const counter = new TransformStream({
+    transform(chunk, controller) {
+      onBytes(chunk.byteLength);
+      controller.enqueue(chunk);
+    },
   });
-  await loadScript(new URL(`copy/${name}.js`, folder));
-  const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  return new Response(response.body?.pipeThrough(counter)).arrayBuffer();
 }
+
+const unpacked = (stream) => stream.pipeThrough(new DecompressionStream("gzip"));
 
 export const textOf = async (folder, name) => new TextDecoder().decode(await bytesOf(folder, name));
 
@@ -42,13 +52,22 @@ export async function editorOf(folder) {
   return globalThis.qkvEditor;
 }
 
-/** Return a worker. In a copy it is created from its text, and gets the bytes of the files that it would else fetch. */
-export async function workerOf(folder, names) {
-  const options = { name: "Python" };
-  if (!COPY) return new Worker(new URL("worker.js", folder), options);
-  const [program, ...files] = await Promise.all(["worker.js", ...names].map((name) => bytesOf(folder, name)));
-  const address = URL.createObjectURL(new Blob([program], { type: "text/javascript" }));
-  const worker = new Worker(address, options);
-  worker.postMessage({ files: Object.fromEntries(names.map((name, place) => [name, files[place]])) }, files);
-  return worker;
+/**
+ * Return the store of Python's memory after all imports. A later start reads it and imports nothing. It is kept in the
+ * service worker's cache, if there is one. `made` identifies the files from which the memory came.
+ */
+export function memoryOf(folder, made) {
+  const address = new URL(`memory-${made}`, folder);
+  return {
+    async read() {
+      const found = COPY ? undefined : await globalThis.caches?.match(address);
+      return found && new Response(unpacked(found.body)).arrayBuffer();
+    },
+    async keep(bytes) {
+      const names = COPY ? [] : ((await globalThis.caches?.keys()) ?? []);
+      const name = names.find((one) => one.startsWith("qkv-python-"));
+      const packed = () => new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+      if (name) await (await caches.open(name)).put(address, new Response(packed()));
+    },
+  };
 }

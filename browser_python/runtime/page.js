@@ -1,6 +1,7 @@
 // Python on the page, in a worker: the reader answers and checks exercises, and runs and edits cells of chapters.
 // `browser_python/controls.py` writes the HTML, and this script makes it work. Answers are kept in this browser alone.
 
+import { cardOf } from "./cards.js";
 import { editorOf, textOf } from "./files.js";
 import { load, note, save } from "./kept.js";
 import { Python } from "./python.js";
@@ -79,10 +80,48 @@ function keepText(key, text) {
   if (text === (kept?.source ?? defaultValue)) return;
   const source = text === defaultValue ? undefined : text;
   const { status, points } = kept?.checked?.source === text ? kept.checked : {};
-  if (!note(key, { source, status, points }))
+  if (!note(key, { source, status, points, imported: undefined }))
     showNotice("This browser does not keep your answers: download your notebook before you leave the page.");
   markOld(key, status === undefined);
+  showImported();
   showPoints();
+}
+
+// ── answers from a file ────────────────────────────────────────────────────────────────────────────
+/** Return the keys of this page's texts that came from an imported file and that the reader has not yet accepted. */
+const importedKeys = () => [...editors.keys()].filter((key) => load()[key]?.imported);
+
+/** Say below each imported text where it came from. */
+function showImported() {
+  const keys = importedKeys();
+  for (const [key, { area }] of editors) {
+    const place = area.closest(".qkv-live");
+    const shown = place.querySelector(".qkv-imported");
+    if (!keys.includes(key)) shown?.remove();
+    else if (!shown) place.append(line("qkv-said qkv-imported", "This text came from an imported file."));
+  }
+  if (!keys.length) for (const asked of all(".qkv-accept")) asked.remove();
+}
+
+const line = (className, textContent) => Object.assign(document.createElement("p"), { className, textContent });
+
+/** Ask the reader, beside the button that was pressed, to read the imported texts before any of them runs.
+ * @returns {string} what is asked, or "" if no imported text is left */
+function askToRead(cell) {
+  const keys = importedKeys();
+  if (!keys.length) return "";
+  const words = `Nothing was run. These texts came from an imported file: ${keys.join(", ")}. Read them first.`;
+  cell.querySelector(".qkv-accept")?.remove();
+  const asked = line("qkv-said qkv-accept", `${words} `);
+  const accept = Object.assign(document.createElement("button"), { type: "button", className: "qkv-run" });
+  accept.textContent = "I have read them: they may run";
+  accept.addEventListener("click", () => {
+    for (const key of keys) note(key, { imported: undefined });
+    showImported();
+  });
+  asked.append(accept);
+  cell.append(asked);
+  return words;
 }
 
 /** Mark the verdict and the output of a text as those of an earlier text, or remove the marks. */
@@ -134,6 +173,8 @@ let queue = Promise.resolve(); // resolves when all earlier requests are answere
  * instead of its other button, and a text beside them shows what Python does. `onFirst` gets a first answer, if
  * there is one. */
 async function ask(cell, request, onFirst) {
+  const message = askToRead(cell);
+  if (message) return { status: "error", points: 0, misconception: null, message, problem: message };
   const [run, stop] = /** @type {HTMLButtonElement[]} */ (
     all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell)
   );
@@ -258,7 +299,7 @@ function showVerdict(place, text, { html, ...report }) {
   const card = place.querySelector(".qkv-verdict");
   card.dataset.status = report.status;
   card.removeAttribute("data-old");
-  card.replaceChildren(html ? document.createRange().createContextualFragment(html) : report.message);
+  card.replaceChildren(html ? cardOf(html) : report.message);
   const found = { status: report.status, points: report.points };
   if (html) note(question, { checked: { source: text, ...found } });
   const isOld = editors.get(question).text !== text;
@@ -382,6 +423,7 @@ function prepare() {
 
 if (document.querySelector(".qkv-check")) prepare();
 window.qkv = { ...window.qkv, answer, check };
+showImported();
 showPoints();
 for (const place of all(".qkv-check"))
   if (load()[place.dataset.question ?? ""]?.status === "passed") showLast(place, "Right when last checked.");

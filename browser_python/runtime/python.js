@@ -1,24 +1,72 @@
 // Python in a worker of this page. It starts at the first request. When a cell does not end, the worker is terminated,
 // and started again at the next request.
+//
+// What a reader runs may be somebody else's. So the worker lives in a frame without an origin (`frame.html`): it reaches
+// no other host, nothing that the site keeps in this browser, and of this page only the port through which it answers.
 
-import { bytesOf, workerOf } from "./files.js";
+import { bytesOf, memoryOf } from "./files.js";
+import frame from "./frame.html";
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
-const FILES = ["sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"];
+const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells use
 const RUNNING = "Running …";
 const failure = (why) => `Python could not start here (${why}). Open this notebook in JupyterLab or Colab instead.`;
 
+/** A worker in its frame. */
+class Worker {
+  #frame = document.createElement("iframe");
+  #channel = new MessageChannel();
+  #onFrame;
+
+  /** `receive` is called with each message of the worker, and with { failed } if it cannot start or has an error. */
+  constructor(receive) {
+    this.#channel.port1.onmessage = ({ data }) => receive(data);
+    this.#onFrame = ({ source, data }) => {
+      if (source === this.#frame.contentWindow) receive({ failed: String(data?.failed) });
+    };
+    window.addEventListener("message", this.#onFrame);
+    this.#frame.hidden = true;
+    this.#frame.title = "Python";
+    this.#frame.setAttribute("sandbox", "allow-scripts");
+    this.#frame.srcdoc = frame;
+  }
+
+  /** Start the worker from the text of its program, with the files that it needs. */
+  async start(program, files) {
+    const loaded = new Promise((resolve) => {
+      this.#frame.addEventListener("load", resolve, { once: true });
+    });
+    document.body.append(this.#frame);
+    await loaded;
+    const port = this.#channel.port2;
+    this.#frame.contentWindow?.postMessage({ program, files }, "*", [port, ...Object.values(files)]);
+  }
+
+  send(message, transfer = []) {
+    this.#channel.port1.postMessage(message, transfer);
+  }
+
+  terminate() {
+    window.removeEventListener("message", this.#onFrame);
+    this.#channel.port1.close();
+    this.#frame.remove(); // a worker ends with its frame
+  }
+}
+
 export class Python {
   #folder;
   #say;
-  #worker; // the promise of the worker
+  #worker; // undefined while Python is not running
+  #ready = Promise.resolve(); // resolves when the worker can be asked
+  #setReady = () => {};
   #readySince = Number.POSITIVE_INFINITY; // ms
   #waiting = new Map(); // the callbacks of requests without an answer, by id
   #lastId = 0;
   #hasModels = false;
+  #memory;
 
-  /** `folder` has worker.js and the files that it loads. `say` is called with texts about the start and the running. */
+  /** `folder` has worker.js and the files that it needs. `say` is called with texts about the start and the running. */
   constructor(folder, say) {
     this.#folder = folder;
     this.#say = say;
@@ -26,41 +74,61 @@ export class Python {
 
   start() {
     if (this.#worker) return;
-    const worker = workerOf(this.#folder, FILES);
+    const worker = new Worker((message) => this.#worker === worker && this.#receive(message));
     this.#worker = worker;
-    worker.then(
-      (made) => {
-        made.onmessage = ({ data }) => this.#receive(data);
-        made.onerror = (problem) => this.end(failure(problem.message));
-      },
-      (problem) => this.end(failure(problem.message)),
-    );
+    this.#ready = new Promise((resolve) => {
+      this.#setReady = resolve;
+    });
+    this.#load()
+      .then(async ({ program, files }) => {
+        if (this.#worker === worker) await worker.start(program, files);
+      })
+      .catch((problem) => this.end(failure(problem.message)));
+  }
+
+  /** Fetch the worker's program and files, and say how far that is. */
+  async #load() {
+    const sizes = await bytesOf(this.#folder, "sizes.json");
+    const known = JSON.parse(new TextDecoder().decode(sizes));
+    const total = HEAVY.reduce((sum, name) => sum + known[name], 0);
+    let done = 0;
+    const onBytes = (count) => {
+      done += count;
+      this.#say(`Loading Python: ${Math.min(100, Math.floor((100 * done) / total))} %`);
+    };
+    const program = bytesOf(this.#folder, "worker.js");
+    const heavy = await Promise.all(HEAVY.map((name) => bytesOf(this.#folder, name, onBytes)));
+    const files = Object.fromEntries([["sizes.json", sizes], ...HEAVY.map((name, place) => [name, heavy[place]])]);
+    this.#memory = memoryOf(this.#folder, known.made);
+    const memory = await this.#memory.read().catch(() => {}); // without it, Python imports everything
+    return { program: await program, files: memory ? { ...files, memory } : files };
   }
 
   /** Fetch the files of the start, one after the other, without starting. A service worker then keeps them. */
   async fetchAhead() {
-    for (const name of ["worker.js", "editor.js", ...FILES]) await bytesOf(this.#folder, name);
+    for (const name of ["worker.js", "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
-  #receive({ progress, ready, failed, id, first, ...answer }) {
-    if (progress) this.#say(`Loading Python: ${Math.floor((100 * progress.done) / progress.total)} %`);
-    else if (failed) this.end(failure(failed.split("\n")[0]));
-    else if (ready) {
+  #receive({ memory, ready, failed, id, first, ...answer }) {
+    const isReady = this.#readySince < Number.POSITIVE_INFINITY;
+    if (failed) this.end(failure(failed.split("\n")[0]));
+    else if (memory) {
+      // Only before the first request: later it could be what a cell made of it, and later visits would start from that.
+      if (!isReady) this.#memory.keep(memory).catch(() => {}); // without room for it, the next start imports again
+    } else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
-    } else if (first) this.#waiting.get(id)?.onFirst(first);
+      this.#setReady();
+    } else if (first) this.#waiting.get(id)?.onFirst?.(first);
     else {
       this.#waiting.get(id)?.resolve(answer);
       this.#waiting.delete(id);
-      if (answer.memory > LARGE && !this.#waiting.size) this.#renew();
+      if (answer.used > LARGE && !this.#waiting.size) this.#renew();
     }
   }
 
   #terminate() {
-    this.#worker?.then(
-      (worker) => worker.terminate(),
-      () => {},
-    );
+    this.#worker?.terminate();
     this.#worker = undefined;
     this.#readySince = Number.POSITIVE_INFINITY;
     this.#hasModels = false;
@@ -81,15 +149,16 @@ export class Python {
     for (const { resolve } of left) resolve(answer);
   }
 
-  /** Send a message to the worker, after the trained models if a cell is the first that names them. */
+  /** Send a message to the worker when it is ready, after the trained models if a cell is the first that names them. */
   async #send(message) {
     const worker = this.#worker;
+    await this.#ready;
     if (!this.#hasModels && message.cells.some((source) => /\bmodels\b/.test(source))) {
       this.#hasModels = true;
       const archive = await bytesOf(this.#folder, MODELS);
-      (await worker).postMessage({ archive }, [archive]);
+      worker.send({ archive }, [archive]);
     }
-    (await worker).postMessage(message);
+    worker.send(message);
   }
 
   /**

@@ -11,12 +11,10 @@ from itertools import repeat
 from math import inf
 from typing import Any
 
-from . import kernels
 from .creation import tensor
-from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo, float32, float64
-from .kernels import address_of
+from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
+from .kernels import BIG, KERNELS, address_of, loop_of, scalar
 from .numbers import (
-    BIG,
     DIVISION_BY_ZERO,
     cos_of,
     exp_of,
@@ -37,7 +35,6 @@ from .numbers import (
     sin_of,
     smaller,
     sqrt_of,
-    square_of,
     times_log,
     trunc_quotient,
 )
@@ -52,6 +49,7 @@ from .tensors import (
     numbers_as,
     record_rules,
     result_type,
+    tensor_from_parts,
     tensor_of,
     without_gradient,
 )
@@ -85,7 +83,7 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
 SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # applied to integers, these return integers
     "abs": (abs, lambda g, x: g * x.sign()),
     "sign": (lambda x: (x > 0) - (x < 0), lambda g: g * 0),
-    "relu": (lambda x: 0 if x < 0 else x, lambda g, y: g * (y > 0)),
+    "relu": (lambda x: 0 if x < 0 else x, lambda g, y: where(y > 0, g, 0.0)),
     "floor": (keeping_infinities(math.floor), lambda g: g * 0),
     "ceil": (keeping_infinities(math.ceil), lambda g: g * 0),
     "trunc": (keeping_infinities(math.trunc), lambda g: g * 0),
@@ -98,9 +96,9 @@ def empty_output(dt: dtype, shape: Any) -> Tensor:
     return tensor_of(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
 
 
-def use_kernel(name: str, n: int, dt: dtype) -> bool:
-    """Check whether a kernel exists for this operation and dtype, and a loop over `n` numbers is worth its call."""
-    return n > BIG and (dt is float32 or dt is float64) and name in kernels.NAMES
+def kernel_for(name: str, n: int, dt: dtype) -> Any:
+    """Return the kernel of this operation and dtype, or None if there is none, or a loop over `n` numbers is short."""
+    return KERNELS.get((name, dt)) if n > BIG else None
 
 
 def unary_op(name: str, x: Tensor, f: Number, rule: Any, dt: dtype) -> Tensor:
@@ -111,10 +109,11 @@ def unary_op(name: str, x: Tensor, f: Number, rule: Any, dt: dtype) -> Tensor:
 
 def map_one(x: Tensor, name: str, f: Number, dt: dtype) -> Tensor:
     """Apply a function to each number of a tensor."""
-    if dt is not x.dtype or not use_kernel(name, x.numel(), dt):
+    kernel = kernel_for(name, x.numel(), dt) if dt is x.dtype else None
+    if kernel is None:
         return tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
     out, numbers = empty_output(dt, x.shape), x._buffer()
-    kernels.JS.map1(dt.code, name, address_of(numbers), address_of(out._data), len(numbers))
+    kernel(address_of(out._data), address_of(numbers), len(numbers))
     return out
 
 
@@ -144,40 +143,55 @@ def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dty
         dt = result_type(a, b)
         if name in ("div", "xlogy") and dt.kind < FLOATING:
             dt = State.default_dtype
-    if first and second:
+    out = pair_by_kernel(name, a, b, dt, kind or dt) if (name, dt) in KERNELS else None
+    if out is None and first and second:
         shape = a.shape if a.shape == b.shape else broadcast((a.shape, b.shape))
         left, right = (t if t.shape == shape else broadcast_view(t, shape) for t in (a, b))
-        args: Any = (name, f, dt, kind or dt)
         simple = a.is_contiguous() and b.is_contiguous()
-        out = map_two(left, right, *args) if simple else laid_out(map_two, [left, right], *args)
-    else:
-        args = (b if first else a, not first, name, f, dt, kind or dt)
+        out = map_two(left, right, f, dt, kind or dt) if simple else laid_out(map_two, [left, right], f, dt, kind or dt)
+    elif out is None:
+        args = (b if first else a, not first, f, dt, kind or dt)
         out = map_with_number(x, *args) if x.is_contiguous() else laid_out(map_with_number, [x], *args)
     if rules is None or not ((first and a.requires_grad) or (second and b.requires_grad)):
         return out
     return record_rules(out, (a, b), rules, a=a, b=b, y=out)
 
 
-def map_two(x: Tensor, y: Tensor, name: str, f: Number, dt: dtype, kind: dtype) -> Tensor:
+def pair_by_kernel(name: str, a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor | None:
+    """Apply a kernel to pairs of numbers of two operands. Compute in the dtype `dt`; return `kind`.
+
+    It returns None if the loop is short.
+    """
+    size = dt.itemsize
+    first, second = isinstance(a, Tensor), isinstance(b, Tensor)
+    if first and a.dtype is not dt:
+        a = a.detach().to(dt)
+    if second and b.dtype is not dt:
+        b = b.detach().to(dt)
+    if first and second:
+        loop = loop_of(name, dt, (kind.itemsize, size, size), a.shape, a._strides, b.shape, b._strides)
+    elif first:
+        loop = loop_of(name, dt, (kind.itemsize, size, size), a.shape, a._strides, (), ())
+    else:
+        loop = loop_of(name, dt, (kind.itemsize, size, size), (), (), b.shape, b._strides)
+    if loop.n <= BIG:
+        return None
+    out = array(kind.code, bytes(loop.n * kind.itemsize))
+    at_a = a._data.buffer_info()[0] + a._offset * size if first else scalar(a, dt)
+    at_b = b._data.buffer_info()[0] + b._offset * size if second else scalar(b, dt)
+    loop.run(out.buffer_info()[0], at_a, at_b)
+    return tensor_from_parts(kind, out, 0, loop.shape, loop.strides)
+
+
+def map_two(x: Tensor, y: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
     """Apply a function to pairs of numbers of two tensors of one shape. Compute in the dtype `dt`; return `kind`."""
-    if dt is not kind or not use_kernel(name, x.numel(), dt):
-        return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), x.shape, kind)
-    out, x, y = empty_output(dt, x.shape), x.detach().to(dt), y.detach().to(dt)
-    in_order = x.is_contiguous() and y.is_contiguous()
-    axes = "" if in_order else str([list(x.shape), list(x._strides), list(y._strides)])
-    kernels.JS.map2(dt.code, name, x._address(), y._address(), address_of(out._data), len(out._data), axes)
-    return out
+    return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), x.shape, kind)
 
 
-def map_with_number(t: Tensor, s: Any, flip: bool, name: str, f: Number, dt: dtype, kind: dtype) -> Tensor:
+def map_with_number(t: Tensor, s: Any, flip: bool, f: Number, dt: dtype, kind: dtype) -> Tensor:
     """Apply a function to each number of a tensor and a number `s`, which is the first operand if `flip` is set."""
     if dt.kind == FLOATING:
         s = array(dt.code, [s])[0]
-    if dt is kind and use_kernel(name, t.numel(), dt):
-        out = empty_output(dt, t.shape)
-        numbers = t.detach().to(dt)._buffer()
-        kernels.JS.map2s(dt.code, name, address_of(numbers), s, flip, address_of(out._data), len(numbers))
-        return out
     x = numbers_as(t, dt)
     try:
         return tensor_of(map_numbers(f, repeat(s), x) if flip else map_numbers(f, x, repeat(s)), t.shape, kind)
@@ -187,14 +201,22 @@ def map_with_number(t: Tensor, s: Any, flip: bool, name: str, f: Number, dt: dty
 
 def scaled(b: Any, alpha: Any, *operands: Any) -> Any:
     """Return the operand of a sum, times `alpha`."""
+    if alpha == 1:
+        return b
     if isinstance(alpha, float) and result_type(b, *operands).kind < FLOATING:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return b if alpha == 1 else b * alpha
+    return b * alpha
+
+
+OF_SUM = (lambda g: g, lambda g: g)
+OF_DIFFERENCE = (lambda g: g, lambda g: -g)
+OF_PRODUCT = (lambda g, b: g * b, lambda g, a: g * a)
+OF_QUOTIENT = (lambda g, b: g / b, lambda g, a, b: -g * (a / b) / b)
 
 
 @method
 def add(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
-    return binary_op("add", a, scaled(b, alpha, a), operator.add, (lambda g: g, lambda g: g))
+    return binary_op("add", a, scaled(b, alpha, a), operator.add, OF_SUM)
 
 
 @method
@@ -210,12 +232,12 @@ def sub(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return binary_op("sub", a, b, operator.sub, (lambda g: g, lambda g: -g))
+    return binary_op("sub", a, b, operator.sub, OF_DIFFERENCE)
 
 
 @method
 def mul(a: Any, b: Any) -> Tensor:
-    return binary_op("mul", a, b, operator.mul, (lambda g, b: g * b, lambda g, a: g * a))
+    return binary_op("mul", a, b, operator.mul, OF_PRODUCT)
 
 
 @method
@@ -227,7 +249,7 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
             )
         name, f = ROUNDED[rounding_mode]
         return binary_op(name, a, b, f, (lambda g: g * 0, lambda g: g * 0))
-    return binary_op("div", a, b, quotient, (lambda g, b: g / b, lambda g, a, b: -g * (a / b) / b))
+    return binary_op("div", a, b, quotient, OF_QUOTIENT)
 
 
 ROUNDED = {"floor": ("fdiv", floor_quotient), "trunc": ("tdiv", trunc_quotient)}
@@ -249,9 +271,10 @@ def gradient_of_exponent(g: Tensor, a: Any, b: Any, y: Tensor) -> Tensor:
 def pow(a: Any, b: Any) -> Tensor:
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    squares = type(b) in (int, float) and b == 2
-    name, f = ("square", square_of) if squares else ("pow", power)
-    return binary_op(name, a, b, f, (gradient_of_base, gradient_of_exponent))
+    if type(b) in (int, float) and b == 2 and isinstance(a, Tensor) and a.dtype.kind == FLOATING:
+        out = binary_op("mul", a.detach(), a.detach(), operator.mul)
+        return record_rules(out, [a], [lambda g, a: g * (2 * a)], a=a)
+    return binary_op("pow", a, b, power, (gradient_of_base, gradient_of_exponent))
 
 
 @method
@@ -309,9 +332,18 @@ def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any],
     return compare
 
 
+@method
+def gt(a: Any, b: Any) -> Tensor:
+    return binary_op("lt", b, a, operator.lt, kind=bool_)
+
+
+@method
+def ge(a: Any, b: Any) -> Tensor:
+    return binary_op("le", b, a, operator.le, kind=bool_)
+
+
 eq, ne = comparison("eq", operator.eq), comparison("ne", operator.ne)
 lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
-gt, ge = comparison("gt", operator.gt), comparison("ge", operator.ge)
 
 
 def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
@@ -353,7 +385,12 @@ def logical_xor(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def logical_not(x: Tensor) -> Tensor:
+    if x.dtype is bool_:
+        return tensor_of(array("B", x._buffer().tobytes().translate(NOT)), x.shape, bool_)
     return tensor_of([0 if v else 1 for v in x._numbers()], x.shape, bool_)
+
+
+NOT = bytes([1] + [0] * 255)  # for each byte of a bool, the opposite
 
 
 @method
@@ -382,6 +419,12 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
 
 def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
     """Choose each number from `a` where the condition holds, and from `b` elsewhere, for tensors of one shape."""
+    if kernel_for("choose", cond.numel(), dt):
+        three, size = (cond, a.detach().to(dt), b.detach().to(dt)), dt.itemsize
+        loop = loop_of("choose", dt, (size, 1, size, size), *(part for t in three for part in (t.shape, t._strides)))
+        out = array(dt.code, bytes(loop.n * size))
+        loop.run(address_of(out), *(t._address() for t in three))
+        return tensor_from_parts(dt, out, 0, loop.shape, loop.strides)
     pairs = zip(cond._numbers(), numbers_as(a, dt), numbers_as(b, dt), strict=True)
     return tensor_of([x if k else y for k, x, y in pairs], cond.shape, dt)
 
@@ -575,7 +618,7 @@ SIGNS = {
     **{"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
 }
 OPERATORS = {
-    "add": add,
+    "add": lambda a, b: binary_op("add", a, b, operator.add, OF_SUM),
     "sub": sub,
     "mul": mul,
     "truediv": div,
@@ -596,18 +639,14 @@ OPERATORS = {
 }
 
 
-def operand(x: Any) -> Any:
-    """Return a tensor or number unchanged, and the tensor of an array of the page's numpy."""
-    return x if isinstance(x, (Tensor, int, float)) else getattr(x, "_tensor", x)
-
-
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
 
     def left(x: Tensor, other: Any) -> Any:
-        other = operand(other)
-        if isinstance(other, Tensor) or is_number(other):
+        if isinstance(other, (Tensor, int, float)):
             return f(x, other)
+        if hasattr(other, "_tensor"):  # an array of the page's numpy
+            return f(x, other._tensor)
         if name in ("eq", "ne"):
             return name == "ne"
         if name not in SIGNS:
@@ -615,8 +654,8 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
         raise TypeError(f"unsupported operand type(s) for {SIGNS[name]}: 'Tensor' and '{type(other).__name__}'")
 
     def right(x: Tensor, other: Any) -> Any:
-        other = operand(other)
-        return f(other, x) if isinstance(other, Tensor) or is_number(other) else NotImplemented
+        other = getattr(other, "_tensor", other)
+        return f(other, x) if isinstance(other, (Tensor, int, float)) else NotImplemented
 
     setattr(Tensor, f"__{name}__", left)
     if name in SIGNS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from .creation import tensor
 from .dtypes import FLOATING, State, bool_, int32, int64, uint8
 from .gradients import record_step
+from .kernels import BIG, KERNELS, address_of
 from .missing import refuse_set
 from .numbers import is_number, to_array
 from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major
@@ -188,6 +190,14 @@ def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
 def __getitem__(x: Tensor, key: Any) -> Tensor:
     if type(key) is int and x.shape:
         return select(x, 0, key)
+    if (
+        isinstance(key, Tensor)
+        and key.dtype is int64
+        and ("gather", x.dtype) in KERNELS
+        and x.ndim
+        and key.numel() > BIG
+    ):
+        return rows_by_kernel(x, key)
     found = selection(x, key)
     if not found.picks:
         return view_of(x, found.shape, found.strides, found.offset, lambda t: selection(t, key).view())
@@ -198,6 +208,35 @@ def __getitem__(x: Tensor, key: Any) -> Tensor:
         flat, given = chosen_places(places_in(x.shape), key)[1], x.shape
         picks = [pick for _, pick in found.picks]
         record_step(out, [x], lambda g, *_: [scatter_gradient(given, flat, g)], picks)
+    return out
+
+
+def rows_by_kernel(x: Tensor, index: Tensor) -> Tensor:
+    """Return the rows of `x` with these indices."""
+    size = x.shape[0]
+    rows = index._buffer()
+    low, high = min(rows), max(rows)
+    if low < -size or high >= size:
+        raise IndexError(f"index {low if low < -size else high} is out of bounds for dimension 0 with size {size}")
+    places = array("i", [row % size for row in rows] if low < 0 else rows)
+    given, columns = x.shape, product(x.shape[1:])
+    numbers = x._buffer()
+    out = tensor_of(
+        array(x.dtype.code, bytes(len(places) * columns * x.dtype.itemsize)), index.shape + given[1:], x.dtype
+    )
+    KERNELS["gather", x.dtype](address_of(out._data), address_of(numbers), address_of(places), len(places), columns, 0)
+
+    def back(g: Tensor, *_: Tensor) -> list[Tensor]:
+        return [scattered(given, places, columns, g)]
+
+    return record_step(out, [x], back, [index])
+
+
+def scattered(shape: Sequence[int], places: array[int], columns: int, g: Tensor) -> Tensor:
+    """Return zeros of this shape, with each row of the gradient `g` added to the row at its place."""
+    out = tensor_of(array(g.dtype.code, bytes(product(shape) * g.dtype.itemsize)), shape, g.dtype)
+    numbers = g._buffer()
+    KERNELS["scatter", g.dtype](address_of(out._data), address_of(numbers), address_of(places), len(places), columns)
     return out
 
 
@@ -287,7 +326,12 @@ def gather_flat(x: Tensor, shape: Sequence[int], places: Any, saved: Sequence[Te
     """Return the numbers of `x` at flat positions, counted as if `x` were contiguous."""
     v, given = x._numbers(), x.shape
     out = tensor_of([v[p] for p in places], shape, x.dtype)
-    return record_step(out, [x], lambda g, *_: [scatter_gradient(given, places, g)], saved)
+
+    def back(g: Tensor, *_: Tensor) -> list[Tensor]:
+        by_kernel = ("scatter", g.dtype) in KERNELS and len(places) > BIG
+        return [scattered(given, array("i", places), 1, g) if by_kernel else scatter_gradient(given, places, g)]
+
+    return record_step(out, [x], back, saved)
 
 
 @method

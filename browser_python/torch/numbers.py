@@ -12,7 +12,6 @@ from typing import Any
 
 from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
 
-BIG = 48  # numbers; a loop over more than these runs in a JavaScript kernel
 DIVISION_BY_ZERO = "ZeroDivisionError"  # torch's whole message for an integer division by zero
 
 
@@ -146,10 +145,6 @@ def map_numbers(f: Any, *numbers: Any) -> list[Any]:
         except (ArithmeticError, ValueError):
             pass
     return list(map(f, *numbers))
-
-
-def square_of(a: Any, two: Any) -> Any:
-    return a * a
 
 
 def power(a: Any, b: Any) -> Any:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from .arithmetic import kernel_for
 from .creation import tensor, zeros_like
 from .missing import missing_getattr, refuse_set
 from .modes import no_grad
@@ -119,14 +120,21 @@ class Adam(Optimizer):
 
     def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
-        if decay and self.decoupled:
-            p.mul_(1 - lr * decay)
-        elif decay:
+        if decay and not self.decoupled:
             g = g + p * decay
         if not state:
             state.update(step=tensor(0.0), exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
         state["step"] += 1
         n = state["step"].item()
+        moments = [state["exp_avg"], state["exp_avg_sq"]]
+        kernel = kernel_for("adamw", p.numel(), p.dtype)
+        if kernel and all(t.is_contiguous() and t.dtype is p.dtype for t in (p, g, *moments)):
+            addresses = [t._address() for t in (p, g, *moments)]
+            kernel(*addresses, p.numel(), lr, b1, b2, group["eps"], decay if self.decoupled else 0.0, int(n))
+            p._writes[0] += 1
+            return
+        if decay and self.decoupled:
+            p.mul_(1 - lr * decay)
         m = state["exp_avg"] = state["exp_avg"] * b1 + g * (1 - b1)
         v = state["exp_avg_sq"] = state["exp_avg_sq"] * b2 + g * g * (1 - b2)
         p.sub_(m * (lr / (1 - b1**n)) / (v.sqrt() / (1 - b2**n) ** 0.5 + group["eps"]))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from operator import mul
 from typing import Any
 
-from . import kernels
-from .arithmetic import empty_output, use_kernel
-from .dtypes import C_NAMES, TYPE_NAMES, bool_
-from .kernels import address_of
-from .numbers import BIG
-from .shapes import axis_of, common_shape, product
-from .tensors import Tensor, broadcast_view, method, record_rules, tensor_of, view_of
+from .dtypes import C_NAMES, TYPE_NAMES, bool_, dtype
+from .kernels import BIG, KERNELS, Loop, address_of, bound, merged, starts_of
+from .shapes import Size, axis_of, common_shape, product, strides_of
+from .tensors import Tensor, broadcast_view, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
 
 
@@ -102,18 +102,14 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 def plain_product(a: Tensor, b: Tensor) -> Tensor:
     """Return `matmul(a, b)` of tensors without gradient; nothing is recorded."""
-    if (
-        (len(a.shape) == 1 or len(b.shape) == 1)
-        and len(a.shape) + len(b.shape) <= 3
-        and max(a.numel(), b.numel()) <= BIG
-    ):
+    if len(a.shape) > 1 and len(b.shape) > 1:
+        return product_of_matrices(a, b)
+    if len(a.shape) + len(b.shape) <= 3 and max(a.numel(), b.numel()) <= BIG:
         return tensor_of(product_with_vector(a, b), (*a.shape[:-1], *b.shape[1:]), a.dtype)
     row, column = len(a.shape) == 1, len(b.shape) == 1
     A = view_of(a, (1, *a.shape), (len(a), *a._strides), a._offset) if row else a
     B = view_of(b, (*b.shape, 1), (*b._strides, 1), b._offset) if column else b
     out = product_of_matrices(A, B)
-    if not row and not column:
-        return out
     *lead, m, n = out.shape
     return tensor_of(out._data, [*lead, *([] if row else [m]), *([] if column else [n])], out.dtype)
 
@@ -129,6 +125,12 @@ def product_with_vector(a: Tensor, b: Tensor) -> list[float]:
 
 
 def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
+    kind = A.dtype
+    if ("matmul", kind) in KERNELS:
+        loop = loop_of_product(kind, A.shape, A._strides, B.shape, B._strides)
+        out = array(kind.code, bytes(loop.n * kind.itemsize))
+        loop.run(address_of(out), A._address(), B._address())
+        return tensor_from_parts(kind, out, 0, loop.shape, loop.strides)
     (*lead_of_a, m, k), (*lead_of_b, _, n), dt = A.shape, B.shape, A.dtype
     lead = lead_of_a if lead_of_a == lead_of_b or not lead_of_b else list(common_shape(lead_of_a, lead_of_b))
     count, rows = product(lead), m
@@ -137,16 +139,40 @@ def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
     right = B if one or lead_of_b == lead else broadcast_view(B, (*lead, k, n))
     if one:
         count, rows = 1, count * m
-    if use_kernel("matmul", count * rows * k * n, dt):
-        out = empty_output(dt, (*lead, m, n))
-        a, b = left._buffer(), right._buffer()
-        kernels.JS.matmul(dt.code, address_of(a), address_of(b), address_of(out._data), count, rows, k, n)
-        return out
     x, y = left._numbers(), right._numbers()
     numbers: list[float] = []
     for c in range(count):
         numbers += product_of_rows(x[c * rows * k : (c + 1) * rows * k], y[c * k * n : (c + 1) * k * n], rows, k, n)
     return tensor_of(numbers, (*lead, m, n), dt)
+
+
+@lru_cache(maxsize=2000)
+def loop_of_product(
+    kind: dtype,
+    shape_a: tuple[int, ...],
+    strides_a: tuple[int, ...],
+    shape_b: tuple[int, ...],
+    strides_b: tuple[int, ...],
+) -> Loop:
+    """Return the loop of the product of matrices in the last two axes of operands with these shapes and strides."""
+    (*lead_of_a, m, k), (*lead_of_b, _, n) = shape_a, shape_b
+    lead = common_shape(lead_of_a, lead_of_b)
+    shape = Size((*lead, m, n))
+    out = strides_of(shape)
+
+    def along_lead(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
+        return [0] * (len(lead) - len(sizes)) + [0 if size == 1 else s for size, s in zip(sizes, strides, strict=False)]
+
+    steps = zip(lead, out, along_lead(lead_of_a, strides_a), along_lead(lead_of_b, strides_b), strict=False)
+    rows: tuple[int, ...] = (m, n, strides_a[-2], 0)
+    axes = merged([*steps, rows])
+    if axes and axes[-1][1] == n and axes[-1][3] == 0:  # with axes along which b is the same, the rows are more
+        rows = axes.pop()
+    axes = [(1, 0, 0, 0)] * (2 - len(axes)) + axes
+    *outer, (count0, out0, a0, b0), (count1, out1, a1, b1) = axes
+    args = [count0, count1, None, out0, out1, n, None, a0, a1, rows[2], strides_a[-1], None, b0, b1, *strides_b[-2:]]
+    starts = starts_of(outer, [kind.itemsize] * 3)
+    return Loop(prod(shape), shape, out, bound(KERNELS["matmul", kind], [*args, rows[0], k, n, 0], starts))
 
 
 @method

@@ -15,12 +15,11 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Any
 
-from . import kernels
-from .arithmetic import use_kernel
+from .arithmetic import kernel_for
 from .creation import placed
 from .dtypes import CPU, FLOATING, TYPE_NAMES, State, check_device, device, dtype, float64, int64, uint8
 from .dtypes import dtype as Kind
-from .kernels import address_of
+from .kernels import KERNELS, address_of
 from .numbers import quotient, to_array
 from .shapes import common_shape, product, sizes_of
 from .tensors import Tensor, method, tensor_of
@@ -71,7 +70,7 @@ class Generator:
 
     def uniform(self, n: int, kind: dtype) -> Any:
         """Draw n uniform numbers in [0, 1): with 53 random bits for float64, else with 24."""
-        if use_kernel("uniform", n, kind):
+        if kernel_for("uniform", n, kind):
             return self.uniform_by_kernel(n, kind)
         if kind is not float64:
             return [(w & 0xFFFFFF) / 16777216 for w in self.words(n)]
@@ -84,7 +83,7 @@ class Generator:
         for start in range(0, n, CHUNK):
             words = self.words(min(CHUNK, n - start) * (2 if kind is float64 else 1))
             at = address_of(numbers) + start * numbers.itemsize
-            kernels.JS.uniform(kind.code, address_of(words), at, min(CHUNK, n - start))
+            KERNELS["uniform", kind](at, address_of(words), min(CHUNK, n - start))
         return numbers
 
     def normal(self, n: int, kind: dtype) -> Any:
@@ -135,8 +134,8 @@ class Generator:
 
 def box_muller(numbers: Any, start: int, stop: int, kind: dtype) -> None:
     """Convert uniform numbers to normal ones in place. In each block of 16, number j is paired with number j + 8."""
-    if use_kernel("normal", 2 * (stop - start), kind):  # a normal number takes Python about twice the usual time
-        kernels.JS.normal(kind.code, address_of(numbers), start, stop)
+    if kernel := kernel_for("normal", stop - start, kind):
+        kernel(address_of(numbers), start, stop)
         return
     for block in range(start, stop, 16):
         for j in range(block, block + 8):

@@ -8,8 +8,7 @@ from math import inf, nan
 from operator import mul
 from typing import Any
 
-from . import kernels
-from .arithmetic import empty_output, masked_fill, maximum, minimum, unary_op, use_kernel, where
+from .arithmetic import empty_output, kernel_for, masked_fill, maximum, minimum, unary_op, where
 from .creation import zeros_like
 from .dtypes import FLOATING, TYPE_NAMES, bool_, dtype, int64, uint8
 from .dtypes import dtype as Kind
@@ -51,12 +50,11 @@ def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype
     m = product(shape)
     kept = keepdim_shape(x, dims)
     given = kept if keepdim else shape
-    if dt is x.dtype and use_kernel(name, m * n, dt):
+    if dt is x.dtype and n and (kernel := kernel_for(name, m * n, dt)):
         out = empty_output(dt, given)
-        numbers = y._buffer()
-        kernels.JS.reduce(dt.code, name, address_of(numbers), address_of(out._data), m, n)
+        fold_by_kernel(kernel, x, dims, y, m, n, out)
     else:
-        v = y._numbers()
+        v = bytes(y._numbers()) if x.dtype is bool_ else y._numbers()
         out = tensor_of([f(v[i * n : (i + 1) * n]) for i in range(m)], given, dt)
     if rule and x.requires_grad:
         names = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
@@ -69,8 +67,21 @@ def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype
     return out
 
 
+def fold_by_kernel(kernel: Any, x: Tensor, dims: list[int], y: Tensor, m: int, n: int, out: Tensor) -> None:
+    """Fold the axes `dims` of `x` with a kernel, into `out`. `y` is `x` with these axes last: m rows of n numbers."""
+    side_by_side = dims == list(range(dims[0], dims[0] + len(dims))) if dims else False
+    if side_by_side and x.is_contiguous():
+        inner = product(x.shape[dims[-1] + 1 :])
+        kernel(address_of(out._data), x._address(), m // inner, n, inner, 0)
+    else:
+        numbers = y._buffer()
+        kernel(address_of(out._data), address_of(numbers), m, n, 1, 0)
+
+
 @method
 def sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    if x.dtype is bool_ and dtype is None:
+        return reduce_rows("count", x, dim, keepdim, builtins.sum, int64)
     x, dt = as_summed(x, dtype)
     shape = x.shape
     return reduce_rows("sum", x, dim, keepdim, builtins.sum, dt, lambda g: g.expand(shape))
@@ -415,10 +426,10 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
     y = move_axis_last(x, axis_of(dim, x.ndim))
     n = y.shape[-1] if y.ndim else 1
     m = y.numel() // n if n else 0
-    if use_kernel("softmax", 2 * m * n, x.dtype):  # softmax takes Python about twice the usual time per number
+    if kernel := kernel_for("softmax", m * n, x.dtype):
         out = empty_output(x.dtype, y.shape)
         numbers = y._buffer()
-        kernels.JS.softmax(x.dtype.code, address_of(numbers), address_of(out._data), m, n)
+        kernel(address_of(out._data), address_of(numbers), m, n, 1.0, 0)
         out = move_axis_back(out, axis_of(dim, x.ndim))
     else:
         out = along_axis(softmax_of_row, dim, x)
@@ -430,7 +441,12 @@ def log_softmax(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
     x = x if dtype is None else x.to(dtype)
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
-    out = x.detach() - logsumexp(x.detach(), dim, True)
+    kernel = kernel_for("logSoftmax", x.numel(), x.dtype) if axis_of(dim, x.ndim) == x.ndim - 1 else None
+    if kernel:
+        out, numbers = empty_output(x.dtype, x.shape), x._buffer()
+        kernel(address_of(out._data), address_of(numbers), x.numel() // x.shape[-1], x.shape[-1])
+    else:
+        out = x.detach() - logsumexp(x.detach(), dim, True)
     return record_rules(out, [x], [lambda g, y: g - y.exp() * g.sum(dim, True)], y=out)
 
 

@@ -82,6 +82,29 @@ def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
     return Size(out)
 
 
+def layout_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
+    """Return the axes in the order in which torch lays out the result of an operation on tensors with these strides."""
+
+    def follows(a: int, b: int) -> int:
+        """Compare the steps of two axes: positive if `a` has larger steps than `b`, 0 if this is not known."""
+        for steps in strides:
+            p, q = steps[a], steps[b]
+            if p and q and (p != q or shape[a] > shape[b]):
+                return 1 if p >= q else -1
+        return 0
+
+    order = list(range(len(shape)))[::-1]  # begins with the axis of the smallest steps
+    for i in range(1, len(order)):
+        at = i
+        for j in reversed(range(i)):
+            found = follows(order[j], order[at])
+            if found < 0:
+                break
+            if found > 0:
+                order[j], order[at], at = order[at], order[j], j
+    return order[::-1]
+
+
 def axis_of(d: Any, n: int) -> int:
     """Return the axis `d` of `n` axes as a non-negative index. A 0-d tensor accepts 0 and -1."""
     if type(d) is not int and hasattr(d, "item"):

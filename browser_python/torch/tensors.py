@@ -11,7 +11,6 @@ from functools import wraps
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from . import kernels
 from .dtypes import (
     CPU,
     FLOATING,
@@ -27,10 +26,10 @@ from .dtypes import (
     strided,
 )
 from .gradients import Node, node_of
-from .kernels import address_of
+from .kernels import BIG, KERNELS, address_of, four_axes, is_row_major, merged
 from .missing import refuse
-from .numbers import BIG, convert_numbers, to_array
-from .shapes import Size, axis_of, offsets_of, product, row_major, strides_of
+from .numbers import convert_numbers, to_array
+from .shapes import Size, axis_of, layout_order, offsets_of, product, row_major, strides_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 KEYWORDS = {"type_"}  # functions whose trailing underscore only avoids the name of a builtin
@@ -133,14 +132,7 @@ class Tensor:
         self.__dict__.update(made.__dict__)
 
     def is_contiguous(self) -> Any:
-        if self._strides == strides_of(self.shape):
-            return True
-        p = 1
-        for n, s in zip(reversed(self.shape), reversed(self._strides), strict=False):
-            if n != 1 and s != p:
-                return False
-            p *= n
-        return True
+        return self._strides == strides_of(self.shape) or is_row_major(self.shape, self._strides)
 
     def _offsets(self) -> Any:
         """Return the position of each number in the storage, in order."""
@@ -151,10 +143,9 @@ class Tensor:
         if self.is_contiguous():
             start = self._offset
             return self._data[start : start + prod(self.shape)]
-        if kernels.NAMES and prod(self.shape) > BIG and self.dtype.code in "fd":
-            return self._buffer()
-        s = self._data
-        return [s[o] for o in offsets_of(self.shape, self._strides, self._offset)]
+        if (copied := self._copied()) is not None:
+            return copied
+        return self._gathered()
 
     def _buffer(self) -> Any:
         """Return the numbers in order, as an `array`. It may be the tensor's own storage: do not write into it."""
@@ -165,16 +156,35 @@ class Tensor:
                 if self._offset == 0 and len(self._data) == n
                 else self._data[self._offset : self._offset + n]
             )
-        if kernels.NAMES and n > BIG and self.dtype.code in "fd":
-            out = array(self.dtype.code, bytes(n * self._data.itemsize))
-            axes = str([list(self.shape), list(self._strides)])
-            kernels.JS.copy(self.dtype.code, self._address(), address_of(out), n, axes)
-            return out
-        return array(self.dtype.code, self._numbers())
+        if (copied := self._copied()) is not None:
+            return copied
+        return self._gathered()
+
+    def _gathered(self) -> array[Any]:
+        """Return the numbers in order, copied row by row."""
+        axes = merged(list(zip(self.shape, self._strides, strict=True))) or [(prod(self.shape), 1)]
+        *outer, (n, step) = axes
+        out, data = array(self.dtype.code), self._data
+        for start in offsets_of([size for size, _ in outer], [stride for _, stride in outer], self._offset):
+            out += data[start : start + n * step : step] if step else data[start : start + 1] * n
+        return out
+
+    def _copied(self) -> array[Any] | None:
+        """Return the numbers in order, copied by a kernel; None if there is no kernel for them."""
+        n = prod(self.shape)
+        copy = KERNELS.get(("copy", self.dtype)) if n > BIG else None
+        if copy is None:
+            return None
+        size = self._data.itemsize
+        out = array(self.dtype.code, bytes(n * size))
+        starts, done, axes = four_axes(self.shape, self._strides)
+        for i, start in enumerate(starts):
+            copy(address_of(out) + i * done * size, self._address() + start * size, *axes)
+        return out
 
     def _address(self) -> int:
         """Return the memory address of the tensor's first number."""
-        return address_of(self._data) + self._offset * self._data.itemsize
+        return self._data.buffer_info()[0] + self._offset * self._data.itemsize
 
     def tolist(self) -> Any:
         v = list(self._numbers())
@@ -416,7 +426,7 @@ def link_to_base(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
 def step_of_view(t: Tensor, how: Callable[[Any], Tensor]) -> Node:
     """Return the node of the view `how(t)`."""
     shape = t.shape
-    return Node([node_of(t)], lambda g: [scatter_gradient(shape, how(places_in(shape))._offsets(), g)])
+    return Node([node_of(t)], lambda g: [gradient_before_view(shape, how(places_in(shape)), g)])
 
 
 def follow_base(v: Tensor) -> None:
@@ -432,6 +442,33 @@ def places_in(shape: Sequence[int]) -> Tensor:
     Views and indices of this tensor show which positions they select.
     """
     return tensor_from_parts(int64, None, 0, shape, row_major(shape))
+
+
+def gradient_before_view(shape: Sequence[int], places: Tensor, g: Tensor) -> Tensor:
+    """Return the gradient of a base of this shape, from that of a view. `places` are the view's positions in the base."""
+    spread = KERNELS.get(("spread", g.dtype)) if g.numel() > BIG and is_apart(places.shape, places._strides) else None
+    stretched = [i for i, (n, s) in enumerate(zip(places.shape, places._strides, strict=True)) if n > 1 and not s]
+    if spread and stretched:
+        g = g.sum(stretched, keepdim=True)
+    if spread is None:
+        return scatter_gradient(shape, places._offsets(), g)
+    size = g.dtype.itemsize
+    out = tensor_of(array(g.dtype.code, bytes(product(shape) * size)), shape, g.dtype)
+    numbers = g._buffer()
+    starts, done, axes = four_axes(g.shape, places._strides)
+    for i, start in enumerate(starts):
+        spread(address_of(out._data) + (places._offset + start) * size, address_of(numbers) + i * done * size, *axes)
+    return out
+
+
+def is_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Check whether the numbers of a view with these strides are all at different positions, but for repeated axes."""
+    reach = 0
+    for stride, n in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n > 1 and s):
+        if stride <= reach:
+            return False
+        reach += stride * (n - 1)
+    return True
 
 
 def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
@@ -528,33 +565,9 @@ def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
     return view_of(t, shape, st, t._offset)
 
 
-def layout_order(tensors: Sequence[Tensor]) -> list[int]:
-    """Return the axes in the order in which torch lays out the result of an operation on tensors of one shape."""
-    shape = tensors[0].shape
-
-    def follows(a: int, b: int) -> int:
-        """Compare the steps of two axes: positive if `a` has larger steps than `b`, 0 if this is not known."""
-        for t in tensors:
-            p, q = t._strides[a], t._strides[b]
-            if p and q and (p != q or shape[a] > shape[b]):
-                return 1 if p >= q else -1
-        return 0
-
-    order = list(range(len(shape)))[::-1]  # begins with the axis of the smallest steps
-    for i in range(1, len(order)):
-        at = i
-        for j in reversed(range(i)):
-            found = follows(order[j], order[at])
-            if found < 0:
-                break
-            if found > 0:
-                order[j], order[at], at = order[at], order[j], j
-    return order[::-1]
-
-
 def laid_out(compute: Callable[..., Tensor], tensors: Sequence[Tensor], *args: Any) -> Tensor:
     """Return `compute(*tensors, *args)` for tensors of one shape, laid out in memory as by torch."""
-    order = layout_order(tensors)
+    order = layout_order(tensors[0].shape, [t._strides for t in tensors])
     if order == list(range(len(order))):
         return compute(*tensors, *args)
     shape = tensors[0].shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from .dtypes import (
 )
 from .dtypes import dtype as Kind
 from .gradients import record_step
+from .kernels import BIG, KERNELS, address_of
 from .missing import refuse
 from .numbers import convert_numbers
 from .shapes import Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
@@ -380,6 +382,12 @@ def to(
 
 
 def converted(x: Tensor, dt: Kind) -> Tensor:
+    choose = KERNELS.get(("choose", dt)) if x.dtype is bool_ and x.numel() > BIG else None
+    if choose:
+        n, mask, values = x.numel(), x._buffer(), array(dt.code, [1, 0])
+        out, one = array(dt.code, bytes(n * dt.itemsize)), address_of(values)
+        choose(address_of(out), n, address_of(mask), n, 1, one, 0, 0, one + dt.itemsize, 0, 0, 1, n)
+        return tensor_of(out, x.shape, dt)
     return tensor_of(convert_numbers(x._numbers(), x.dtype, dt), x.shape, dt)
 
 

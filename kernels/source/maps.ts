@@ -23,6 +23,39 @@ export function copy(
   }
 }
 
+/** Write neighbouring numbers into a tensor of four axes, whose numbers lie s0 … s3 apart: the opposite of `copy`. */
+export function spread(
+  out: usize, a: usize, n0: i32, n1: i32, n2: i32, n3: i32, s0: i32, s1: i32, s2: i32, s3: i32,
+): void {
+  for (let i0 = 0; i0 < n0; i0++) {
+    for (let i1 = 0; i1 < n1; i1++) {
+      for (let i2 = 0; i2 < n2; i2++) {
+        const to = at(out, i0 * s0 + i1 * s1 + i2 * s2);
+        if (s3 == 1) memory.copy(to, a, <usize>n3 * sizeof<T>());
+        else for (let i3 = 0; i3 < n3; i3++) store<T>(at(to, i3 * s3), load<T>(at(a, i3)));
+        a = at(a, n3);
+      }
+    }
+  }
+}
+
+/** Where the byte of the mask is not 0, write the number of a, else that of b. */
+export function choose(
+  out: usize, outRow: i32, mask: usize, maskRow: i32, maskStep: i32,
+  a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32,
+): void {
+  for (let i = 0; i < rows; i++) {
+    const bytes = mask + <usize>(i * maskRow);
+    const x = at(a, i * aRow);
+    const y = at(b, i * bRow);
+    const to = at(out, i * outRow);
+    for (let j = 0; j < columns; j++) {
+      const isChosen = load<u8>(bytes + <usize>(j * maskStep));
+      store<T>(at(to, j), isChosen ? load<T>(at(x, j * aStep)) : load<T>(at(y, j * bStep)));
+    }
+  }
+}
+
 /* ---- two operands */
 
 const ADD = 0, SUBTRACT = 1, MULTIPLY = 2, DIVIDE = 3, LARGER = 4, SMALLER = 5;
@@ -33,8 +66,9 @@ function ofTwo(operation: i32, x: v128, y: v128): v128 {
   if (operation == SUBTRACT) return v128.sub<T>(x, y);
   if (operation == MULTIPLY) return v128.mul<T>(x, y);
   if (operation == DIVIDE) return v128.div<T>(x, y);
-  if (operation == LARGER) return v128.max<T>(x, y);
-  return v128.min<T>(x, y);
+  // NaN if one of them is NaN; y of two equal numbers, as torch chooses between 0 and −0
+  const chosen = operation == LARGER ? v128.pmax<T>(y, x) : v128.pmin<T>(y, x);
+  return v128.bitselect(x, chosen, v128.ne<T>(x, x));
 }
 
 @inline
@@ -78,6 +112,40 @@ export function larger(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32,
 }
 export function smaller(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
   pairs(SMALLER, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+
+/* ---- comparisons of two operands, which write a byte for each pair: 1 if it holds, else 0 */
+
+const EQUAL = 0, UNEQUAL = 1, LESS = 2;
+
+@inline
+function comparisons(
+  operation: i32, out: usize, outRow: i32,
+  a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32,
+): void {
+  for (let i = 0; i < rows; i++) {
+    const left = at(a, i * aRow);
+    const right = at(b, i * bRow);
+    const to = out + <usize>(i * outRow);
+    for (let j = 0; j < columns; j++) {
+      const x = load<T>(at(left, j * aStep));
+      const y = load<T>(at(right, j * bStep));
+      store<u8>(to + <usize>j, operation == EQUAL ? x == y : operation == UNEQUAL ? x != y : operation == LESS ? x < y : x <= y);
+    }
+  }
+}
+
+export function equal(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  comparisons(EQUAL, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function unequal(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  comparisons(UNEQUAL, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function less(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  comparisons(LESS, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+}
+export function lessOrEqual(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
+  comparisons(3, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
 }
 
 /* ---- one operand */

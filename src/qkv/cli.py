@@ -37,8 +37,8 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="grade your own notebooks, or the notebooks of a class in a sandbox",
         description=(
             "If you name only notebooks: run each in a new Python process, check its answers as its own check cells "
-            "do, and print the feedback. If you name a folder, or give any option below except --timeout: grade for "
-            "credit. Then each notebook runs in a sandbox, and the results are written to a folder."
+            "do, and print the feedback. If you name a folder or a zip, or give any option below except --timeout: "
+            "grade for credit. Then each notebook runs in a sandbox, and the results are written to a folder."
         ),
         epilog=(
             "The student's name is the name of the folder, <student>/03_scaling.ipynb, or the beginning of the file's "
@@ -46,7 +46,9 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             "bad usage."
         ),
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a notebook, or a folder of notebooks")
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a notebook, or a folder or zip of notebooks"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results; default: graded")
     parser.add_argument(
         "--seed",
@@ -75,12 +77,22 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--regrade",
         action="store_true",
-        help="also grade notebooks that already have a result with this seed and version",
+        help="also grade notebooks that already have a result with this seed and the same questions",
     )
     parser.add_argument(
         "--gradebook",
         metavar="ADDRESS",
         help="database of nbgrader's gradebook, in SQLAlchemy's notation; default: sqlite, DIR/gradebook.db",
+    )
+    parser.add_argument(
+        "--roster", type=Path, metavar="CSV", help="list of the class; the results say who handed in nothing"
+    )
+    parser.add_argument(
+        "--overrides",
+        type=Path,
+        metavar="CSV",
+        help="points by hand, with the columns student (* for everybody), question (or notebook), points (or full) "
+        "and reason",
     )
     parser.set_defaults(
         run=_grade,
@@ -101,7 +113,8 @@ def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
     return number
 
 
-FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook")  # options that only a class needs
+# The options that only a class needs.
+FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook", "roster", "overrides")
 
 
 def _grade(args: argparse.Namespace) -> int:
@@ -110,7 +123,7 @@ def _grade(args: argparse.Namespace) -> int:
             print(f"qkv grade: there is no {_printable(path)}", file=sys.stderr)
             return 2
     options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade
-    if options or any(path.is_dir() for path in args.paths):
+    if options or any(path.is_dir() or path.suffix.casefold() == ".zip" for path in args.paths):
         return _grade_class(args)
     return _grade_own(args.paths, args.timeout or 120)
 

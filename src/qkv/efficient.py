@@ -278,6 +278,27 @@ def linear_attention_step(
     return out / (asked * total).sum(-1, keepdim=True), (summary, total)
 
 
+def delta_rule_step(
+    state: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: float | Tensor = 1.0, decay: float | Tensor = 1.0
+) -> tuple[Tensor, Tensor]:
+    """Read a state of fixed size that corrects what it holds for a key: the gated delta rule, for one more token.
+
+    S ← a S + b k (v − (a S)ᵀ k)ᵀ,  out = Sᵀ q, with a = decay and b = rate [Yang et al., 2024]. With a = 1 it is the
+    delta rule [Schlag et al., 2021]; without the subtraction, it is linear attention without a division. For keys of
+    length 1 and a rate of 1, the state returns exactly v when it is asked for k right afterwards.
+
+    Shapes:
+        q, k (..., d_k)   v (..., d_v), of one token   rate, decay: in 0 … 1, broadcast to (..., 1, 1)
+        state (..., d_k, d_v); None before the first token
+    Returns:
+        out (..., d_v), and the new state; the old one does not change
+    """
+    state = torch.zeros_like(k.unsqueeze(-1) * v.unsqueeze(-2)) if state is None else decay * state
+    held = k.unsqueeze(-2) @ state  # (..., 1, d_v): what the state returns for this key
+    state = state + rate * k.unsqueeze(-1) * (v.unsqueeze(-2) - held)
+    return (q.unsqueeze(-2) @ state).squeeze(-2), state
+
+
 def causal_linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap, block: int = 64) -> Tensor:
     """Compute causal linear attention in blocks: masked products in a block, a state for earlier tokens.
 

@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from qkv.authoring.release import findings, release, released, written
+from qkv.authoring.release import findings, linked_pages, release, release_without_solutions, released, written
 from qkv.questions import chapters, questions_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,3 +160,27 @@ def points_of(path: Path, folder: Path) -> float:
 
 def test_every_chapter_with_questions_has_its_solution():
     assert [int(path.name[:2]) for path in SOLUTIONS] == list(chapters())
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory) -> Path:
+    """The folder that learners get."""
+    folder = tmp_path_factory.mktemp("handout") / "new"
+    release_without_solutions(ROOT / "solutions", ROOT / "chapters", folder)
+    return folder
+
+
+def test_no_link_in_the_folder_for_learners_is_dead(handout):
+    pages = [path for path in handout.glob("**/*") if path.suffix in (".md", ".ipynb")]
+    links = [(page, link) for page in pages for link in linked_pages(page, page.relative_to(handout))]
+    assert len(links) > 300
+    assert [(page.name, str(link)) for page, link in links if not (handout / link).is_file()] == []
+    assert not list(handout.glob("**/solutions*"))
+
+
+def test_the_first_code_cell_there_says_what_is_true_there(handout):
+    for page in handout.glob("[ce]*/**/*.ipynb"):
+        code = next(cell.source for cell in nbformat.read(page, as_version=4).cells if cell.cell_type == "code")
+        assert "pip install FILE" in code, page
+        assert "course's folder" not in code, page
+        compile(code, page.name, "exec")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from qkv_site.policy import digest, finish, with_policy
+from qkv_site.policy import FRAME, FRAME_SCRIPTS, digest, finish, with_policy
 
 PAGE = '<html><head>\n<title>x</title></head><body><script>go();</script><script src="a.js"></script></body></html>'
 
@@ -22,7 +22,7 @@ def test_a_script_is_named_by_its_contents():
 
 def test_only_scripts_that_stand_in_a_page_may_run():
     sources = said(with_policy(PAGE))["script-src"]
-    assert sources == ["'self'", "'wasm-unsafe-eval'", digest("go();")]
+    assert sources == ["'self'", "'wasm-unsafe-eval'", digest("go();"), *map(digest, FRAME_SCRIPTS)]
     assert digest("gone();") in said(with_policy(PAGE.replace("go();", "gone();")))["script-src"]
 
 
@@ -31,6 +31,15 @@ def test_no_rule_names_another_host_or_lets_text_become_code():
         assert all(source in ("data:", "blob:") or source.startswith("'") for source in sources), sources
         assert "'unsafe-eval'" not in sources
     assert "'unsafe-inline'" not in said(with_policy(PAGE))["script-src"]
+
+
+def test_the_frame_of_python_has_one_script_and_may_load_nothing():
+    assert len(FRAME_SCRIPTS) == 1
+    rules = said(FRAME.read_text(encoding="utf-8"))
+    assert rules["default-src"] == ["'none'"]
+    assert set(rules) == {"default-src", "script-src", "worker-src"}
+    assert "'self'" not in rules["script-src"]
+    assert rules["worker-src"] == ["blob:"]
 
 
 def test_it_stands_before_all_that_loads_and_only_once(tmp_path: Path):

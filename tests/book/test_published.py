@@ -1,5 +1,7 @@
 """What a published site has besides its pages."""
 
+import base64
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -33,7 +35,9 @@ def test_search_engines_are_told_of_every_page_but_solutions(site: Path):
 
 def test_the_worker_knows_every_file_of_one_build(site: Path):
     files = json.loads(re.search(r"const FILES = (.*);", worker(site))[1])
-    assert files == ["404.html", "_static/page.js", "chapters/01_x.html", "index.html"]
+    assert list(files) == ["404.html", "_static/page.js", "chapters/01_x.html", "index.html"]
+    content = (site / "index.html").read_bytes()
+    assert base64.b64decode(files["index.html"]) == hashlib.sha256(content).digest(), "what it serves is checked"
     before = worker(site).splitlines()[0]
     (site / "_static" / "page.js").write_text("changed", encoding="utf-8")
     assert worker(site).splitlines()[0] != before, "browsers would keep the old build for ever"

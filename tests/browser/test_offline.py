@@ -93,6 +93,28 @@ def test_a_page_that_never_was_is_said_to_be_missing(cut_off: tuple[Page, str]):
     expect(page.locator("h1")).to_have_text("This page is not here")
 
 
+POISON = """async () => {
+  const [name] = (await caches.keys()).filter((name) => !name.startsWith("qkv-python-"));
+  const cache = await caches.open(name);
+  const old = await cache.match("/course/book/map.html");
+  const headers = { "Content-Type": "text/html", Refresh: "0; url=https://example.org/" };
+  await cache.put("/course/book/map.html", new Response(`${await old.text()}<p>poison</p>`, { headers }));
+  await cache.put("/course/book/new.html", new Response("<h1>poison</h1>", { headers }));
+}"""
+
+
+def test_what_another_script_put_into_the_cache_is_not_served(cut_off: tuple[Page, str]):
+    """Neither a changed page nor an added one; the site of another user of this host could have done it."""
+    page, address = cut_off
+    page.goto(f"{address}/book/index.html")
+    page.evaluate(POISON)
+    for path in ("book/map.html", "book/new.html"):
+        page.goto(f"{address}/{path}")
+        expect(page.locator("h1")).to_be_visible()
+        assert "poison" not in page.content()
+        assert page.url == f"{address}/{path}"
+
+
 # --- what runs Python on a page -----------------------------------------------------------------
 
 KEPT = """async () => {

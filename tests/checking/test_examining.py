@@ -514,3 +514,31 @@ def test_an_answer_that_does_not_end_is_stopped(monkeypatch, capsys):
 def test_an_id_that_is_no_text_is_told_to_use_quotes():
     with pytest.raises(KeyError, match=r'use quotes: check\("3.1", …\)'):
         check(3.1, abs)
+
+
+# ── the line that mixes tokens ────────────────────────────────────────────────────────────────────
+
+
+def test_the_card_of_an_answer_that_mixes_tokens_has_the_line_behind_one_press():
+    def split_heads(x, n_heads):
+        b, n, d = x.shape
+        return x.view(b, n_heads, n, d // n_heads)
+
+    wrong = examining.examine("5.1", split_heads)
+    assert wrong.misconception == "heads-split-by-reshape"
+    assert "`return x.view(b, n_heads, n, d // n_heads)`" in wrong.card.mixing
+    assert "<details><summary>Which line mixes the tokens?</summary>" in wrong.card.html()
+    assert "Followed line by line" in wrong.card.text()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x, n_heads: x.view(len(x), x.shape[1], n_heads, -1).transpose(1, 2),
+        lambda x, n_heads: x.view(len(x), x.shape[1], -1, n_heads).permute(0, 3, 1, 2),
+        lambda x, n_heads: 1 / 0,
+    ],
+    ids=["right", "features dealt out", "raises"],
+)
+def test_no_other_card_has_one(answer):
+    assert examining.examine("5.1", answer).card.mixing == ""

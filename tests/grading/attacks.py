@@ -677,6 +677,8 @@ HARMS = {
     "passes huge tensors": "attend(*[torch.ones(3000, 3000)] * 3)",
     "asks for huge scores": "attend(*[torch.ones(20_000, 1)] * 3)",
     "asks for huge scores, by broadcasting": "attend(torch.ones(300, 1, 1, 1, 1), torch.ones(300, 1, 1, 1), torch.ones(300, 1, 1))",
+    "asks for a loop over nothing": "attend(*[torch.empty(0, 2**40, 1)] * 3)",
+    "passes lists of nothing": "attend._ask.func(0, 0, '', (torch.empty(2 * 10**7, 0),) * 3, {})",
     "passes objects that are not tensors": "attend(open, {1: 2}, 'x' * 10**6)",
     "passes lists in lists": "x = []\nx.append(x)\nattend(x, x, x)",
     "closes the channel": "import os\nos.close(100)\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",

@@ -137,25 +137,31 @@ def test_an_object_in_place_of_a_function_is_described(seen):
 
 
 def test_a_cell_and_a_greeting_have_their_own_replies():
-    assert replies.read(reply(error="ValueError: x"), 7, replies.cell) == "ValueError: x"
+    ended = replies.read(reply(error="ValueError: x", missing=["seaborn"]), 7, replies.cell)
+    assert ended == replies.CellReply("ValueError: x", ("seaborn",))
     assert replies.read(reply(kind="check", question="3.1"), 7, replies.cell) == replies.Check("3.1")
     replies.read(reply(), 7, replies.greeting)
     for schema, frame in (
         (replies.greeting, reply(error="")),
         (replies.cell, reply()),
-        (replies.cell, reply(error="x" * (wire.MAX_ERROR + 1))),
-        (replies.cell, reply(error="\x1b[2J")),
-        (replies.cell, reply(error=["x"])),
-        (replies.cell, reply(error="", points=9)),
-        (replies.cell, reply(error="") + b"more"),
+        (replies.cell, reply(error="x" * (wire.MAX_ERROR + 1), missing=[])),
+        (replies.cell, reply(error="\x1b[2J", missing=[])),
+        (replies.cell, reply(error=["x"], missing=[])),
+        (replies.cell, reply(error="", points=9, missing=[])),
+        (replies.cell, reply(error="", missing=[]) + b"more"),
+        (replies.cell, reply(error="")),
+        (replies.cell, reply(error="", missing="seaborn")),
+        (replies.cell, reply(error="", missing=["x" * (wire.MAX_MODULE + 1)])),
+        (replies.cell, reply(error="", missing=["x"] * (wire.MAX_MISSING + 1))),
+        (replies.cell, reply(error="", missing=[["x"]])),
         (replies.cell, reply(kind="check")),
         (replies.cell, reply(kind="check", question=["3.1"])),
         (replies.cell, reply(kind="check", question="3" * 301)),
         (replies.cell, reply(kind="check", question="3.1", points=3)),
         (replies.cell, reply(kind="callable", stopped=True)),
-        (replies.cell, wire.encode({"error": "", "id": 7})[8:]),
-        (replies.cell, wire.encode({"id": 8, "error": ""})[8:]),
-        (replies.cell, wire.encode({"id": True, "error": ""})[8:]),
+        (replies.cell, wire.encode({"error": "", "missing": [], "id": 7})[8:]),
+        (replies.cell, wire.encode({"id": 8, "error": "", "missing": []})[8:]),
+        (replies.cell, wire.encode({"id": True, "error": "", "missing": []})[8:]),
         (replies.cell, wire.encode([7, ""])[8:]),
     ):
         with pytest.raises(ReplyError):

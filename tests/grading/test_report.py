@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from qkv.grading.report import bars, class_page, feedback_page, idea_losses, question_losses
+from qkv.grading.report import bars, class_page, feedback_page, idea_losses, question_losses, solution_code
 from qkv.grading.results import Result
-from qkv.grading.similar import MIN_TOKENS, compare, own_code
+from qkv.grading.similar import MIN_TOKENS, PUBLIC, compare, own_code, shares_of_public
+from qkv.grading.submissions import code_cells
 from qkv.questions import find
 from tests.grading.made import question, result, ungraded
 
+EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 NASTY = """<script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' {{ 7*7 }} </p></section></style>"""
 
 
@@ -184,8 +186,40 @@ def test_the_report_names_those_who_are_nearly_the_same(tmp_path):
     assert "Up to 100 % the same: ada, eve." in Elements(page).text
 
 
+SOLUTION = solution_code("03_scaling")
+OTHERS = [f"{TWO}\nx{i} = [{i}] * {i}\n" + "\n".join(f"y = f{i}(z) + {j}" for j in range(i)) for i in range(120)]
+
+
+@pytest.mark.parametrize("copies", [1, 3, 70, 120])
+def test_copies_of_the_public_solution_are_recognised_however_many_there_are(copies):
+    renamed = SOLUTION.replace("root", "r")
+    sources = [renamed if i % 2 else SOLUTION for i in range(copies)] + OTHERS[copies:]
+    page = Elements(class_page(of(*(result(f"s{i}", source=code) for i, code in enumerate(sources))), EXERCISES)).text
+    said = re.search(r"up to \d+ % of it: ([^.]*)\.", page)
+    assert said
+    assert said[1].split(" and ")[0].split(", ")[: min(copies, 30)] == [f"s{i}" for i in range(min(copies, 30))]
+    assert said[1].count(",") + 1 + sum(map(int, re.findall(r"and (\d+) more", said[1]))) == copies
+    assert ("most of this class" in page) == (copies >= 60)
+
+
+def test_who_has_solved_it_alone_has_not_the_public_solution():
+    assert SOLUTION
+    alone = solution_code("04_softmax_temperature")
+    released = "\n".join(code_cells((EXERCISES / "03_scaling.ipynb").read_bytes()))
+    assert max(shares_of_public([ONE, TWO, alone, released, f"{released}\n{TWO}"], SOLUTION, released)) < PUBLIC / 2
+
+
 @pytest.mark.parametrize(
     "source", ['\\"' * 50_000, "'''" + "x" * 100_000, "(" * 100_000, '"' * 99_999, "\\\n" * 90_000]
 )
 def test_hostile_code_takes_no_longer(source):
     compare([source, source + "x", source + "y"])
+
+
+def test_modules_that_are_missing_here_are_listed_with_their_notebooks():
+    who = {"ada": ("seaborn", "cupy"), "bob": ("seaborn",), "eve": ()}
+    results = of(*(result(student, missing_modules=modules) for student, modules in who.items()))
+    page = class_page(results, Path("none"))
+    rows = re.findall(r"<code>(\w+)</code></th><td>(\d+)<", page)
+    assert rows == [("seaborn", "2"), ("cupy", "1")]
+    assert "missing here" not in class_page(of(result("eve")), Path("none"))

@@ -15,6 +15,7 @@ from qkv.grading.submissions import MAX_SOURCE, Submission, UnreadableError, cha
 
 ANSWER = "def scaled_scores(q, k):\n    return q"
 
+ENCODINGS = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]  # the first of each has a mark
 CODE = {"cell_type": "code", "source": ANSWER}
 
 
@@ -143,13 +144,13 @@ def test_what_is_no_notebook_says_so(data, why):
         notebook(ANSWER),
         notebook(ANSWER.splitlines(keepends=True)),
         notebook(ANSWER).decode().encode("utf-8-sig"),
-        notebook(ANSWER).decode().encode("utf-16"),
+        *(notebook(ANSWER).decode().encode(encoding) for encoding in ENCODINGS),
         notebook(ANSWER) + b"\0\0\0",
         notebook(ANSWER, metadata=None, outputs="none", id=7),
         json.dumps({"worksheets": [{"cells": [{"cell_type": "code", "input": ANSWER}]}]}).encode(),
         json.dumps({"cells": [None, 7, {}, CODE, {**CODE, "source": 3}]}).encode(),
     ],
-    ids=["plain", "lines", "with a mark", "utf-16", "null bytes", "no metadata", "format 3", "cells that are none"],
+    ids=["plain", "lines", "with a mark", *ENCODINGS, "null bytes", "no metadata", "format 3", "cells that are none"],
 )  # fmt: skip
 def test_a_damaged_notebook_is_read(data):
     assert code_cells(data) == [ANSWER]

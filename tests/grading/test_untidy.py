@@ -74,6 +74,50 @@ def test_a_notebook_is_read_alone_however_it_is_stored(tmp_path, name):
     assert alone(tmp_path, FILES[name]) == POINTS
 
 
+# In the learner's kernel these modules are installed, so it cannot be asked here.
+FAILED_IMPORTS = {
+    "first in the imports": [f"import seaborn as sns\n{FIRST}", *CHECKED],
+    "from Colab, and used": [
+        f"from google.colab import drive, files\nimport random, no_such_module, torch\n{FIRST}",
+        "drive.mount('/content/drive')",
+        *CHECKED,
+    ],
+    "an error that is no ImportError": [
+        "open('broken_module.py', 'w').write('1 / 0')\nimport sys; sys.path.insert(0, '.')",
+        f"import broken_module\n{FIRST}",
+        *CHECKED,
+    ],
+    "in the cell of an answer": [FIRST, f"import cupy\nfrom cupy import *\n{CHECKED[0]}", *CHECKED[1:]],
+}
+
+
+@pytest.mark.parametrize("name", FAILED_IMPORTS)
+def test_a_cell_goes_on_behind_an_import_that_fails(grader, tmp_path, name):
+    cells = FAILED_IMPORTS[name]
+    assert in_the_class(grader, cells) == POINTS
+    assert alone(tmp_path, json.dumps(as_json(cells)).encode()) == POINTS
+
+
+def test_what_uses_a_missing_module_says_so(grader, tmp_path, capsys):
+    cells = [
+        f"import seaborn as sns\n{FIRST}",
+        "sns.set_theme()\nvalue = 1",
+        CHECKED[0].replace("return", "sns.set_theme()\n    return"),
+        "from no_such_package.part import helper\ndef score_variance(a, b, c):\n    return helper(a)",
+        CHECKED[1],
+    ]
+    result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(cells)))
+    assert result.missing_modules == ("seaborn", "no_such_package.part")
+    first, second, third = (answer.message for answer in result.questions[:3])
+    assert "No module named 'seaborn'" in first
+    assert "No module named 'no_such_package'" in second
+    assert "No `attention` is defined" in third
+    alone(tmp_path, json.dumps(as_json(cells)).encode())
+    said = capsys.readouterr().out
+    assert "No module named 'seaborn' in line 1, `import seaborn as sns`. The rest of the cell ran" in said
+    assert "Code cell 2 raised ModuleNotFoundError: No module named 'seaborn' in line 1, `sns.set_theme()`" in said
+
+
 def test_what_is_wrong_in_the_kernel_is_wrong_in_the_class(grader):
     """What an answer refers to when it is checked counts, not what was there before, and not what comes later."""
     late = CHECKED[0].replace("math.sqrt", "scale")

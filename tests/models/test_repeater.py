@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
 from qkv.models import load_repeater, repeater_steps
-from qkv.models.repeater import PERIODS, N, Repeater, draw_sequences, repeater_scores
-from qkv.models.training import repeater_history, train_repeater
+from qkv.models.repeater import PERIODS, N, Repeater, draw_sequences, repeater_scores, repeater_shape
+from qkv.models.training import descend, repeater_history, train_repeater
 from qkv.models.weights import FOLDER
+from qkv.transformer import next_token_loss
 
 
 def drawn(batch: int = 200, seed: int = 5):
@@ -41,6 +43,39 @@ def test_its_second_layer_looks_after_the_same_symbol_and_its_first_at_the_one_b
 
 def test_one_layer_alone_does_not_learn_it():
     assert repeater_scores(load_repeater("repeater-one-layer"), *drawn()).repeated > 1.5
+
+
+@pytest.mark.slow  # chapter 9's control: width in place of a second layer
+@pytest.mark.parametrize("seed", range(3))
+def test_one_wide_layer_does_not_learn_it(seed: int):
+    torch.manual_seed(seed)
+    wide = Repeater(replace(repeater_shape(1), d_model=64, n_heads=4))
+    generator = torch.Generator().manual_seed(seed)
+
+    def loss() -> torch.Tensor:
+        ids, _ = draw_sequences(64, generator)
+        return next_token_loss(wide(ids), ids)
+
+    descend(wide, loss, 400, 1e-2)
+    assert repeater_scores(wide, *drawn()).repeated > 2
+
+
+@pytest.mark.slow  # chapter 9's control: other starts learn the same two heads
+@pytest.mark.parametrize("seed", range(4))
+def test_two_layers_learn_it_from_any_start(seed: int):
+    torch.manual_seed(seed)
+    repeater = Repeater()
+    generator = torch.Generator().manual_seed(seed)
+
+    def loss() -> torch.Tensor:
+        ids, _ = draw_sequences(64, generator)
+        return next_token_loss(repeater(ids), ids)
+
+    descend(repeater, loss, 400, 1e-2)
+    scores = repeater_scores(repeater, *drawn())
+    assert scores.repeated < 1
+    assert scores.previous[0].max() > 0.2
+    assert scores.induction[1].max() > 0.3
 
 
 def test_scores_are_those_of_weights_that_are_known():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from qkv.models import load_tagger
-from qkv.models.tagger import Tagger, accuracy, tagger_shape
-from qkv.models.training import sentences, train_tagger
+from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
+from qkv.models.training import descend, sentences, train_tagger
 from qkv.models.weights import weights_file
 
 HUNGRY = "the cat chased the mouse because it was hungry"
@@ -240,3 +241,40 @@ def test_trained_again_it_is_as_good():
 def test_trained_again_with_less_it_guesses_again(options):
     retrained = train_tagger(**options)
     assert 0.4 <= accuracy(retrained, NEW, positions=options.get("positions", True)).it <= 0.62
+
+
+# ── controls of chapter 8 ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.slow  # chapter 8 trains one, and quotes the shares of these three starts
+@pytest.mark.parametrize("seed", range(3))
+def test_500_steps_are_enough_from_other_starts(seed: int):
+    drawn = sentences("training", 8000, seed=0)
+    torch.manual_seed(seed)
+    tagger = Tagger()
+    ids, (classes, nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
+
+    def loss() -> torch.Tensor:
+        some = torch.randint(len(ids), (128,))
+        return tagger_loss(tagger, ids[some], classes[some], nouns[some])
+
+    descend(tagger, loss, 500, 1e-2)
+    assert accuracy(tagger, NEW).it > 0.95
+    assert accuracy(tagger, HELD_OUT).it > 0.95
+
+
+@pytest.mark.slow  # is it the width, and not the second layer, that one layer lacks?
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wider_layer_alone_guesses_it(seed: int):
+    drawn = sentences("training", 8000, seed=0)
+    torch.manual_seed(seed)
+    tagger = Tagger(replace(tagger_shape(1), d_model=64, n_heads=4, d_hidden=256))
+    ids, (classes, nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
+
+    def loss() -> torch.Tensor:
+        some = torch.randint(len(ids), (64,))
+        return tagger_loss(tagger, ids[some], classes[some], nouns[some])
+
+    descend(tagger, loss, 400, 5e-3)
+    assert accuracy(tagger, NEW).it < 0.65
+    assert accuracy(tagger, NEW).classes > 0.95

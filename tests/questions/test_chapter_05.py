@@ -370,3 +370,31 @@ def test_two_ideas_at_once_are_told_apart():
     message = verdict(question, question.twin(*both)).message
     assert message.startswith("Two mistakes at once.")
     assert "Which layer mixes" in message
+
+
+# ── 5.7: padding and the causal mask together ─────────────────────────────────────────────────────
+
+
+def mask_by_loops(lengths, causal, side):
+    n = max(lengths.tolist())
+    mask = torch.zeros(len(lengths), n, n, dtype=torch.bool)
+    for text, length in enumerate(lengths.tolist()):
+        first = n - length if side == "left" else 0
+        for i in range(n):
+            for j in range(n):
+                both_real = all(first <= place < first + length for place in (i, j))
+                mask[text, i, j] = i == j or (both_real and (j <= i or not causal))
+    return mask
+
+
+def mask_by_products(lengths, causal, side):
+    n = int(lengths.max())
+    real = torch.arange(n).expand(len(lengths), n) < lengths.unsqueeze(-1)
+    real = real.flip(-1) if side == "left" else real
+    mask = real.float().unsqueeze(-1) @ real.float().unsqueeze(-2) > 0
+    mask = mask.tril() if causal else mask
+    mask.diagonal(dim1=-2, dim2=-1).fill_(True)
+    return mask
+
+
+test_a_right_mask_is_accepted = right_answers({"5.7": [mask_by_loops, mask_by_products]})

@@ -323,3 +323,17 @@ def test_a_slightly_different_default_base_is_seen(base, times):
     for _ in range(times):
         assert verdict(QUESTIONS["6.3"], answer).status == "failed"
         assert verdict(QUESTIONS["6.1"], lambda n, d: encoding_of_base(n, d, base)).status == "failed"
+
+
+# ── 6.5: positions under padding ──────────────────────────────────────────────────────────────────
+
+
+def positions_by_loop(mask):
+    return torch.tensor([[sum(row[:i]) if real else 0 for i, real in enumerate(row)] for row in mask.tolist()])
+
+
+def positions_by_product(mask):
+    return (mask.long().cumsum(-1) - 1) * mask
+
+
+test_right_positions_are_accepted = right_answers({"6.5": [positions_by_loop, positions_by_product]})

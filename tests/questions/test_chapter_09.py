@@ -100,3 +100,19 @@ SAID = {
 }
 
 test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
+
+
+# ── 9.4: the score of a previous-token head ───────────────────────────────────────────────────────
+
+
+def previous_by_index(weights):
+    rows = torch.arange(1, len(weights))
+    return weights[rows, rows - 1].mean()
+
+
+def previous_by_sum(weights):
+    n = len(weights)
+    return (weights * torch.eye(n, dtype=weights.dtype).roll(1, 0).tril(-1)).sum() / (n - 1)
+
+
+test_a_right_score_is_accepted = right_answers({"9.4": [previous_by_index, previous_by_sum]})

@@ -275,3 +275,24 @@ def test_the_largest_tensor_is_counted_wherever_it_is_formed():
 
 def test_nothing_is_counted_where_no_case_asks():
     assert largest(lambda q: q + 1, torch.ones(3), max_elements=None) is None
+
+
+# ── 10.5: the delta rule ──────────────────────────────────────────────────────────────────────────
+
+
+def delta_by_einsum(state, q, k, v, beta):
+    state = torch.zeros(*k.shape, v.shape[-1], dtype=k.dtype) if state is None else state
+    error = v - torch.einsum("...kv,...k->...v", state, k)
+    state = state + torch.einsum("...,...k,...v->...kv", beta, k, error)
+    return torch.einsum("...kv,...k->...v", state, q), state
+
+
+def delta_by_a_turned_state(state, q, k, v, beta):
+    """The state is (..., d_v, d), and what was known is erased by (I − β k kᵀ)."""
+    beta, k_row, v_column = beta[..., None, None], k.unsqueeze(-2), v.unsqueeze(-1)
+    state = v_column * 0 @ k_row if state is None else state
+    state = state - beta * (state @ k_row.mT) @ k_row + beta * v_column @ k_row
+    return (state @ q.unsqueeze(-1)).squeeze(-1), state
+
+
+test_a_right_delta_rule_is_accepted = right_answers({"10.5": [delta_by_einsum, delta_by_a_turned_state]})

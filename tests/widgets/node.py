@@ -16,14 +16,17 @@ SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 # JSON has no infinity: it travels under its JavaScript name.
 SERVER = f"""
 import {{ readFileSync }} from "node:fs";
+import {{ register }} from "node:module";
 import {{ createInterface }} from "node:readline";
 import * as maths from "{(JS / "maths.js").as_uri()}";
 import * as taggers from "{(JS / "tagger.js").as_uri()}";
+import * as files from "{(JS / "safetensors.js").as_uri()}";
 import {{ Grammar }} from "{(JS / "grammar.js").as_uri()}";
 import * as scales from "{(JS / "scales.js").as_uri()}";
 import {{ num }} from "{(JS / "numbers.js").as_uri()}";
 import {{ Model }} from "{(ROOT / "book" / "static" / "host.js").as_uri()}";
 
+register("{(ROOT / "book" / "ext" / "qkv_site" / "files.mjs").as_uri()}"); // data that modules import
 const grammar = new Grammar(JSON.parse(readFileSync("{MODELS / "grammar.json"}", "utf8")));
 const weights = (name) => readFileSync(`{MODELS / "weights"}/${{name}}.safetensors`);
 const tagger = (name) => taggers.makeTagger(weights(name), grammar);

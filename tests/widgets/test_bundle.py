@@ -25,7 +25,7 @@ def copy(tmp_path: Path) -> Path:
     for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css", "src/qkv/models/grammar.json"):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / part, tmp_path / part)
-    for folder in (WIDGETS, Path("src/qkv/models/weights")):
+    for folder in (WIDGETS, Path("src/qkv/models/weights"), Path("kernels")):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     os.symlink(ROOT / "node_modules", tmp_path / "node_modules")
     return tmp_path

@@ -85,7 +85,7 @@ def test_every_place_on_many_sentences_and_settings():
 @pytest.mark.parametrize("bits", [0, 1, 0x03FF, 0x0400, 0x3C00, 0x7BFF, 0x8000, 0x8001, 0xC000, 0xFBFF, 0x7C00, 0xFC00])
 def test_numbers_of_16_bits(bits):
     expected = torch.tensor([bits], dtype=torch.int32).to(torch.int16).view(torch.float16).double().item()
-    assert node("taggers.float16", bits) == expected
+    assert node("files.float16", bits) == expected
 
 
 def test_what_it_says_is_what_python_says():

@@ -17,7 +17,7 @@ from .published import site_of
 
 # The files that a page may load, each with a text: a page that contains this text needs the file. All other files that
 # extensions add are left out.
-WEIGHTS = ("repeater", "tagger")
+WEIGHTS = ("repeater", "tagger", "training-runs")
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",
@@ -33,7 +33,7 @@ NEEDS = {
     "qkv-site.js": widgets.VIEW,
 }
 # Files that a widget loads later, when a reader needs them.
-LATER = {"qkv-weights-repeater-checkpoints.js"}
+LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
 SUGGESTED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")

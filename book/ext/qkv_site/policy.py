@@ -1,8 +1,13 @@
 """Add a Content Security Policy to each page: it may load files of its site, and run its own scripts and WebAssembly.
 
-Browsers enforce the policy. So neither a page nor code that a reader runs on it can send a request to another host, and
-no cell text and no imported answer can add a script to the page.
-Source: W3C, Content Security Policy Level 3.
+Browsers enforce the policy. So a page sends no request to another host, and no text can become a script of the page. A
+policy is about requests: it does not keep a reader from following a link to another host.
+
+The Python that a reader runs is in a worker inside a frame without an origin. The frame's own policy, which the worker
+inherits together with the page's, allows no request at all (`browser_python/runtime/frame.html`). Without an origin,
+the worker reaches nothing that the site keeps in this browser: no storage, no cache, no other page, no service worker.
+
+Source: W3C, Content Security Policy Level 3; WHATWG, HTML, sections "The iframe element" (sandbox) and "Workers".
 """
 
 from __future__ import annotations
@@ -15,6 +20,8 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 OWN_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)  # a script with a type does not run: widgets' state
+FRAME = Path(__file__).resolve().parents[3] / "browser_python" / "runtime" / "frame.html"
+FRAME_SCRIPTS = OWN_SCRIPT.findall(FRAME.read_text(encoding="utf-8"))
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n?')
 RULES = {
     "default-src": "'self'",
@@ -22,7 +29,7 @@ RULES = {
     "style-src": "'self' 'unsafe-inline'",  # formulas and widgets' drawings have inline styles
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
-    "worker-src": "'self' blob:",  # a page that is opened from a file starts Python from a blob
+    "worker-src": "'self' blob:",  # the service worker is the site's own; Python's worker starts from a blob
     "object-src": "'none'",
     "base-uri": "'none'",
     "form-action": "'self'",
@@ -35,9 +42,12 @@ def digest(script: str) -> str:
 
 
 def with_policy(page: str) -> str:
-    """Return a page with its policy at the start of its head. The page's inline scripts are allowed by their hashes."""
+    """Return a page with its policy at the start of its head. Inline scripts are allowed by their hashes.
+
+    They are those of the page, and that of the frame with Python's worker, to which the page's policy applies as well.
+    """
     page = POLICY.sub("", page)
-    own = " ".join(dict.fromkeys(digest(script) for script in OWN_SCRIPT.findall(page)))
+    own = " ".join(dict.fromkeys(map(digest, [*OWN_SCRIPT.findall(page), *FRAME_SCRIPTS])))
     rules = RULES | {"script-src": f"{RULES['script-src']} {own}".rstrip()}
     policy = "; ".join(f"{name} {sources}" for name, sources in rules.items())
     return page.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)

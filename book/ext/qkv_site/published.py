@@ -5,6 +5,7 @@ A site that is built to be served on this machine gets no service worker: it wou
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -56,15 +57,23 @@ def version(files: list[Path]) -> str:
     return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()[:16]
 
 
+def hashes(site: Path, files: list[Path]) -> dict[str, str]:
+    """Return the SHA-256 of each file, in base64, by its address from the site's root."""
+    return {
+        file.relative_to(site).as_posix(): base64.b64encode(hashlib.sha256(file.read_bytes()).digest()).decode()
+        for file in files
+    }
+
+
 def worker(site: Path) -> str:
-    """Return the code of the service worker, with a list of all files of this build.
+    """Return the code of the service worker, with all files of this build and their hashes.
 
     It caches the whole course at the first visit, and the page's Python when a reader first runs something.
     """
     python = [file for file in files_of(site) if file.is_relative_to(site / PYTHON)]
     files = [file for file in files_of(site) if file not in python]
-    names = [file.relative_to(site).as_posix() for file in files]
-    constants = {"VERSION": version(files), "PYTHON": version(python), "FILES": names}
+    constants: dict[str, Any] = {"VERSION": version(files), "PYTHON": version(python)}
+    constants |= {"FILES": hashes(site, files), "PYTHON_FILES": hashes(site, python)}
     head = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())
     return head + WORKER.read_text(encoding="utf-8")
 

@@ -1,16 +1,31 @@
-// The service worker: caches the whole site at the first visit. The build puts the constants VERSION, PYTHON and FILES
-// above this comment. All files of a build are cached together, so that a page never gets a style sheet of another build.
-// A new build is fetched in the background and shown at the next visit. The files that run Python on a page are large:
-// they are cached when a reader first runs something, and until their version (PYTHON) changes.
+// The service worker: caches the whole site at the first visit. The build puts the constants VERSION, PYTHON, FILES and
+// PYTHON_FILES above this comment. All files of a build are cached together, so that a page never gets a style sheet of
+// another build. A new build is fetched in the background and shown at the next visit. The files that run Python on a
+// page are large: they are cached when a reader first runs something, and until their version (PYTHON) changes.
+//
+// Any script of this origin, also of another site on the same host, can write to the cache. So a cached copy is served
+// only if its hash is that of the build, and of a response only its bytes are taken.
 
 const PREFIX = "qkv-";
 const CACHE = PREFIX + VERSION;
 const PYTHON_CACHE = `${PREFIX}python-${PYTHON}`;
-const PYTHON_FOLDER = new URL("_static/python/", self.registration.scope).href;
+const SCOPE = self.registration.scope;
+const TYPES = {
+  css: "text/css",
+  html: "text/html; charset=utf-8",
+  ipynb: "application/json",
+  js: "text/javascript",
+  json: "application/json",
+  png: "image/png",
+  svg: "image/svg+xml",
+  txt: "text/plain; charset=utf-8",
+  wasm: "application/wasm",
+  woff2: "font/woff2",
+};
 
 self.addEventListener("install", (event) => {
   // "reload" bypasses the browser's own cache, which may contain files of the previous build.
-  const requests = FILES.map((file) => new Request(file, { cache: "reload" }));
+  const requests = Object.keys(FILES).map((file) => new Request(file, { cache: "reload" }));
   event.waitUntil(
     caches
       .open(CACHE)
@@ -31,32 +46,42 @@ self.addEventListener("activate", (event) => {
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && request.url.startsWith(self.registration.scope)) event.respondWith(answer(request));
+  if (request.method === "GET" && request.url.startsWith(SCOPE)) event.respondWith(answer(request));
 });
 
-/** The cached copy of a file, or else the file. Queries are ignored: ?v= only names a build, and pages read the rest. */
+/** Return the address of a request's file from the site's root. Queries are ignored: ?v= only names a build, and pages
+ * read the rest. */
+function nameOf({ url }) {
+  const name = decodeURI(new URL(url).pathname).slice(decodeURI(new URL(SCOPE).pathname).length);
+  return name === "" || name.endsWith("/") ? `${name}index.html` : name;
+}
+
+/** The cached copy of a file, or else the file. Those that run Python are then cached. */
 async function answer(request) {
-  if (request.url.startsWith(PYTHON_FOLDER)) return answerOnce(request);
-  const cache = await caches.open(CACHE);
-  const path = new URL(request.url);
-  if (path.pathname.endsWith("/")) path.pathname += "index.html";
-  const found = await cache.match(path.href, { ignoreSearch: true });
+  const name = nameOf(request);
+  const forPython = Object.hasOwn(PYTHON_FILES, name);
+  const cache = forPython ? PYTHON_CACHE : CACHE;
+  const found = await cached(cache, name);
   if (found) return found;
   try {
-    return await fetch(request);
+    const response = await fetch(request);
+    if (forPython && response.ok) await (await caches.open(cache)).put(new URL(name, SCOPE), response.clone());
+    return response;
   } catch (problem) {
-    const missed = request.mode === "navigate" && (await cache.match(new URL("404.html", self.registration.scope)));
+    const missed = request.mode === "navigate" && (await cached(CACHE, "404.html"));
     if (missed) return missed;
     throw problem;
   }
 }
 
-/** The cached copy of one of Python's files, or else the file, which is then cached. */
-async function answerOnce(request) {
-  const cache = await caches.open(PYTHON_CACHE);
-  const found = await cache.match(request.url, { ignoreSearch: true });
-  if (found) return found;
-  const response = await fetch(request);
-  if (response.ok) await cache.put(request.url, response.clone());
-  return response;
+/** Return the cached copy of a file if it is as it was built. */
+async function cached(cache, name) {
+  const hash = Object.hasOwn(FILES, name) ? FILES[name] : Object.hasOwn(PYTHON_FILES, name) && PYTHON_FILES[name];
+  const found = hash && (await (await caches.open(cache)).match(new URL(name, SCOPE)));
+  if (!found) return undefined;
+  const bytes = await found.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  if (btoa(String.fromCharCode(...digest)) !== hash) return undefined;
+  const headers = { "Content-Type": TYPES[name.replace(/.*\./, "")] ?? "application/octet-stream" };
+  return new Response(bytes, { headers });
 }

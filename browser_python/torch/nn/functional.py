@@ -56,7 +56,8 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{type_name(ids)} instead (while checking arguments for embedding)"
         )
-    if any(not 0 <= i < weight.shape[0] for i in ids._numbers()):
+    numbers = ids._numbers()
+    if len(numbers) and not 0 <= min(numbers) <= max(numbers) < weight.shape[0]:
         raise IndexError("index out of range in self")
     if padding_idx is not None:
         padding_idx = padding_index(padding_idx, weight.shape[0])
@@ -236,7 +237,8 @@ def nll_loss(
         )
     counted = target.ne(ignore_index)
     target = target * counted
-    if any(not 0 <= i < logp.shape[d] for i in target._numbers()):
+    numbers = target._numbers()
+    if len(numbers) and not 0 <= min(numbers) <= max(numbers) < logp.shape[d]:
         raise IndexError("Target is out of bounds.")
     factor = counted.to(logp.dtype) if weight is None else weight[target] * counted
     losses = -logp.gather(d, target.unsqueeze(d)).squeeze(d) * factor

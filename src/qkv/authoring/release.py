@@ -6,6 +6,8 @@ graded cells, and clear outputs. The same solution always gives the same file, b
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,13 @@ from typing import NamedTuple
 import nbformat
 from nbformat import NotebookNode
 
+LINK = re.compile(r"\]\(((?:\.\.?/|[\w-]+/)*[\w-]+\.(?:ipynb|md))(?:#[^)\s]*)?\)")  # to another page of the course
+SETUP = """import importlib.util
+
+if importlib.util.find_spec("qkv") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the course's package. Your instructor has it as a file, qkv-….whl: run `pip install FILE`."
+    )"""
 STUB = "raise NotImplementedError"
 SOLUTION_ONLY = "solution-only"  # the tag of a cell that the exercise does not get
 EXERCISE_ONLY = "exercise-only"  # the tag of a cell that the solution's page hides (it has the tag remove-cell too)
@@ -89,7 +98,7 @@ def release(solutions: Path, exercises: Path) -> list[Path]:
 
 
 def release_without_solutions(solutions: Path, chapters: Path, handout: Path) -> list[Path]:
-    """Write the folder for learners: the exercises, and the chapters that they link to. Return its notebooks.
+    """Write the folder for learners: the exercises, the chapters, and the pages that they link to. Return its files.
 
     Raises:
         FileExistsError: the folder already contains solutions.
@@ -97,12 +106,46 @@ def release_without_solutions(solutions: Path, chapters: Path, handout: Path) ->
     if (handout / "solutions").exists():
         raise FileExistsError(f"{handout} already contains a folder named solutions")
     release(solutions, handout / "exercises")
-    (handout / "chapters").mkdir(parents=True, exist_ok=True)
-    for chapter in sorted(chapters.glob("**/[0-9]*.ipynb")):
-        copy = handout / "chapters" / chapter.relative_to(chapters)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(chapter, copy)
-    return sorted(handout.glob("**/*.ipynb"))
+    root = chapters.parent
+    to_visit = [path.relative_to(handout) for path in sorted(handout.glob("exercises/*.ipynb"))]
+    to_visit += [path.relative_to(root) for path in sorted(chapters.glob("**/[0-9]*.ipynb"))]
+    visited: set[Path] = set()
+    while to_visit:
+        page = to_visit.pop()
+        visited.add(page)
+        if page.parts[0] != "exercises":
+            (handout / page).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / page, handout / page)
+        to_visit += [linked for linked in linked_pages(handout / page, page) if (root / linked).is_file()]
+        to_visit = [linked for linked in dict.fromkeys(to_visit) if linked not in visited]
+    for notebook in sorted(handout.glob("**/*.ipynb")):
+        _say_how_to_install(notebook)
+    return sorted(handout / page for page in visited)
+
+
+def linked_pages(file: Path, page: Path) -> list[Path]:
+    """Return the pages of the course that a page links to, without the solutions.
+
+    Args:
+        file: the page's file
+        page: its place in the course, as are the results: `exercises/03_scaling.ipynb`
+    """
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".ipynb":
+        text = "\n".join(
+            cell.source for cell in nbformat.reads(text, as_version=4).cells if cell.cell_type == "markdown"
+        )
+    found = [Path(os.path.normpath(page.parent / link)) for link in LINK.findall(text)]
+    return [path for path in found if path.parts[0] in ("book", "chapters")]
+
+
+def _say_how_to_install(file: Path) -> None:
+    """Let the first cell of a notebook say what is true in the folder for learners, which has no package in it."""
+    notebook = nbformat.read(file, as_version=4)
+    for cell in notebook.cells:
+        if "setup" in cell.metadata.get("tags", []):
+            cell.source = SETUP
+            file.write_text(written(notebook), encoding="utf-8")
 
 
 def release_for_nbgrader(solutions: Path, source: Path) -> list[Path]:

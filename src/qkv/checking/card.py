@@ -53,6 +53,7 @@ class Card:
     tried: str = ""
     table: Table | None = None
     printed: str = ""
+    mixing: str = ""  # which line of the answer mixes tokens
 
     @property
     def headline(self) -> str:
@@ -65,6 +66,8 @@ class Card:
             lines += wrapped(_wrong_sums(self.table))
         if self.tried:
             lines += wrapped(f"Tried with {self.tried}.")
+        if self.mixing:
+            lines += wrapped(f"Followed line by line: {self.mixing}")
         if self.printed:
             lines += ["Your answer printed:", *(f"  {line}" for line in self.printed.splitlines())]
         return "\n".join(lines)
@@ -77,6 +80,9 @@ class Card:
             f"<p>{_prose(self.message)}</p>",
             _table(self.table) if self.table else "",
             f'<p class="qkv-card-tried">Tried with {_escaped(self.tried)}.</p>' if self.tried else "",
+            f"<details><summary>Which line mixes the tokens?</summary><p>{_prose(self.mixing)}</p></details>"
+            if self.mixing
+            else "",
             f"<details><summary>What your answer printed</summary><pre>{_escaped(self.printed)}</pre></details>"
             if self.printed
             else "",

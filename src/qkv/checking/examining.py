@@ -15,15 +15,20 @@ from torch import Tensor
 
 from qkv.checking import saved
 from qkv.checking.card import Bar, Card, Row, Table, shell, show
-from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.judging import SoFar, Status, Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.matching import PATIENCE
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.answers import unfit
+from qkv.sandboxed.cases import Case
+from qkv.sandboxed.isolation import CapturedOutput, undisturbed
 from qkv.sandboxed.observations import observe
+from qkv.sandboxed.running import prepared
+from qkv.sandboxed.time_limit import TOO_LONG, TimeUp, at_most
+from qkv.xraying import xray
 
 SECONDS = 20  # until an answer is stopped; an answer that terminates takes less than one
+XRAY_SECONDS = 2  # until the search for the line that mixes tokens is given up
 
 
 @dataclass(frozen=True)
@@ -155,11 +160,26 @@ def _report_on(
     def report_so_far(verdict: SoFar) -> None:
         on_progress(lambda: _report(question, verdict(), printed))
 
-    return _report(question, judge(question, cases, seen, patience, report_so_far), printed)
+    verdict = judge(question, cases, seen, patience, report_so_far)
+    mixing = _line_that_mixes(question, answer, cases[0]) if verdict.status == "failed" else ""
+    return _report(question, verdict, printed, mixing)
 
 
-def _report(question: Question, verdict: Verdict, printed: str = "") -> Report:
-    """Return the report of a verdict. `printed` is what the answer printed."""
+def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
+    """Say which line of an answer mixes tokens or examples. Empty if none does, or if it cannot be followed."""
+    if question.tokens is None:
+        return ""
+    try:
+        with at_most(XRAY_SECONDS), undisturbed(), CapturedOutput():
+            subject, inputs = prepared(answer, case)
+            found = xray(subject, *inputs, tokens=question.tokens)
+    except (Exception, TimeUp):  # it was observed already: whatever it does wrong, the verdict says
+        return ""
+    return found.message if found.line is not None else ""
+
+
+def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str = "") -> Report:
+    """Return the report of a verdict, with what the answer printed and which line mixes tokens."""
     passed = verdict.status == "passed"
     points, max_points = float(question.points if passed else 0), float(question.points)
     card = Card(
@@ -173,6 +193,7 @@ def _report(question: Question, verdict: Verdict, printed: str = "") -> Report:
         tried=verdict.tried,
         table=_table(question, verdict),
         printed="" if passed else printed,
+        mixing=mixing,
     )
     return Report(
         question=question.id,

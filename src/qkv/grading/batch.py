@@ -11,10 +11,15 @@ from pathlib import Path
 from tqdm import tqdm
 
 from qkv.grading import runner, sandbox
+from qkv.grading.overrides import NO_OVERRIDES, Overrides, read_overrides
 from qkv.grading.results import Result
+from qkv.grading.roster import NO_ROSTER, Roster, names_of, read_roster
 from qkv.grading.session import Settings
+from qkv.grading.sheets import missing
 from qkv.grading.submissions import Submission, find
-from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed
+from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed, secret_of
+
+STALE = "Graded again, because the questions, the package or the limits have changed since the last run."
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,11 +37,13 @@ def run(args: argparse.Namespace) -> int:
         )
     try:
         with runner.Reader() as reader:
-            submissions = _not_among_results(out, find(args.paths, reader.exercise_in))
+            roster = read_roster(args.roster) if args.roster else NO_ROSTER
+            overrides = read_overrides(args.overrides) if args.overrides else NO_OVERRIDES
+            submissions = _not_among_results(out, find(args.paths, reader.run))
             if not submissions:
-                return print_error("found no notebook (*.ipynb) to grade; files in the results folder do not count", 2)
+                return print_error("found nothing to grade; files in the results folder do not count", 2)
             with exclusive_access(out):
-                return _run_in(out, submissions, reader, args)
+                return _run_in(out, submissions, reader, args, roster, overrides)
     except runner.SetupError as why:
         return print_error(f"{why}\nGrading stopped. The fault is with this machine, not with the notebooks.", 1)
     except (OSError, ValueError) as why:
@@ -50,7 +57,17 @@ def _not_among_results(out: Path, submissions: list[Submission]) -> list[Submiss
     return [one for one in submissions if not os.path.realpath(one.path).startswith(inside)]
 
 
-def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, args: argparse.Namespace) -> int:
+def _run_in(
+    out: Path,
+    submissions: list[Submission],
+    reader: runner.Reader,
+    args: argparse.Namespace,
+    roster: Roster,
+    overrides: Overrides,
+) -> int:
+    problems = overrides.problems({one.student for one in submissions}, {one.notebook for one in submissions})
+    if problems:
+        return print_error("\n".join(problems), 2)
     if not args.scheduler:
         for weakness in sandbox.weaknesses():
             print(f"Note: {weakness}", file=sys.stderr)
@@ -59,11 +76,16 @@ def _run_in(out: Path, submissions: list[Submission], reader: runner.Reader, arg
         seed=secrets.randbelow(2**31) if seed is None else seed,
         timeout=args.timeout or Settings.timeout,
         memory=args.memory or Settings.memory,
+        secret=secret_of(out),
     )
     remember_seed(out, settings.seed)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
-    writer = Writer(out, settings.seed, args.gradebook)
-    return _summary(_grade(submissions, settings, reader, writer, args))
+    writer = Writer(out, args.gradebook, overrides)
+    results = _grade(submissions, settings, reader, writer, args, roster)
+    for notebook, people in missing(results, runner.class_of(submissions, roster)).items():
+        if people:
+            print(f"{notebook}: {len(people)} of {len(roster.people)} handed in nothing: {names_of(people)}")
+    return _summary(results)
 
 
 def _grade(
@@ -72,6 +94,7 @@ def _grade(
     reader: runner.Reader,
     writer: Writer,
     args: argparse.Namespace,
+    roster: Roster,
 ) -> list[Result]:
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
@@ -80,8 +103,20 @@ def _grade(
             if not result.graded:
                 bar.write(f"not graded: {result.student} {result.notebook}: {result.reason}", file=sys.stderr)
 
+        stale: list[Result] = []
+
+        def on_stale(earlier: Result) -> None:
+            if not stale:
+                bar.write(f"{STALE} First: {earlier.student} {earlier.notebook}", file=sys.stderr)
+            stale.append(earlier)
+
         jobs = args.jobs or runner.default_jobs()
-        return runner.grade_all(submissions, settings, reader, writer, jobs, args.scheduler, args.regrade, on_graded)
+        results = runner.grade_all(
+            submissions, settings, reader, writer, jobs, args.scheduler, args.regrade, roster, on_graded, on_stale
+        )
+    if stale:
+        print(f"{len(stale)} notebooks that had a grade were graded again, because the rules have changed")
+    return results
 
 
 def _summary(results: list[Result]) -> int:

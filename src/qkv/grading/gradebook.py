@@ -25,6 +25,8 @@ from qkv.grading.results import Result
 def record(submissions: Sequence[Result], address: str) -> None:
     """Write the grades of these submissions. They replace the grades of an earlier run, but not manual scores.
 
+    A manual score is replaced only by points by hand.
+
     Args:
         submissions: the results to write
         address: the address of the database, in SQLAlchemy's notation
@@ -37,7 +39,8 @@ def record(submissions: Sequence[Result], address: str) -> None:
 
         by_notebook = attrgetter("stem")
         with _alembic_on_path(), Gradebook(address) as book:
-            for name, group in groupby(sorted(submissions, key=by_notebook), by_notebook):
+            of_exercises = [one for one in submissions if one.max_score]  # another file is no assignment
+            for name, group in groupby(sorted(of_exercises, key=by_notebook), by_notebook):
                 of_one = list(group)
                 _record_notebook(book, _find_or_make_notebook(book, name, of_one), of_one)
             book.db.commit()
@@ -107,11 +110,19 @@ def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) ->
             )
             part = inside.get(whole.id) or _add_row(db, SubmittedNotebook(notebook=notebook, assignment=whole))
             points = {cell_name(answer.id): answer.points for answer in s.questions}
+            by_hand = {cell_name(answer.id) for answer in s.questions if answer.by_hand}
+            written: list[Any] = []
             for cell in cells.values():
                 grade = grades.get((part.id, cell.id)) or _add_row(db, Grade(cell=cell, notebook=part))
                 if s.graded:
-                    grade.auto_score = points.get(cell.name)
+                    grade.auto_score = points.get(cell.name, 0.0 if s.by_hand else None)
+                if grade.manual_score is not None and cell.name in by_hand:
+                    grade.manual_score = points[cell.name]
                 grade.needs_manual_grade = not s.graded or grade.auto_score is None or grade.manual_score is not None
+                written.append(grade)
+            if s.by_hand and written:  # of the whole notebook: what is missing to it is the first cell's extra credit
+                scores = [grade.auto_score if grade.manual_score is None else grade.manual_score for grade in written]
+                written[0].extra_credit = (s.score or 0.0) - sum(score or 0.0 for score in scores)
 
 
 def _add_row(db: Any, row: Any) -> Any:

@@ -11,28 +11,32 @@ import contextlib
 import faulthandler
 import functools
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+import torch
+
 import qkv
 from qkv import checking
 from qkv.checking import Report, examining
-from qkv.checking.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.question import Question
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 PREFIX = "QKV-RESULT "  # of a line of JSON in the child's output
-GRACE = 5  # seconds past its time limit after which code that cannot be interrupted is ended with its process
+GRACE = 5  # seconds of processor time past its limit after which code that cannot be interrupted ends with its process
 # The child ignores Ctrl-C during its imports, so that it prints no traceback. The parent reports it and ends the child.
 CHILD_CODE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from qkv.grading import own; own.start()"
 TRIES = 6  # child processes for one notebook; each cell or answer that ends its process needs one more
@@ -64,6 +68,10 @@ def grade(notebook: Path, timeout: float) -> Result:
 
     If a cell or an answer ends the process, or runs too long, a new child starts and skips that cell or answer.
 
+    Args:
+        notebook: the file
+        timeout: seconds of processor time for the whole notebook, at most `CLOCK_FACTOR` times that by the clock
+
     Raises:
         UnreadableError: the file is not a notebook, has no check of this course, or could not be run to its end.
     """
@@ -82,17 +90,24 @@ def grade(notebook: Path, timeout: float) -> Result:
 
 def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> ChildOutput:
     """Run a child process. If it did not reach the end, add the cell or answer that ran last to `skipped`."""
-    command = [sys.executable, "-c", CHILD_CODE, str(notebook.resolve()), json.dumps(skipped)]
+    command = [sys.executable, "-c", CHILD_CODE, str(notebook.resolve()), json.dumps(skipped), str(timeout)]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
     try:
-        child = subprocess.run(command, timeout=timeout, check=False, env=_environment(), **options)
-        stdout, how = child.stdout, f"Python stopped (exit status {child.returncode})"
+        child = subprocess.run(command, timeout=CLOCK_FACTOR * timeout, check=False, env=_environment(), **options)
+        stdout, how = child.stdout, _describe_end(child.returncode)
     except subprocess.TimeoutExpired as expired:
-        stdout, how = expired.stdout or b"", f"it ran for more than {timeout:g} seconds"
+        stdout, how = expired.stdout or b"", f"the notebook ran for more than {CLOCK_FACTOR * timeout:g} seconds"
     output = _parse_output(stdout.decode(errors="replace"))
     if not output.result and output.doing:
         skipped[output.doing] = how
     return output
+
+
+def _describe_end(status: int) -> str:
+    """Return why a child process ended early, in the words of a message about the cell or answer that ran last."""
+    if hasattr(signal, "SIGXCPU") and status == -signal.SIGXCPU:
+        return "it used too much processor time"
+    return f"Python stopped (exit status {status})"
 
 
 def _environment() -> dict[str, str]:
@@ -133,15 +148,18 @@ def code_cells(notebook: Path) -> list[str]:
 # ── in the child process ──────────────────────────────────────────────────────────────────────────
 
 
-def main(path: str, skipped: dict[str, str]) -> None:
+def main(path: str, skipped: dict[str, str], timeout: float) -> None:
     """Run the notebook, check its answers, and print the feedback and the result.
 
     Args:
         path: the notebook
         skipped: for each cell or answer to skip, why
+        timeout: seconds of processor time for all of it
     """
     from qkv.sandboxed import cells  # imports IPython
 
+    torch.set_num_threads(1)  # as in the sandbox: processor time is then the time of one core
+    _watchdog.limit = timeout
     sources = code_cells(Path(path))
     notebook = Notebook(cells.Notebook(cells.make_shell()), skipped)
     with notebook.checking_answers():
@@ -178,7 +196,7 @@ class Notebook:
         self.cell = f"code cell {number}"
         if self.cell in self.skipped or not source.strip():
             return f"was skipped: {self.skipped[self.cell]}" if self.cell in self.skipped else ""
-        with _watchdog(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        with _watchdog.watching(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
             try:
                 with (
                     at_most(examining.SECONDS),
@@ -219,7 +237,7 @@ class Notebook:
             text = f"{question.id} was not checked: {self.skipped[doing]}. {TOO_LONG}\n"
             self.checks[question.id] = text
         else:
-            with _watchdog(doing):
+            with _watchdog.watching(doing):
                 self.checks[question.id] = examining.examine(question.id, answer)
 
     def show_result(self, question: Question) -> float:
@@ -237,32 +255,49 @@ class Notebook:
         return found.points
 
 
-_activities: list[str] = []  # the cell that runs, and the answer that it checks; the innermost is last
+class Watchdog:
+    """Tells the parent which cell or answer runs, and ends this process if it runs far too long.
 
+    It ends the process from C (`RLIMIT_CPU`, `faulthandler`). A loop inside a built-in function, such as
+    `sum(iter(int, 1))`, holds the GIL, so that neither an interrupt nor a thread of Python could end it.
 
-@contextlib.contextmanager
-def _watchdog(doing: str) -> Iterator[None]:
-    """Tell the parent which cell or answer starts, and end this process if the `with` block runs far too long.
-
-    It ends the process from C (`faulthandler`). A loop inside a built-in function, such as `sum(iter(int, 1))`, holds
-    the GIL, so that neither an interrupt nor a thread of Python could end it.
+    Attributes:
+        limit: seconds of processor time for all that this process does
+        activities: the cell that runs, and the answer that it checks; the innermost is last
     """
-    _activities.append(doing)
-    _reset_watchdog()
-    try:
-        yield
-    finally:
-        _activities.pop()
-        _reset_watchdog()
+
+    def __init__(self) -> None:
+        self.limit = math.inf
+        self.activities: list[str] = []
+
+    @contextlib.contextmanager
+    def watching(self, doing: str) -> Iterator[None]:
+        """Watch a cell or an answer while the block runs it."""
+        self.activities.append(doing)
+        self.restart()
+        try:
+            yield
+        finally:
+            self.activities.pop()
+            self.restart()
+
+    def restart(self) -> None:
+        """Give the innermost activity its whole time, or stop the clock if there is none."""
+        if not self.activities:
+            faulthandler.cancel_dump_traceback_later()
+            return
+        _send(doing=self.activities[-1])
+        seconds = CLOCK_FACTOR * examining.SECONDS + GRACE
+        faulthandler.dump_traceback_later(seconds, exit=True, file=_devnull())
+        with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has no such limit: only the clock counts
+            import resource
+
+            _, most = resource.getrlimit(resource.RLIMIT_CPU)
+            end = math.ceil(min(time.process_time() + examining.SECONDS + GRACE, self.limit))
+            resource.setrlimit(resource.RLIMIT_CPU, (end, most))
 
 
-def _reset_watchdog() -> None:
-    """Restart the watchdog for the innermost activity, or stop it if there is none."""
-    if _activities:
-        _send(doing=_activities[-1])
-        faulthandler.dump_traceback_later(examining.SECONDS + GRACE, exit=True, file=_devnull())
-    else:
-        faulthandler.cancel_dump_traceback_later()
+_watchdog = Watchdog()
 
 
 @functools.cache
@@ -280,4 +315,4 @@ def start() -> None:
     """Run the child process, with the command line's arguments."""
     with contextlib.suppress(KeyboardInterrupt):  # the parent reports it
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        main(sys.argv[1], json.loads(sys.argv[2]))
+        main(sys.argv[1], json.loads(sys.argv[2]), float(sys.argv[3]))

@@ -58,6 +58,19 @@ class ObserveReply:
 
 
 @dataclass(frozen=True)
+class CellReply:
+    """A session's reply to "cell".
+
+    Attributes:
+        error: the error that the cell raised, "" if it raised none
+        missing: the modules that it could not import
+    """
+
+    error: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Check:
     """A session's message that a cell called `check`. The cell waits until the answer is observed."""
 
@@ -87,13 +100,15 @@ def greeting(reply: Reply) -> None:
     reply.fields()
 
 
-def cell(reply: Reply) -> str | Check:
-    """Read a cell's error ("" if it raised none), or the message that it called `check`."""
+def cell(reply: Reply) -> CellReply | Check:
+    """Read how a cell ended, or the message that it called `check`."""
     if reply.field("kind") == "check":
         _, question = reply.fields("kind", "question")
         return Check(text(question))
-    (error,) = reply.fields("error")
-    return text(error, wire.MAX_ERROR)
+    error, missing = reply.fields("error", "missing")
+    modules = items(missing, "list")
+    require(len(modules) <= wire.MAX_MISSING, "a few modules")
+    return CellReply(text(error, wire.MAX_ERROR), tuple(text(module, wire.MAX_MODULE) for module in modules))
 
 
 def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Container[bytes] = ()) -> ObserveReply:
@@ -153,8 +168,8 @@ def _numbers(reply: Reply, tree: Any, most: int, depth: int = 0) -> tuple[Any, i
     """
     kind = tree[0] if isinstance(tree, list) and tree else None
     if kind == "tensor":
-        read = reply.tensor(tree, lambda _, shape: math.prod(shape) <= most)
-        return read, most - read.numel()
+        read = reply.tensor(tree, lambda _, shape: recording.size_of(shape) <= most)
+        return read, most - recording.size_of(read.shape)
     if kind in ("list", "tuple"):
         require(depth < hidden.MAX_DEPTH, f"at most {hidden.MAX_DEPTH} levels of lists and tuples")
         members = []
@@ -503,7 +518,7 @@ def _gradients(
 
 
 def _is_readable(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:
-    return math.prod(shape) <= recording.MAX_NUMBERS
+    return recording.size_of(shape) <= recording.MAX_NUMBERS
 
 
 def _is_state(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:

@@ -9,8 +9,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from markupsafe import Markup, escape
 
 from qkv.checking.card import SIGNS, WORDS, in_words, points
 from qkv.grading.results import Answer, Result, safe_name
+from qkv.grading.roster import Person, names_of
+from qkv.grading.submissions import UnreadableError, chapter_of, code_cells, solution_file
 from qkv.questions import find
 
 BARS = 10  # at most, in the table of scores; the other numbers limit rows and names on the class report
@@ -27,6 +29,7 @@ SHOWN_IDEAS = 20
 SHOWN_GROUPS = 20
 SHOWN_MEMBERS = 30
 SHOWN_UNGRADED = 100
+SHOWN_MODULES = 50
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -35,12 +38,15 @@ def feedback_page(submission: Result) -> str:
     return _render("feedback.html", s=submission)
 
 
-def class_page(submissions: Sequence[Result], exercises: Path) -> str:
+def class_page(
+    submissions: Sequence[Result], exercises: Path, missing: Mapping[str, Sequence[Person]] | None = None
+) -> str:
     """Return the HTML page with the report on a class.
 
     Args:
         submissions: the results of the class
         exercises: the folder with the released notebooks; it need not exist
+        missing: for each notebook, the learners who did not hand it in
     """
     by_exercise: dict[str, list[Result]] = {}
     for s in submissions:
@@ -53,6 +59,8 @@ def class_page(submissions: Sequence[Result], exercises: Path) -> str:
         sections=sections,
         ungraded=ungraded[:SHOWN_UNGRADED],
         more_ungraded=max(0, len(ungraded) - SHOWN_UNGRADED),
+        missing_modules=missing_modules(submissions)[:SHOWN_MODULES],
+        missing={name.removesuffix(".ipynb"): names_of(people) for name, people in (missing or {}).items() if people},
         seeds=sorted({s.seed for s in submissions}),
         versions=sorted({s.version for s in submissions}),
     )
@@ -77,6 +85,14 @@ class Loss:
     count: int  # answers
     lost: float  # points
     statuses: dict[str, int]  # how many answers have each status
+
+
+@dataclass(frozen=True)
+class MissingModule:
+    """A module that notebooks import and that is not installed where they were graded."""
+
+    name: str
+    count: int  # notebooks
 
 
 @dataclass(frozen=True)
@@ -107,6 +123,7 @@ class Section:
     compared: int
     too_short: int
     median_similarity: str
+    public: SimilarGroup | None  # the submissions that are the public solution
 
 
 def exercise_of(name: str) -> str:
@@ -142,8 +159,29 @@ def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) 
         more_similar_groups=max(0, len(comparison.groups) - SHOWN_GROUPS),
         compared=comparison.compared,
         too_short=comparison.too_short,
+        public=_public_copies(name, with_source, released_code(exercises, name)),
         median_similarity="" if comparison.median_similarity is None else f"{100 * comparison.median_similarity:.0f} %",
     )
+
+
+def _public_copies(name: str, submissions: Sequence[Result], released: str) -> SimilarGroup | None:
+    """Return the submissions that are the public solution of an exercise, or None if there are none."""
+    from qkv.grading.similar import PUBLIC, shares_of_public
+
+    shares = shares_of_public([s.source for s in submissions], solution_code(name), released)
+    copies = {s.student: share for s, share in zip(submissions, shares, strict=True) if share >= PUBLIC}
+    if not copies:
+        return None
+    group = _similar_group(list(copies), max(copies.values()), len(submissions))
+    return replace(group, many=2 * len(copies) >= len(submissions) and len(submissions) > 2)
+
+
+def solution_code(name: str) -> str:
+    """Return the code of the public solution of an exercise, or "" if there is none."""
+    try:
+        return "\n".join(code_cells(solution_file(chapter_of(name, ())).read_bytes()))
+    except (OSError, UnreadableError):
+        return ""
 
 
 def released_code(exercises: Path, name: str) -> str:
@@ -171,6 +209,12 @@ def bars(scores: Sequence[float], most: float) -> list[Bar]:
         )
         for i in range(total)
     ]
+
+
+def missing_modules(submissions: Iterable[Result]) -> list[MissingModule]:
+    """Return the modules that could not be imported, those of most notebooks first."""
+    counts = Counter(module for s in submissions for module in s.missing_modules)
+    return [MissingModule(name, count) for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
 
 
 def question_losses(graded: Iterable[Result]) -> list[Loss]:

@@ -25,7 +25,7 @@ MAX_SOURCE = 100_000  # characters of a submission that are compared with other 
 
 # Names that a learner's folder or file must not have: the grader's own files, and devices on Windows.
 RESERVED = re.compile(
-    r"(grades\.csv|canvas\.csv|moodle\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
+    r"((grades|canvas|moodle|moodle_worksheet_.*|blackboard)\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|secret|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
     re.IGNORECASE,
 )
 
@@ -45,6 +45,7 @@ class Answer:
     misconception: str | None
     message: str
     seconds: float
+    by_hand: bool = False  # whether the points were entered by hand
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -78,6 +79,8 @@ class Result:
     score: float | None
     max_score: float
     questions: tuple[Answer, ...]
+    missing_modules: tuple[str, ...] = ()  # that the notebook imports and that are not installed where it was graded
+    by_hand: bool = False  # whether the score was entered by hand, whatever the questions have
     source: str = ""  # the code, to compare submissions; it is not written to the file
 
     def __post_init__(self) -> None:
@@ -94,6 +97,7 @@ class Result:
             score=number(self.score) if self.graded else None,
             max_score=number(self.max_score or 0),
             questions=tuple(self.questions[:MAX_QUESTIONS]),
+            missing_modules=tuple(clean(module, MAX_NAME) for module in self.missing_modules[:MAX_QUESTIONS]),
             source=str(self.source or "")[:MAX_SOURCE],
         )
 
@@ -120,10 +124,16 @@ class Result:
         return self.notebook.removesuffix(".ipynb")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content of the result's JSON file."""
-        fields = {name: value for name, value in vars(self).items() if name != "source"}
-        fields["questions"] = [dict(vars(answer)) for answer in self.questions]
-        return fields
+        """Return the content of the result's JSON file. Fields that most results do not need are in it if they do."""
+        fields = _without_unused(vars(self))
+        fields.pop("source", None)
+        return fields | {"questions": [_without_unused(vars(answer)) for answer in self.questions]}
+
+
+def _without_unused(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a result or an answer without those that are optional and not used."""
+    optional = ("missing_modules", "by_hand")
+    return {name: value for name, value in fields.items() if value or name not in optional}
 
 
 def _set_fields(result: Answer | Result, **fields: Any) -> None:

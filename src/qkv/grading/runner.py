@@ -1,7 +1,7 @@
 """Grade a batch: the reference solution first, then every submission, here or on a Dask cluster.
 
 One process writes the results. The others grade, each with its own sandboxed worker. A notebook that was already
-graded with the same content, seed and version is not graded again, so an interrupted batch continues where it stopped.
+graded with the same content, seed and rules is not graded again, so an interrupted batch continues where it stopped.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from typing import Any, TypeVar
 
 import torch
 
-import qkv
+from qkv.grading.files import UnreadableError
 from qkv.grading.results import Result
+from qkv.grading.roster import NO_ROSTER, Roster
 from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution_cells
-from qkv.grading.submissions import Submission, UnreadableError, Work, chapter_of, exercise_in, read
+from qkv.grading.sheets import Class
+from qkv.grading.submissions import Submission, Work, chapter_of, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
 
@@ -92,7 +94,9 @@ def grade_all(
     jobs: int,
     scheduler: str | None = None,
     regrade: bool = False,
+    roster: Roster = NO_ROSTER,
     on_graded: Callable[[Result, bool], None] = lambda result, reused: None,
+    on_stale: Callable[[Result], None] = lambda earlier: None,
 ) -> list[Result]:
     """Grade all submissions, write each result at once, and at the end write the tables and the report.
 
@@ -104,7 +108,9 @@ def grade_all(
         jobs: the number of processes that grade on this machine
         scheduler: the address of a Dask cluster that grades instead
         regrade: whether to grade notebooks again that have a result already
+        roster: the list of the class
         on_graded: called with each result, and whether it is from an earlier run
+        on_stale: called with each earlier result for the same file and seed that other rules gave
 
     Returns:
         the results, in the order of the submissions
@@ -122,26 +128,33 @@ def grade_all(
             except UnreadableError as why:
                 finish(i, unreadable_result(submission, settings, str(why)))
                 continue
-            found = (work.student, work.notebook, work.sha256, qkv.__version__)
-            earlier = None if regrade else writer.earlier_result(*found)
-            if earlier is not None:
-                done[i] = replace(earlier, source="\n\n".join(work.sources))
-                on_graded(done[i], True)
-                continue
+            earlier = None if regrade else writer.earlier_result(work.student, work.notebook)
+            if earlier is not None and (earlier.sha256, earlier.seed) == (work.sha256, settings.seed):
+                if earlier.version == settings.version:
+                    done[i] = writer.keep(replace(earlier, source="\n\n".join(work.sources)))
+                    on_graded(done[i], True)
+                    continue
+                on_stale(earlier)
             yield i, work
 
     def finish(i: int, graded: Result) -> None:
-        writer.write(graded)
-        done[i] = graded
-        on_graded(graded, False)
+        done[i] = writer.write(graded)
+        on_graded(done[i], False)
 
     pool = _ClusterPool(scheduler, settings) if scheduler else _LocalPool(jobs, settings)
     with pool:
         for i, graded in pool.results(_after_reference_check(works_to_grade(), pool)):
             finish(i, graded)
     results = [done[i] for i in sorted(done)]
-    writer.finish(results)
+    writer.finish(results, class_of(submissions, roster))
     return results
+
+
+def class_of(submissions: Iterable[Submission], roster: Roster) -> Class:
+    """Return what the submissions' places and the list of the class say about the learners."""
+    owned = [(one, one.owner) for one in submissions if one.owner]
+    late = frozenset((one.student, one.notebook) for one, owner in owned if owner.late)
+    return Class(roster, {one.student: owner for one, owner in owned}, late)
 
 
 def _after_reference_check(
@@ -196,21 +209,22 @@ class Reader:
         Raises:
             UnreadableError: the file is not a notebook of this course, or takes too much memory or time to read.
         """
-        return self._run(read_bounded, submission)
+        return self.run(read_bounded, submission)
 
-    def exercise_in(self, path: Path, stem: str) -> str:
-        """Return the name of the exercise that a file contains, or `stem` if it cannot be read within the limits."""
-        try:
-            return self._run(exercise_in, path, stem)
-        except UnreadableError:
-            return stem
+    def run(self, function: Callable[..., T], *about: Any) -> T:
+        """Call a function that reads files. Whatever goes wrong there is the file's fault, and is said of it.
 
-    def _run(self, function: Callable[..., T], *about: Any) -> T:
+        Raises:
+            UnreadableError: the function raised it, or took too much memory or time.
+        """
         for _ in range(TRIES):
             try:
                 return self.executor.submit(function, *about).result(READ_SECONDS)
+            except UnreadableError:
+                raise
             except MemoryError:
                 why = f"it takes more than {READ_MB} MB to read."
+                self.restart()  # or what is left of this file would count as the next one's
                 break
             except TimeoutError:
                 why = f"it takes more than {READ_SECONDS} seconds to read."
@@ -219,6 +233,9 @@ class Reader:
             except BrokenProcessPool:
                 why = "the process that read it ended unexpectedly, twice."
                 self.restart()
+            except Exception as error:
+                why = f"reading it failed ({type(error).__name__})."
+                break
         raise UnreadableError(why)
 
     def restart(self) -> None:

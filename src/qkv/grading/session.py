@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import qkv
-from qkv.checking.time_limit import TOO_LONG
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
 from qkv.grading.results import Answer, Result
+from qkv.grading.rules import version_of_rules
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
@@ -29,6 +29,7 @@ from qkv.sandboxed.cases import Case
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -42,6 +43,7 @@ REFERENCE_SECONDS = 60  # after the reference passed, it is not tried again for 
 START_SECONDS = 20.0  # for a new session to reply to the greeting
 MAX_VERDICTS = 10_000  # verdicts on one question that are cached
 SEND_SECONDS = 20.0  # for a session to read a message
+CALL_SECONDS = 5.0  # for one call of a hidden implementation, which takes milliseconds
 FRAME_SECONDS = 10.0  # from the first byte of a reply to its last
 
 
@@ -69,7 +71,8 @@ class Settings:
     """The settings of a batch.
 
     Attributes:
-        seed: the inputs of every question are drawn from it
+        seed: with the secret, it decides the inputs of every question
+        secret: random bits that only the instructor has, so that no code can try all seeds
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -77,6 +80,12 @@ class Settings:
     seed: int
     timeout: float = 10.0
     memory: int = 1024
+    secret: str = ""
+
+    @property
+    def version(self) -> str:
+        """The version of all that decides a mark, besides the notebook and the seed."""
+        return version_of_rules(self.timeout, self.memory, self.secret)
 
 
 @dataclass
@@ -103,19 +112,12 @@ class Grader:
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
+        attempt = _Attempt(self, work.sources, questions)
         try:
-            marks, reason = self.marks(work.sources, questions), ""
+            marks, reason = attempt.run(), ""
         except FaultError as fault:
             marks, reason = [], str(fault)
-        return result(work, self.settings, questions, marks, reason)
-
-    def marks(self, sources: Sequence[str], questions: Sequence[Question]) -> list[Answer]:
-        """Grade a notebook's answers.
-
-        Raises:
-            FaultError: the answers could not be graded, through no fault of the notebook.
-        """
-        return _Attempt(self, sources, questions).run()
+        return result(work, self.settings, questions, marks, reason, tuple(attempt.missing))
 
     def reference_passes(self, question: Question) -> bool:
         """Check whether the reference solution gets full points on this machine.
@@ -134,10 +136,11 @@ class Grader:
         return False
 
     def cases_of(self, question: Question) -> list[Case]:
-        """Return the question's inputs. They depend only on the question and the seed."""
+        """Return the question's inputs. They depend only on the question, the seed and the secret."""
         if question.id not in self.cases:
-            drawn = hashlib.sha256(f"{self.settings.seed}/{question.id}".encode()).digest()
-            self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn[:6], "big"))
+            settings = self.settings
+            drawn = hashlib.sha256(f"{settings.secret}/{settings.seed}/{question.id}".encode()).digest()
+            self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn, "big"))
         return self.cases[question.id]
 
     def encoded_cases_of(self, question: Question) -> wire.Encoded:
@@ -205,6 +208,7 @@ class _Attempt:
         self.skipped: set[int] = set()  # numbers of the cells that ended a session
         self.checked = (0, 0)  # the last check that was marked: its cell, and which check of that cell it was
         self.errors: dict[int, str] = {}  # how each cell that ran failed, "" if it did not
+        self.missing: dict[str, None] = {}  # the modules that could not be imported, in order
         self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
     def run(self) -> list[Answer]:
@@ -298,7 +302,8 @@ class _Attempt:
                     session.close()
                     return
                 reply = self.count_time(session, lambda seconds: session.read_reply(asked, seconds, replies.cell))
-            self.errors[number] = reply and f"raised {reply}"
+            self.errors[number] = reply.error and f"raised {reply.error}"
+            self.missing.update(dict.fromkeys(reply.missing))
         except CrashError as crash:
             if self.is_to_blame(crash, number):
                 self.skipped.add(number)
@@ -452,7 +457,7 @@ class _Session:
 
         reply = self.receive(number, seconds, either)
         while isinstance(reply, replies.Call):
-            if time.monotonic() - self.started > wire.WALL_CLOCK_FACTOR * seconds + GRACE:
+            if time.monotonic() - self.started > CLOCK_FACTOR * seconds + GRACE:
                 raise self.end(f"it was still running after {seconds:.3g} seconds")
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
@@ -501,7 +506,7 @@ class _Session:
         Raises:
             TimeoutError: the session used up its processor time or its time by the clock.
         """
-        wall_clock = wire.WALL_CLOCK_FACTOR * seconds
+        wall_clock = CLOCK_FACTOR * seconds
         worker = self.grader.worker
         while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
             assert worker is not None
@@ -547,9 +552,15 @@ def benches_of(cases: Sequence[Case]) -> list[Bench]:
 
 
 def answer_call(call: replies.Call) -> dict[str, Any]:
-    """Call a hidden implementation for a session, and return the fields of the message with the result or the error."""
+    """Call a hidden implementation for a session, and return the fields of the message with the result or the error.
+
+    The arguments are of untrusted code, so the call has a time limit.
+    """
     try:
-        given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+        with at_most(CALL_SECONDS):
+            given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
+    except TimeUp:
+        return {"raised": describe_error(RuntimeError("a call takes too long with these arguments"))}
     except Exception as error:
         return {"raised": describe_error(error)}
     return {"made": given.number} if isinstance(given, Made) else {"given": given}
@@ -571,20 +582,26 @@ def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
 
 
 def result(
-    work: Work, settings: Settings, questions: Sequence[Question], marks: Sequence[Answer], reason: str
+    work: Work,
+    settings: Settings,
+    questions: Sequence[Question],
+    marks: Sequence[Answer],
+    reason: str,
+    missing_modules: Sequence[str] = (),
 ) -> Result:
     """Return the result of a submission. With a reason not to grade it, the result has no score."""
     return Result(
         student=work.student,
         notebook=work.notebook,
         sha256=work.sha256,
-        version=qkv.__version__,
+        version=settings.version,
         seed=settings.seed,
         status="ungraded" if reason else "graded",
         reason=reason,
         score=None if reason else sum(mark.points for mark in marks),
         max_score=float(sum(question.points for question in questions)),
         questions=tuple(marks),
+        missing_modules=tuple(missing_modules),
         source="\n\n".join(work.sources),
     )
 

@@ -1,54 +1,143 @@
-"""Results in the formats of other systems: CSV for spreadsheets, Canvas and Moodle, and Gradescope's results.json."""
+"""Results in the formats of other systems: CSV for spreadsheets, Canvas, Moodle, Blackboard; Gradescope's results.json.
+
+A table for a system has only rows that the system can match with a learner: a row that it cannot match makes a new
+learner (Canvas), or stops the whole import (Moodle).
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from qkv.checking.card import WORDS
 from qkv.grading.results import Answer, Result
+from qkv.grading.roster import NO_ROSTER, Person, Roster
+from qkv.grading.systems import Owner
 
 # Spreadsheets evaluate a cell as a formula if it begins with one of these characters, also in their full-width forms.
 # Some spreadsheets split a cell again at the separator of their language (";"). Some first strip spaces and quotes.
 FORMULA = re.compile(r"""(^|[;,|\t\r\n])([\s"']*)(?=[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20])""")
 
 
-def grades(submissions: Sequence[Result]) -> str:
+@dataclass(frozen=True)
+class Class:
+    """What is known about the learners of a class, besides their results.
+
+    Attributes:
+        roster: the list of the class
+        owners: what a learning system says about a student, by the student's name
+        late: the students and notebooks that a system calls late
+    """
+
+    roster: Roster = NO_ROSTER
+    owners: Mapping[str, Owner] = field(default_factory=dict)
+    late: frozenset[tuple[str, str]] = frozenset()
+
+    def person_of(self, student: str) -> Person:
+        """Return the learner's row in the list of the class, or an empty one."""
+        return self.roster.person_of(student, self.owners.get(student)) or Person({})
+
+    def is_of(self, student: str, system: str) -> bool:
+        """Check whether a student's files came from this system, or from none."""
+        owner = self.owners.get(student)
+        return owner is None or owner.system == system
+
+
+NOTHING_KNOWN = Class()
+
+
+def grades(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """Return a CSV table with one row for each submission and one column for the points of each question.
 
-    The score of a submission that could not be graded is empty.
+    The score of a submission that could not be graded is empty. A learner of the list who handed in nothing for a
+    notebook has a row with the status "missing".
     """
     questions = sorted({answer.id for s in submissions for answer in s.questions}, key=_in_order)
-    head = ["student", "notebook", "status", "score", "max_score", "reason", "sha256", "version", "seed"]
-    rows = []
+    head = ["student", "notebook", "status", "score", "max_score", "reason", "sha256", "version", "seed", "late"]
+    rows: list[Sequence[Any]] = []
     for s in submissions:
         points = {answer.id: _points(answer.points) for answer in s.questions if s.graded}
+        late = "LATE" if (s.student, s.notebook) in group.late else ""
         fields = [s.student, s.notebook, s.status, _points(s.score), _points(s.max_score), s.reason]
-        rows.append([*fields, s.sha256, s.version, s.seed, *(points.get(question, "") for question in questions)])
+        rows.append([*fields, s.sha256, s.version, s.seed, late, *(points.get(question, "") for question in questions)])
+    for notebook, people in missing(submissions, group).items():
+        rows += [[person.shown, notebook, "missing", *[""] * (len(head) - 3 + len(questions))] for person in people]
     return _table([*head, *questions], rows)
 
 
-def canvas(submissions: Sequence[Result]) -> str:
-    """Return a CSV table for Canvas' gradebook import. The student's name here must be their login name in Canvas."""
+def missing(submissions: Sequence[Result], group: Class) -> dict[str, list[Person]]:
+    """Return, for each notebook, the learners of the list who did not hand it in."""
+    there: dict[str, list[tuple[str, Owner | None]]] = {}
+    for s in submissions:
+        there.setdefault(s.notebook, []).append((s.student, group.owners.get(s.student)))
+    return {notebook: group.roster.missing(students) for notebook, students in sorted(there.items())}
+
+
+def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
+    """Return a CSV table for Canvas' gradebook import, which finds a learner by ID, SIS ids or login name.
+
+    The ID is in the names of the files that Canvas hands out, but not if it hands them out without names.
+    """
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
     rows: list[Sequence[Any]] = [["    Points Possible", "", "", "", "", *most]]
     for student, scores in _by_student(submissions).items():
-        rows.append([student, "", "", student, "", *(scores.get(column, "") for column in notebooks)])
+        owner, person = group.owners.get(student), group.person_of(student)
+        number = person.get("id") or (owner.id if owner else "")
+        if not group.is_of(student, "Canvas") or (owner and not number.isdecimal()):
+            continue
+        name = person.get("student") or (owner.name if owner else "") or student
+        login = person.get("sis login id") or ("" if owner else student)
+        about = [name, number, person.get("sis user id"), login, person.get("section")]
+        rows.append([*about, *(scores.get(column, "") for column in notebooks)])
     return _table(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *notebooks], rows)
 
 
-def moodle(submissions: Sequence[Result]) -> str:
-    """Return a CSV table for Moodle's grade import. The student's name here must be their user name in Moodle."""
+def moodle(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
+    """Return a CSV table for Moodle's grade import, which finds a learner by user name or e-mail address.
+
+    The names of the files that Moodle hands out have neither: these learners are in the table only if the list of the
+    class has them. `moodle_worksheet` needs no list.
+    """
+    notebooks = _columns(submissions)
+    by_mail = bool(group.roster.people) and not any(person.get("username") for person in group.roster.people)
+    rows = []
+    for student, scores in _by_student(submissions).items():
+        columns = ("email address", "email") if by_mail else ("username",)
+        name = group.person_of(student).get(*columns) or ("" if student in group.owners or by_mail else student)
+        if name and group.is_of(student, "Moodle"):
+            rows.append([name, *(scores.get(column, "") for column in notebooks)])
+    return _table(["email address" if by_mail else "username", *notebooks], rows)
+
+
+def moodle_worksheets(submissions: Sequence[Result], group: Class) -> dict[str, str]:
+    """Return Moodle's grading worksheet for each notebook that came from Moodle.
+
+    It finds a learner by the number of the participant, which is in the names of the files that Moodle hands out.
+    """
+    rows: dict[str, list[Sequence[Any]]] = {}
+    for s in submissions:
+        owner = group.owners.get(s.student)
+        if owner and owner.system == "Moodle":
+            about = [f"Participant {owner.id}", owner.name, _points(s.score), _points(s.max_score)]
+            rows.setdefault(s.stem, []).append([*about, ""])
+    head = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
+    return {notebook: _table(head, several) for notebook, several in rows.items()}
+
+
+def blackboard(submissions: Sequence[Result], group: Class) -> str:
+    """Return a CSV table for Blackboard's Grade Center, which finds a learner by user name."""
     notebooks = _columns(submissions)
     rows = [
         [student, *(scores.get(column, "") for column in notebooks)]
         for student, scores in _by_student(submissions).items()
+        if group.is_of(student, "Blackboard")
     ]
-    return _table(["username", *notebooks], rows)
+    return _table(["Username", *notebooks], rows)
 
 
 def gradescope(submission: Result) -> dict[str, Any]:
@@ -80,10 +169,11 @@ def _gradescope_test(answer: Answer) -> dict[str, Any]:
 
 
 def _columns(submissions: Iterable[Result]) -> dict[str, float]:
-    """Return the maximal points of each notebook, by the name of its column."""
+    """Return the maximal points of each exercise, by the name of its column. Other files add no column."""
     columns: dict[str, float] = {}
     for s in submissions:
-        columns[s.stem] = max(s.max_score, columns.get(s.stem, 0.0))
+        if s.max_score:
+            columns[s.stem] = max(s.max_score, columns.get(s.stem, 0.0))
     return dict(sorted(columns.items()))
 
 

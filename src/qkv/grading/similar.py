@@ -19,6 +19,9 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
 CLOSE = 0.95  # share of the tokens that two submissions have in the same order
+# Share of the public solution from which a submission counts as a copy. Notebooks that were put together from right
+# answers of many kinds have at most 0.57 (5 chapters, 60 each); the solution with its variables renamed, at least 0.88.
+PUBLIC = 0.8
 MIN_TOKENS = 60  # a submission with fewer tokens of its own is not compared
 MAX_TOKENS = 1000  # of a submission that are compared, so that the time stays bounded
 MAX_SOURCE = 200_000  # characters of a submission that are compared
@@ -72,6 +75,20 @@ def compare(sources: Sequence[str], released: str = "") -> Comparison:
     codes = list(places)
     groups = _groups(list(places.values()), _close_pairs(codes))
     return Comparison(groups, len(sources) - short, short, _median_similarity(codes))
+
+
+def shares_of_public(sources: Sequence[str], public: str, released: str = "") -> list[float]:
+    """Return how much of each submission is the public solution, from 0 to 1.
+
+    All lines count but the released ones: where most of a class has the solution, its lines are still copied.
+    """
+    given = lines_of(released)
+    known = COMMON | {match["name"] for line in given for match in LEXEME.finditer(line) if match["name"]}
+    solution, *codes = (own_code(source, given, known) for source in (public, *sources))
+    if len(solution) < MIN_TOKENS:
+        return [0.0] * len(codes)
+    shares = cdist([solution], codes, scorer=Indel.normalized_similarity, dtype=np.float32)[0].tolist()
+    return [share if len(code) >= MIN_TOKENS else 0.0 for share, code in zip(shares, codes, strict=True)]
 
 
 def lines_of(source: str) -> frozenset[str]:

@@ -1,45 +1,49 @@
 """Find submissions and read them, even damaged ones.
 
-Layouts: PATH/<student>/…/<any name>.ipynb or PATH/<student>_NN_slug.ipynb. The path names the student; the content
-shows which exercise it is. Files are untrusted: their size is limited, their encoding is guessed, and only the source
-of their code cells is used.
+Layouts: PATH/<student>/…/<any name>.ipynb, PATH/<student>_NN_slug.ipynb, or what a learning system hands out
+(`systems`); zips count as folders. The path names the student; the content shows which exercise it is. Files are
+untrusted: their size is limited, their encoding is guessed, and only the source of their code cells is used.
+
+Nothing that was handed in is passed over: a student without a notebook is listed with the files that are there.
 """
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
 import re
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import qkv
+from qkv.grading.files import File, UnreadableError, files_below, is_zip, members_of, read_bytes
 from qkv.grading.results import clean, clean_name
+from qkv.grading.systems import BLACKBOARD, METADATA, Facts, Owner, gather_facts, is_export, owner_of
 from qkv.questions import chapters, questions_of
 
-MAX_FILE = 200 * 2**20  # bytes
 MAX_CELLS = 2_000  # of a notebook
 MAX_SOURCE = 1_000_000  # characters of a cell
+SHOWN_FILES = 5  # of a student without a notebook
+MAX_NAMED = 8  # files that a message names
+MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
 # Additions to a file's name by a learning platform, a browser or a file manager.
-CANVAS = re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<user>\d{3,})_\d{3,}_(?P<rest>.+)")
 LATE = re.compile(r"(^|_)LATE_")
-COPY = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)+$", re.IGNORECASE)
+NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)  # some browsers and systems add a second ending
+MAYBE_NOTEBOOK = re.compile(r"\.(txt|json)$", re.IGNORECASE)  # if the content is one
+ADDITION = re.compile(r"([ _-]*\(\d+\)|-Copy\d*|-\d+|[ _-]+copy( \d+)?)$", re.IGNORECASE)
 EXERCISE = re.compile(r"(?P<chapter>\d\d)_[a-z0-9_]+", re.IGNORECASE)
 NAME = re.compile(rf"(?:(?P<student>.+?)[_\- ])?(?P<notebook>{EXERCISE.pattern})", re.IGNORECASE)
-IGNORED = re.compile(r"\._.*|\.ipynb_checkpoints|__MACOSX")  # copies that macOS and Jupyter make automatically
+IGNORED = re.compile(r"\..*|__MACOSX|Thumbs\.db", re.IGNORECASE)  # copies and notes that programs make automatically
+NOT_HANDED_IN = re.compile(r"(?!.*\.ipynb).*\.(csv|md|ya?ml|txt|json|log|db|xlsx?)", re.IGNORECASE)  # beside folders
 CHECKS = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
-DEFINES = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.MULTILINE)
+DEFINES = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
-
-class UnreadableError(Exception):
-    """The file is not a notebook that can be graded; the message says why."""
+Run = Callable[..., Any]  # calls a function with arguments, perhaps in another process
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,24 @@ class Submission:
     Attributes:
         student: the student's name, taken from the path
         notebook: the name of the exercise, "03_scaling", which also names the files of its results
-        path: the file
+        path: the file, or the zip that it is in
+        members: the members of zips that lead to it
         others: other files of this student with the same exercise; then it is unknown which file counts
+        owner: what a learning system says about the student
+        problem: why the file is not a notebook, if its name shows that
     """
 
     student: str
     notebook: str
     path: Path
+    members: tuple[str, ...] = ()
     others: tuple[Path, ...] = ()
+    owner: Owner | None = field(default=None, compare=False)
+    problem: str = ""
+
+    @property
+    def file(self) -> File:
+        return File(self.path, self.members)
 
 
 @dataclass(frozen=True)
@@ -73,103 +87,230 @@ class Work:
 # ── whose is it, and which exercise ───────────────────────────────────────────────────────────────
 
 
-def exercise_in(path: Path, stem: str) -> str:
-    """Return the name of the exercise that a file contains, or `stem` if the content does not show it."""
+@dataclass(frozen=True)
+class _Found:
+    """A file, the folders and zips that lead to it, and what its path says about the student."""
+
+    file: File
+    parts: tuple[str, ...]  # below the folder with the students' folders; the last is the file's name
+    root: Path
+    owner: Owner | None = None
+
+    @property
+    def name(self) -> str:
+        """The learner's own name of the file, without a learning system's additions."""
+        return (self.owner and self.owner.file) or self.parts[-1]
+
+    @property
+    def is_notebook(self) -> bool:
+        return self.file.is_folder or bool(NOTEBOOK.search(self.name))
+
+
+def exercise_in(file: File, stem: str) -> str:
+    """Return the name of the exercise that a file contains, or "" if neither its content nor `stem` shows it."""
     try:
-        sources = code_cells(_read_bytes(path))
+        data = read_bytes(file)
     except UnreadableError:
-        sources = []
+        data = b""
+    try:
+        sources = code_cells(data)
+    except UnreadableError:
+        sources = [_text(data[:MAX_SOURCE])]  # a script, or a page
+    return exercise_named(stem, sources)
+
+
+def exercise_named(stem: str, sources: Iterable[str] = ()) -> str:
+    """Return the name of the exercise of a file with this name and these code cells, or "" if nothing shows it."""
     try:
         return solution_file(chapter_of(stem, sources)).stem
-    except (UnreadableError, FileNotFoundError):
+    except UnreadableError:
+        return ""
+    except FileNotFoundError:  # of the solution
         return stem
 
 
-def find(paths: Iterable[Path], exercise_in: Callable[[Path, str], str] = exercise_in) -> list[Submission]:
-    """Find the notebooks in files and folders, and return one submission for each student and exercise.
+def is_notebook(file: File) -> bool:
+    """Check whether a file's content is a notebook, whatever its name says."""
+    try:
+        return bool(code_cells(read_bytes(file)))
+    except UnreadableError:
+        return False
+
+
+def call_here(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+def run_or(run: Run, default: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that reads a file, and return its result, or a default if the file cannot be read."""
+    try:
+        return run(function, *arguments)
+    except UnreadableError:
+        return default
+
+
+def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
+    """Find what was handed in, in files, folders and zips: one submission for each student and exercise.
+
+    All files of a student that belong to no exercise are one submission too. So a student with any number of files
+    has at most one more row than there are exercises.
 
     Args:
         paths: files and folders
-        exercise_in: reads a file and returns the name of its exercise; a batch passes a function that does this in
-            another process, because a file can be made so that reading it takes gigabytes
+        run: calls a function that reads a file; a batch does this in another process, because a file can be made so
+            that reading it takes gigabytes
 
     Raises:
         FileNotFoundError: a path does not exist.
     """
+    found = _with_owners(_handed_in(list(paths), run), run)
     cells: dict[tuple[str, str], list[Submission]] = {}
-    for path, root in _notebooks(list(paths)):
-        student, stem = _student_and_stem(path, root)
-        one = Submission(clean_name(student), clean_name(exercise_in(path, stem)), path)
-        cells.setdefault((one.student.casefold(), one.notebook.casefold()), []).append(one)
+    others: list[tuple[_Found, str]] = []
+    for one in found:
+        student, stem = _student_and_stem(one)
+        if one.is_notebook or (MAYBE_NOTEBOOK.search(one.name) and run_or(run, False, is_notebook, one.file)):
+            exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
+            submission = _submission(one, student, exercise or stem)
+            cells.setdefault((submission.student.casefold(), exercise.casefold()), []).append(submission)
+        elif not (len(one.parts) == 1 and one.owner is None and NOT_HANDED_IN.fullmatch(one.name)):
+            others.append((one, student))
+    submissions = [_last_attempt(several) for several in cells.values()]
+    return submissions + _without_notebook(others, submissions, run)
+
+
+def _cell(submission: Submission) -> tuple[str, str]:
+    """Return the row and the column of the table of grades, without regard to case."""
+    return submission.student.casefold(), submission.notebook.casefold()
+
+
+def _submission(one: _Found, student: str, exercise: str, problem: str = "") -> Submission:
+    file = one.file
+    name, owner = clean_name(student), one.owner
+    return Submission(name, clean_name(exercise), file.path, file.members, owner=owner, problem=problem)
+
+
+def _last_attempt(several: Sequence[Submission]) -> Submission:
+    """Return the submission that counts: the last attempt. Files of one attempt are named as the others."""
+    last = max((one.owner.attempt for one in several if one.owner), default="")
+    first, *others = [one for one in several if not last or (one.owner and one.owner.attempt == last)]
+    return replace(first, others=tuple(other.file.shown for other in others))
+
+
+def _without_notebook(others: Sequence[tuple[_Found, str]], graded: Sequence[Submission], run: Run) -> list[Submission]:
+    """Return a submission that cannot be graded for each student who handed in something else than a notebook.
+
+    A student who has a notebook is not listed again for a picture or a module beside it, but for another exercise.
+    """
+    students = {one.student.casefold() for one in graded}
+    known = {_cell(one) for one in graded}
+    listed: dict[tuple[str, str], list[Submission]] = {}
+    for one, student in others:
+        stem = _student_and_stem(one)[1]
+        exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
+        submission = _submission(one, student, exercise or stem)
+        if submission.student.casefold() not in students or (exercise and _cell(submission) not in known):
+            listed.setdefault((submission.student, exercise), []).append(submission)
     return [
-        Submission(first.student, first.notebook, first.path, tuple(other.path for other in others))
-        for first, *others in cells.values()
+        replace(several[0], problem=_problem(several))
+        for (student, row), several in listed.items()
+        if row or not any(other == student and named for other, named in listed)
     ]
 
 
-def _notebooks(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
-    """Yield each notebook once, with the folder that contains the students' folders."""
-    met: set[Path] = set()
-    files = [path.absolute().parent for path in paths if path.is_file()]
-    above = Path(os.path.commonpath(files)) if files else Path()
+def _problem(several: Sequence[Submission]) -> str:
+    """Return why the files of a student are no notebook."""
+    names = [clean(one.file.name, 100) for one in several]
+    shown = ", ".join(names[:SHOWN_FILES]) + (f" and {len(names) - SHOWN_FILES} more" if names[SHOWN_FILES:] else "")
+    what = "it is not a notebook" if len(names) == 1 else "none of these files is a notebook"
+    return f"{what}: {shown}. Ask for the file that ends in .ipynb."
+
+
+def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
+    """Return each file once, with its place below the folder that contains the students' folders."""
+    met: set[File] = set()
+    found: list[_Found] = []
+    single = [path.absolute().parent for path in paths if path.is_file()]
+    above = Path(os.path.commonpath(single)) if single else Path()
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"there is no file or folder {path}")
         root = path.absolute() if path.is_dir() else above
-        inside = sorted(_files(path)) if path.is_dir() else [path]
-        for notebook in inside:
-            place = notebook.absolute()
-            if place not in met and not _is_ignored(place, root):
-                met.add(place)
-                yield notebook, root
+        whole_zip = path.is_file() and is_zip(path.name)
+        inside = sorted(files_below(path), key=lambda file: str(file.path)) if path.is_dir() else [File(path)]
+        for file in inside:
+            for member in _opened(file, run):
+                place = replace(member, path=member.path.absolute())
+                parts = member.parts_below(root)
+                if whole_zip and member.members:
+                    parts = parts[len(path.absolute().relative_to(root).parts) :]
+                if place not in met and not any(IGNORED.fullmatch(part) for part in parts):
+                    met.add(place)
+                    found.append(_Found(member, parts, path.with_suffix("") if whole_zip else root))
+    return _without_exports(found)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the notebooks below a folder, at any depth.
-
-    A folder that cannot be listed is yielded too, so that a submission which may be in it is reported.
-
-    Raises:
-        OSError: the folder itself cannot be listed.
-    """
-    to_list = [str(folder)]
-    while to_list:
-        here = to_list.pop()
-        try:
-            with os.scandir(here) as listed:
-                entries = list(listed)
-        except OSError:
-            if here == str(folder):
-                raise
-            yield Path(here)
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                to_list.append(entry.path)
-            elif os.path.normcase(entry.name).endswith(".ipynb") and not os.path.isdir(entry.path):
-                yield Path(entry.path)
+def _opened(file: File, run: Run) -> list[File]:
+    """Return the files in a zip, or the file itself if it is none, or cannot be opened."""
+    return (run_or(run, [], members_of, file) if is_zip(file.name) else []) or [file]
 
 
-def _is_ignored(place: Path, root: Path) -> bool:
-    return any(IGNORED.fullmatch(part) for part in place.relative_to(root).parts)
+def _without_exports(found: list[_Found]) -> list[_Found]:
+    """Leave out the first parts of a path if they are the whole export of a learning system, a folder or a zip."""
+    for depth in (1, 2):
+        inside: dict[tuple[Path, tuple[str, ...]], set[str]] = {}
+        for one in found:
+            if len(one.parts) > depth:
+                inside.setdefault((one.root, one.parts[:depth]), set()).add(one.parts[depth])
+        exports = {prefix for prefix, names in inside.items() if is_export(names)}
+        found = [
+            replace(one, parts=one.parts[depth:]) if (one.root, one.parts[:depth]) in exports else one for one in found
+        ]
+    return found
 
 
-def _student_and_stem(path: Path, root: Path) -> tuple[str, str]:
+def _with_owners(found: list[_Found], run: Run) -> list[_Found]:
+    """Return the files with the learners that the systems' layouts name, without the systems' own files."""
+    before = [match["before"] for one in found if (match := BLACKBOARD.fullmatch(one.parts[0]))]
+    metadata = [one for one in found if one.parts[-1] == METADATA and len(one.parts) == 1]
+    no_facts = Facts({}, {})
+    abouts = {
+        match["before"]: one.file
+        for one in found
+        if (match := BLACKBOARD.fullmatch(one.parts[0])) and match["about"] and len(one.parts) == 1
+    }
+    facts = no_facts
+    if before or metadata:
+        contents = {key: run_or(run, b"", read_bytes, file) for key, file in abouts.items()}
+        texts = [run_or(run, b"", read_bytes, one.file) for one in metadata]
+        facts = run_or(run, no_facts, gather_facts, texts, contents, before)
+    owned = [replace(one, owner=owner_of(one.parts, facts)) for one in found if one not in metadata]
+    return [one for one in owned if one.owner is None or not one.owner.about]
+
+
+def _student_and_stem(one: _Found) -> tuple[str, str]:
     """Return the student that a path names, and the file's name without ending and additions.
 
-    The first folder below `root` names the student. The file's name can name the student only if there is no folder.
-    A folder with the name of an exercise does not count, because nbgrader collects `bob/03_scaling/03_scaling.ipynb`.
+    The first folder or zip below the root names the student. The file's name can name the student only if there is
+    none. A folder with the name of an exercise does not count, because nbgrader collects
+    `bob/03_scaling/03_scaling.ipynb`.
     """
-    folders = [part for part in path.absolute().relative_to(root).parts[:-1] if not EXERCISE.fullmatch(part)]
-    stem = COPY.sub("", path.stem)
-    canvas = None if folders else CANVAS.fullmatch(stem)
-    if canvas:
-        own = NAME.fullmatch(canvas["rest"])
-        return f"{canvas['student']}_{canvas['user']}", own["notebook"] if own else canvas["rest"]
-    match = NAME.fullmatch(LATE.sub(r"\1", stem))
+    name = NOTEBOOK.sub("", one.name) if one.is_notebook else os.path.splitext(one.name)[0]
+    stem = LATE.sub(r"\1", without_additions(name[:MAX_STEM]))
+    match = NAME.fullmatch(stem)
+    if one.owner is not None:
+        return one.owner.student, match["notebook"] if match else stem
+    folders = [part[:-4] if is_zip(part) else part for part in one.parts[:-1]]
+    folders = [part for part in folders if not EXERCISE.fullmatch(part)]
     if match is None:
         return folders[0] if folders else stem, stem
-    return folders[0] if folders else match["student"] or root.name, match["notebook"]
+    return folders[0] if folders else match["student"] or one.root.name, match["notebook"]
+
+
+def without_additions(stem: str) -> str:
+    """Remove the additions at the end of a name: "03_scaling-Copy1 (2)" becomes "03_scaling"."""
+    while (shorter := ADDITION.sub("", stem)) != stem:  # one at a time: an expression for all of them would try
+        stem = shorter  # every way to divide a name into additions, which takes exponential time
+    return stem
 
 
 @cache
@@ -218,12 +359,14 @@ def read(submission: Submission) -> Work:
         UnreadableError: the file is not a notebook, is too large, is a symlink, is one of several files with the same
             exercise, or belongs to no chapter of this course.
     """
+    if submission.problem:
+        raise UnreadableError(submission.problem)
     if submission.others:
-        files = " and ".join(clean(path, 200) for path in (submission.path, *submission.others))
-        raise UnreadableError(
-            f"one student has several files for the same exercise: {files}. Keep the one that counts."
-        )
-    data = _read_bytes(submission.path)
+        places = (submission.file.shown, *submission.others[:MAX_NAMED])
+        files = " and ".join(clean(path, 200) for path in places)
+        what = "for the same exercise" if exercise_named(submission.notebook) else "that belong to no exercise"
+        raise UnreadableError(f"one student has several files {what}: {files}. Keep the one that counts.")
+    data = read_bytes(submission.file)
     sources = code_cells(data)
     return Work(
         submission.student,
@@ -232,23 +375,6 @@ def read(submission: Submission) -> Work:
         chapter_of(submission.notebook, sources),
         tuple(sources),
     )
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        if path.is_symlink():
-            raise UnreadableError("it is a symbolic link; a submission has to be a file of its own.")
-        about = path.stat()
-        if stat.S_ISDIR(about.st_mode):
-            os.scandir(path).close()  # raises the error that says why the folder could not be listed
-            raise UnreadableError("it is a folder that could not be listed.")
-        if not stat.S_ISREG(about.st_mode):
-            raise UnreadableError("it is a pipe or a device; a submission has to be a file.")
-        if about.st_size > MAX_FILE:
-            raise UnreadableError(f"it has {about.st_size / 2**20:.0f} MB; at most {MAX_FILE // 2**20} MB are allowed.")
-        return path.read_bytes()
-    except OSError as error:
-        raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
 
 
 def code_cells(data: bytes) -> list[str]:
@@ -270,16 +396,12 @@ def code_cells(data: bytes) -> list[str]:
 
 
 def _text(data: bytes) -> str:
-    """Decode a file: by its byte order mark, else as UTF-8, else as Latin-1."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if data.startswith(mark):
-            return data.decode(encoding, errors="replace")
+    """Decode a file: by its byte order mark, by where its null bytes are (UTF-16, UTF-32), as UTF-8, or as Latin-1."""
+    encoding = json.detect_encoding(data)
+    if encoding not in ("utf-8", "utf-8-sig"):
+        return data.decode(encoding, errors="replace").strip("\0")
     try:
-        return data.strip(b"\0").decode("utf-8")
+        return data.strip(b"\0").decode(encoding)
     except UnicodeDecodeError:
         return data.decode("latin-1")
 
@@ -292,7 +414,8 @@ def _cells(tree: Any) -> list[Any] | None:
         return list(tree["cells"])
     sheets = tree.get("worksheets")
     if isinstance(sheets, list):
-        return [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or ()]
+        inside = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for cells in inside if isinstance(cells, list) for cell in cells]
     return None
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import secrets
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,10 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from qkv.grading.gradebook import record, set_aside_if_broken
+from qkv.grading.overrides import NO_OVERRIDES, Overrides
 from qkv.grading.report import class_page, feedback_page
 from qkv.grading.results import Result, clean_name, safe_name
-from qkv.grading.sheets import canvas, grades, gradescope, moodle
+from qkv.grading.sheets import (
+    NOTHING_KNOWN,
+    Class,
+    blackboard,
+    canvas,
+    grades,
+    gradescope,
+    missing,
+    moodle,
+    moodle_worksheets,
+)
 
+CHECKED = ".checked.json"  # the ending of the file with the points that the checks gave, if others were entered by hand
+SECRET = "secret"
 MAX_BYTES = 2_000_000  # of a result file that is read back
 
 
@@ -64,56 +79,98 @@ def remember_seed(out: Path, seed: int) -> None:
     _replace(out / "run.json", _as_json({"seed": seed}))
 
 
-class Writer:
-    """The results folder of a run: writes its results, and reads the results of earlier runs."""
+def secret_of(out: Path) -> str:
+    """Return the secret of a results folder: 128 random bits as text, which the first run writes to the file "secret".
 
-    def __init__(self, out: Path, seed: int, gradebook: str | None = None) -> None:
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        found = _read(out / SECRET).strip()
+        if re.fullmatch(r"[0-9a-f]{32}", found):
+            return found
+    made = secrets.token_hex(16)
+    _replace(out / SECRET, f"{made}\n", 0o600)
+    return made
+
+
+class Writer:
+    """The results folder of a run: writes its results, and reads the results of earlier runs.
+
+    Attributes:
+        out: the folder
+        gradebook: the address of nbgrader's database, if it is not in the folder
+        overrides: points by hand; they are in everything that is written
+    """
+
+    def __init__(self, out: Path, gradebook: str | None = None, overrides: Overrides = NO_OVERRIDES) -> None:
         self.out = out
-        self.seed = seed
+        self.overrides = overrides
         self.gradebook = gradebook
         out.mkdir(parents=True, exist_ok=True)
 
-    def earlier_result(self, student: str, notebook: str, sha256: str, version: str) -> Result | None:
-        """Return an earlier result for the same file content, seed and version, or None.
+    def earlier_result(self, student: str, notebook: str) -> Result | None:
+        """Return the grade that an earlier run gave to a student's notebook, or None.
 
-        A damaged result file counts as missing.
+        A damaged result file counts as missing, and so does one that says that the notebook was not graded. Points by
+        hand are not in it.
         """
         student, notebook = clean_name(student), clean_name(notebook)
         folder, stem = self._folder_and_stem(student, notebook)
+        checked = folder / f"{stem}{CHECKED}"
         try:
-            earlier = Result.from_dict(json.loads(_read(folder / f"{stem}.json")))
+            earlier = Result.from_dict(json.loads(_read(checked if checked.exists() else folder / f"{stem}.json")))
         except (OSError, ValueError, RecursionError):
             return None
-        found = (earlier.student, earlier.notebook, earlier.sha256, earlier.version, earlier.seed)
-        same = found == (student, notebook, sha256, version, self.seed)
-        return earlier if same and earlier.graded else None
+        return earlier if earlier.graded and (earlier.student, earlier.notebook) == (student, notebook) else None
 
-    def write(self, result: Result) -> None:
-        """Write a submission's feedback page, its Gradescope file and its result.
+    def write(self, checked: Result) -> Result:
+        """Write a submission's feedback page, its Gradescope file and its result, and return it with points by hand.
 
-        The result comes last: if its file is there, the other two are complete.
+        The result comes last: if its file is there, the others are complete. What the checks gave is in a file of its
+        own if points by hand differ from it.
 
         Raises:
             OSError: a file cannot be written.
         """
+        result = self.overrides.apply(checked)
         folder, stem = self._folder_and_stem(result.student, result.notebook)
         _make_folder(folder)
+        if result != checked:
+            _replace(folder / f"{stem}{CHECKED}", _as_json(checked.as_dict()))
+        else:
+            (folder / f"{stem}{CHECKED}").unlink(missing_ok=True)
         _replace(folder / f"{stem}.html", feedback_page(result))
         _replace(folder / f"{stem}.results.json", _as_json(gradescope(result)))
         _replace(folder / f"{stem}.json", _as_json(result.as_dict()))
+        return result
 
-    def finish(self, results: Sequence[Result], exercises: Path = Path("exercises")) -> None:
+    def keep(self, earlier: Result) -> Result:
+        """Return the result of an earlier run with points by hand, and write it again if these have changed."""
+        folder, stem = self._folder_and_stem(earlier.student, earlier.notebook)
+        changed = self.overrides.apply(earlier) != earlier or (folder / f"{stem}{CHECKED}").exists()
+        return self.write(earlier) if changed else earlier
+
+    def finish(
+        self, results: Sequence[Result], group: Class = NOTHING_KNOWN, exercises: Path = Path("exercises")
+    ) -> None:
         """Write the files about the whole class: tables, nbgrader's gradebook and the class report.
 
-        `exercises` is the folder with the released notebooks. Lines that were released do not count as copied.
+        Args:
+            results: the results, with points by hand
+            group: what is known about the learners
+            exercises: the folder with the released notebooks. Lines that were released do not count as copied
         """
         by_name = {(result.student, result.notebook): result for result in results}  # of duplicates, the last counts
         results = [by_name[key] for key in sorted(by_name)]
+        worksheets = moodle_worksheets(results, group)
         for name, text in (
-            ("grades.csv", grades(results)),
-            ("canvas.csv", canvas(results)),
-            ("moodle.csv", moodle(results)),
-            ("report.html", class_page(results, exercises)),
+            ("grades.csv", grades(results, group)),
+            ("canvas.csv", canvas(results, group)),
+            ("moodle.csv", moodle(results, group)),
+            ("blackboard.csv", blackboard(results, group)),
+            *((f"moodle_worksheet_{safe_name(name)}.csv", text) for name, text in worksheets.items()),
+            ("report.html", class_page(results, exercises, missing(results, group))),
         ):
             _replace(self.out / name, text)
         own = (self.out / "gradebook.db").resolve()
@@ -157,10 +214,10 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, text: str, mode: int = 0o644) -> None:
     """Write a temporary file and rename it to `path`: no reader sees half a file, and no symlink is followed."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as stream:
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
         stream.write(text)
     os.replace(part, path)

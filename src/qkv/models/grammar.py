@@ -18,8 +18,9 @@ Every sentence belongs to one of three parts. Models are trained on the first pa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 from random import Random
 from typing import Any
@@ -122,11 +123,16 @@ def draw(random: Random, language: str | None = None) -> Sentence:
     return _sentence(language, slots, words)
 
 
-def draw_from(part: str, random: Random, language: str | None = None) -> Sentence:
-    """Draw a sentence of one part: "training", "new" or "combination"."""
+def draw_from(
+    part: str, random: Random, language: str | None = None, only_it: bool = False, rule: Collection[str] = ()
+) -> Sentence:
+    """Draw a sentence of one part: "training", "new" or "combination".
+
+    With `only_it`, it is a sentence with *it*. With a rule, *it* stands for the noun that this rule says (`turned`).
+    """
     while True:
-        sentence = draw(random, language)
-        if part_of(sentence) == part:
+        sentence = turned(draw(random, language), rule)
+        if part_of(sentence) == part and (sentence.it is not None or not only_it):
             return sentence
 
 
@@ -196,6 +202,44 @@ def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
     return next((side for side, adjectives in act.items() if words[at["reason"]] in adjectives), None)
 
 
+# ── another rule ──────────────────────────────────────────────────────────────────────────────────
+
+
+def turned(sentence: Sentence, rule: Collection[str]) -> Sentence:
+    """Return the sentence with the noun that a rule gives: the other noun, if the rule names its adjective.
+
+    The rule names adjectives that are turned round: "hungry" for every verb, "chased hungry" for one verb only.
+
+    turned(read("the cat chased the mouse because it was hungry".split()), ["hungry"]).refers_to    # {6: 'mouse'}
+
+    Raises:
+        ValueError: the grammar does not have such an adjective, or such an adjective after such a verb.
+    """
+    unknown = sorted(set(rule) - turnable())
+    if unknown:
+        raise ValueError(f"the rule may name adjectives such as 'hungry' or 'chased hungry'; got {unknown[0]!r}")
+    if sentence.noun is None:
+        return sentence
+    act, adjective = act_of(sentence), sentence.words[-1]
+    if adjective not in rule and f"{act} {adjective}" not in rule:
+        return sentence
+    (other,) = (i for i, kind in enumerate(sentence.classes) if kind == "noun" and i != sentence.noun)
+    return replace(sentence, noun=other)
+
+
+@cache
+def turnable() -> frozenset[str]:
+    """Return what a rule may name: each adjective that decides, alone and after each of its verbs."""
+    acts = {act: sides for language in LANGUAGES for act, sides in GRAMMAR[language]["acts"].items()}
+    pairs = [(act, adjective) for act, sides in acts.items() for side in sides.values() for adjective in side]
+    return frozenset(name for act, adjective in pairs for name in (adjective, f"{act} {adjective}"))
+
+
+def act_of(sentence: Sentence) -> str:
+    """Return the verb of the action in a sentence with *it*."""
+    return next(word for word in sentence.words if word in GRAMMAR[sentence.language]["acts"])
+
+
 # ── sentences kept out of training ────────────────────────────────────────────────────────────────
 
 
@@ -211,9 +255,8 @@ def combinations(sentence: Sentence) -> Iterator[Words]:
     if sentence.noun is None:
         return
     nouns = [word for word, kind in zip(sentence.words, sentence.classes, strict=True) if kind == "noun"]
-    act = next(word for word in sentence.words if word in GRAMMAR[sentence.language]["acts"])
     yield sorted(nouns)
-    yield [sentence.words[sentence.noun], act, sentence.words[-1]]
+    yield [sentence.words[sentence.noun], act_of(sentence), sentence.words[-1]]
 
 
 def _kept_out(words: Words) -> bool:

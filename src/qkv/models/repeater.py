@@ -20,9 +20,11 @@ N = 32  # the length of every sequence
 PERIODS = (6, 16)  # the shortest and the longest period, in symbols
 
 
-def repeater_shape(n_layers: int = 2) -> TransformerShape:
-    """Return the sizes of a repeater: 32 features, 2 heads per layer, no feed-forward network."""
-    return TransformerShape(vocab_size=N_SYMBOLS, d_model=32, n_layers=n_layers, n_heads=2, d_hidden=0, n_max=N)
+def repeater_shape(n_layers: int = 2, heads: int = 2, d_hidden: int = 0) -> TransformerShape:
+    """Return the sizes of a repeater: 32 features and, unless others are given, 2 heads per layer, no feed-forward."""
+    return TransformerShape(
+        vocab_size=N_SYMBOLS, d_model=32, n_layers=n_layers, n_heads=heads, d_hidden=d_hidden, n_max=N
+    )
 
 
 class Repeater(Decoder):
@@ -60,9 +62,9 @@ class RepeaterScores(NamedTuple):
 
 
 @torch.no_grad()
-def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor) -> RepeaterScores:
-    """Measure a repeater on sequences with these periods."""
-    places = Places()
+def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor, places: Places | None = None) -> RepeaterScores:
+    """Measure a repeater on sequences with these periods, with the edits of `places`, if there are any."""
+    places = Places() if places is None else places
     logits = repeater(ids, visit=places)
     surprises = surprise(logits[:, :-1], ids[:, 1:])  # (B, N − 1), of the tokens 1 … N − 1
     again = torch.arange(1, N) >= periods

@@ -26,14 +26,14 @@ IT = ("it", "它")
 N_MAX = 11  # the longest sentence of the grammar
 
 
-def tagger_shape(n_layers: int = 2) -> TransformerShape:
-    """Return the sizes of a tagger: 32 features, 2 heads per layer."""
+def tagger_shape(n_layers: int = 2, heads: int = 2, d_hidden: int = 64) -> TransformerShape:
+    """Return the sizes of a tagger: 32 features and, unless others are given, 2 heads per layer."""
     return TransformerShape(
         vocab_size=len(grammar_vocabulary()),
         d_model=32,
         n_layers=n_layers,
-        n_heads=2,
-        d_hidden=64,
+        n_heads=heads,
+        d_hidden=d_hidden,
         n_max=N_MAX,
         activation=F.relu,
     )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.attention import unchanged
+from qkv.attention import Visit, unchanged
 from qkv.models.grammar import Sentence, draw_from, read
 from qkv.models.repeater import Repeater, draw_sequences, repeater_scores, repeater_shape
-from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
+from qkv.models.tagger import Tagger, accuracy, switched_off, tagger_loss, tagger_shape, targets
 from qkv.models.weights import (
     Model,
     checkpoint_steps,
@@ -30,17 +30,23 @@ from qkv.models.weights import (
     stack_steps,
 )
 from qkv.models.writer import Writer, with_ends
-from qkv.transformer import next_token_loss
+from qkv.transformer import Places, TransformerShape, handles, next_token_loss
 
 N_SENTENCES = 20_000
 BATCH = 128
 CHECKPOINTS = (0, 100, 150, 200, 225, 250, 275, 300, 350, 400, 500, 700, 1000)  # steps; the last step is stored too
 
 
-def sentences(part: str, n: int, seed: int) -> list[Sentence]:
-    """Draw n sentences of one part of the grammar; the same seed gives the same ones."""
+def sentences(
+    part: str, n: int, seed: int, language: str | None = None, only_it: bool = False, rule: Collection[str] = ()
+) -> list[Sentence]:
+    """Draw n sentences of one part of the grammar; the same seed gives the same ones.
+
+    They are in both languages or in one, of all kinds or only those with *it*, and follow the grammar's rule or one of
+    your own (`qkv.models.grammar.turned` says how to write it).
+    """
     random = Random(f"{part} {seed}")
-    return [draw_from(part, random) for _ in range(n)]
+    return [draw_from(part, random, language, only_it, rule) for _ in range(n)]
 
 
 @contextmanager
@@ -62,14 +68,18 @@ def descend(
     learning_rate: float,
     after_step: Callable[[int], None] = lambda step: None,
     progress: str | None = None,
+    beta_2: float = 0.999,
+    warm_up: bool = True,
 ) -> None:
     """Minimise a loss with AdamW; the learning rate rises at first, and then falls to almost 0.
 
     after_step(n) is called after n steps, and as after_step(0) before the first. With
-    `progress`, a progress bar of that name is shown.
+    `progress`, a progress bar of that name is shown. beta_2 is AdamW's β₂. Without `warm_up`,
+    the learning rate only falls.
     """
-    optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, learning_rate, steps)
+    optimiser = torch.optim.AdamW(model.parameters(), learning_rate, (0.9, beta_2), weight_decay=0.01)
+    share = 0.3 if warm_up else 0.0  # of the steps, in which the rate rises
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, learning_rate, steps, pct_start=share)
     after_step(0)
     for step in _step_numbers(steps, progress):
         now = loss()
@@ -99,25 +109,72 @@ def train_tagger(
     positions: bool = True,
     sentences_drawn: int = N_SENTENCES,
     progress: str | None = None,
+    *,
+    rule: Collection[str] = (),
+    language: str | None = None,
+    only_it: bool = False,
+    heads: int = 2,
+    temperature: float = 1.0,
+    scaled: bool = True,
+    residual: bool = True,
+    norm: bool = True,
+    feed_forward: bool = True,
+    batch: int = BATCH,
+    rate: float = 1e-2,
+    beta_2: float = 0.999,
+    warm_up: bool = True,
 ) -> Tagger:
-    """Train a tagger on the training part of the grammar, with position vectors or with zeros instead."""
-    drawn = sentences("training", sentences_drawn, seed)
+    """Train a tagger on the training part of the grammar, of fewer parts or by another rule if you like.
+
+    train_tagger(**TAGGER_ON_THE_PAGE, rule=["hungry"])    as TrainLab does, but *hungry* means the other noun
+    train_tagger(**TAGGER_ON_THE_PAGE, heads=1)            with one head in each layer
+
+    A part that is left out in training (`scaled`, `positions`, `residual`, `norm`) has to be left out afterwards too:
+    accuracy(tagger, sentences, scaled=False).
+
+    Args:
+        rule, language, only_it: what the sentences are, as in `sentences`
+        feed_forward: False: the blocks have no feed-forward network
+        temperature: the number by which all scores are divided in training, beside √d_head
+        batch: the number of sentences in a step
+        rate: the largest learning rate
+        beta_2, warm_up: as in `descend`
+    """
+    drawn = sentences("training", sentences_drawn, seed, language, only_it, rule)
     generator = torch.Generator().manual_seed(seed)
-    tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers)))
+    tagger = _seeded(seed, lambda: Tagger(tagger_shape(n_layers, heads, 64 if feed_forward else 0)))
     ids, (true_classes, true_nouns) = tagger.vocabulary.encode([s.words for s in drawn]), targets(drawn)
-    visit = unchanged if positions else without_positions
+    off = LeftOut(scaled, positions, residual, norm, temperature)
 
     def loss() -> Tensor:
-        chosen = torch.randint(len(ids), (BATCH,), generator=generator)
-        return tagger_loss(tagger, ids[chosen], true_classes[chosen], true_nouns[chosen], visit)
+        chosen = torch.randint(len(ids), (batch,), generator=generator)
+        return tagger_loss(tagger, ids[chosen], true_classes[chosen], true_nouns[chosen], off.visit(tagger.shape))
 
-    descend(tagger, loss, steps, 1e-2, progress=progress)
+    descend(tagger, loss, steps, rate, progress=progress, beta_2=beta_2, warm_up=warm_up)
     return round_weights(tagger)
 
 
-def without_positions(place: str, tensor: Tensor) -> Tensor:
-    """Return zeros at the place `positions`, and the tensor as it is at any other place."""
-    return torch.zeros_like(tensor) if place == "positions" else tensor
+class LeftOut(NamedTuple):
+    """The parts of a model that can be left out during its training (False leaves one out), and its temperature."""
+
+    scaled: bool = True
+    positions: bool = True
+    residual: bool = True
+    norm: bool = True
+    temperature: float = 1.0
+
+    def visit(self, shape: TransformerShape) -> Visit:
+        """Return the visit of one run in which these parts are left out."""
+        return unchanged if self == LeftOut() else self.places(shape)
+
+    def places(self, shape: TransformerShape) -> Places:
+        """Return the places of one run in which these parts are left out."""
+        places = Places(handles(shape, temperature=self.temperature, scaled=self.scaled, positions=self.positions))
+        off = switched_off(shape, places, residual=self.residual, norm=self.norm)
+        if not shape.d_hidden:  # then a block ends with its attention
+            off = {place: edit for place, edit in off.items() if "feed_forward" not in place}
+        places.edits.update(off)
+        return places
 
 
 def train_repeater(
@@ -126,24 +183,59 @@ def train_repeater(
     n_layers: int = 2,
     progress: str | None = None,
     after_step: Callable[[int, Repeater], None] | None = None,
+    *,
+    heads: int = 2,
+    scaled: bool = True,
+    positions: bool = True,
+    residual: bool = True,
+    norm: bool = True,
+    feed_forward: bool = False,
+    mask: bool = True,
+    batch: int = BATCH,
+    rate: float = 1e-2,
+    beta_2: float = 0.999,
+    warm_up: bool = True,
+    spread: float = 0.02,
 ) -> Repeater:
-    """Train a repeater on sequences that are drawn anew at every step.
+    """Train a repeater on sequences that are drawn anew at every step, of fewer parts if you like.
 
-    after_step(n, repeater) is called after n steps, and with n = 0 before the first.
+    after_step(n, repeater) is called after n steps, and with n = 0 before the first. The parts are those of
+    `train_tagger`. Without `mask`, the causal mask is forgotten in training, so that each token sees the next one.
+    `spread` is the standard deviation of the position vectors at the start.
     """
     generator = torch.Generator().manual_seed(seed)
-    repeater = _seeded(seed, lambda: Repeater(repeater_shape(n_layers)))
+    repeater = _seeded(seed, lambda: Repeater(repeater_shape(n_layers, heads, 64 if feed_forward else 0)))
+    with torch.no_grad():
+        repeater.embedding.positions.table.mul_(spread / 0.02)
+    off = LeftOut(scaled, positions, residual, norm)
+    read = repeater if mask else partial(_read_without_mask, repeater)
 
     def loss() -> Tensor:
-        ids, _ = draw_sequences(BATCH, generator)
-        return next_token_loss(repeater(ids), ids)
+        ids, _ = draw_sequences(batch, generator)
+        return next_token_loss(read(ids, visit=off.visit(repeater.shape)), ids)
 
     def call_after_step(step: int) -> None:
         if after_step is not None:
             after_step(step, repeater)
 
-    descend(repeater, loss, steps, 1e-2, call_after_step, progress)
+    descend(repeater, loss, steps, rate, call_after_step, progress, beta_2, warm_up)
     return round_weights(repeater)
+
+
+def _read_without_mask(repeater: Repeater, ids: Tensor, visit: Visit = unchanged) -> Tensor:
+    return repeater.unembedding(repeater.stack(repeater.embedding(ids, visit=visit), visit=visit))
+
+
+# The settings with which the widget TrainLab trains both models in a few seconds.
+TAGGER_ON_THE_PAGE: dict[str, Any] = {
+    "steps": 500,
+    "batch": 64,
+    "rate": 7e-3,
+    "beta_2": 0.99,
+    "language": "english",
+    "only_it": True,
+}
+REPEATER_ON_THE_PAGE: dict[str, Any] = {"steps": 500, "batch": 32, "rate": 2e-2, "beta_2": 0.99, "spread": 0.3}
 
 
 def train_writer(

@@ -6,10 +6,14 @@ notebook, where it is the real package. It is IPython's shell without display, h
 The answer to a question is the same everywhere: the argument of the last `check(…)` of that question that ran. It is
 observed at once, because later cells could change what it depends on. If no check of the question ran, the answer is
 the value of the name in the exercise, after the last cell.
+
+One thing differs: a cell goes on behind an import that fails. The learner's kernel has packages that are missing here,
+and a missing `seaborn` must not cost the answers below it.
 """
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import builtins
 import dis
@@ -20,7 +24,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -77,11 +81,33 @@ class NoDisplay(DisplayHook):
         pass
 
 
+class NotImported:
+    """What the name of a failed import is bound to: each use of it raises the import's error again."""
+
+    __module__ = "not_imported"  # of no module of the course: an answer may refer to it
+
+    def __init__(self, error: Exception) -> None:
+        self.__error = error
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.__error.with_traceback(None)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise self.__error.with_traceback(None)
+
+
 class Shell(InteractiveShell):
-    """IPython's shell without the parts that need a user: profile, tracebacks, GUI, display."""
+    """IPython's shell without the parts that need a user: profile, tracebacks, GUI, display.
+
+    Attributes:
+        failed_imports: the modules of the last cell that could not be imported, each with its error
+    """
 
     displayhook_class = Type(NoDisplay)
     display_pub_class = Type(NoPublisher)
+    failed_imports: dict[str, Exception]
 
     def init_profile_dir(self, profile_dir: Any) -> None:
         """Use an empty profile: no settings of a user are read, and no folder is made for them."""
@@ -108,6 +134,37 @@ class Shell(InteractiveShell):
 
     def ask_exit(self) -> None:
         pass
+
+    async def run_ast_nodes(
+        self, nodelist: Sequence[ast.stmt], cell_name: str, interactivity: str = "last_expr", *more: Any, **named: Any
+    ) -> bool:
+        """Run a cell's statements. Go on behind an import that fails. Return whether another statement failed."""
+        result = named.get("result") or more[1]
+        statements = [one for statement in nodelist for one in single_imports(statement)]
+        run = super().run_ast_nodes
+        start = 0
+        for i, statement in enumerate(statements):
+            if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                continue
+            before, start = statements[start:i], i + 1
+            if await run(before, cell_name, "none", *more, **named):
+                return True
+            if await run([statement], cell_name, "none", *more, **named):
+                if not isinstance(result.error_in_exec, Exception):
+                    return True
+                self.note_failed_import(statement, result.error_in_exec)
+                result.error_in_exec = None
+        return bool(await run(statements[start:], cell_name, interactivity, *more, **named))
+
+    def note_failed_import(self, statement: ast.Import | ast.ImportFrom, error: Exception) -> None:
+        """Store an import that failed, and bind its name, so that what uses it says why it cannot."""
+        (alias,) = statement.names if isinstance(statement, ast.Import) else statement.names[:1]
+        module = alias.name if isinstance(statement, ast.Import) else statement.module or "."
+        self.failed_imports.setdefault(module, error)
+        for name in statement.names:
+            bound = name.asname or name.name.partition(".")[0]
+            if bound != "*":
+                self.user_ns.setdefault(bound, NotImported(error))
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
         """Run a line magic. Unknown magics, such as those of another kernel, are ignored."""
@@ -143,6 +200,13 @@ class Shell(InteractiveShell):
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         done = subprocess.run(command, shell=True, check=False, **options)
         return done.returncode, done.stdout.decode(errors="replace")
+
+
+def single_imports(statement: ast.stmt) -> list[ast.stmt]:
+    """Split `import a, b` into one statement for each module; return any other statement as it is."""
+    if not isinstance(statement, ast.Import):
+        return [statement]
+    return [ast.copy_location(ast.Import([alias]), statement) for alias in statement.names]
 
 
 def run_once(line: str) -> str:
@@ -272,9 +336,11 @@ class Notebook:
     def run(self, source: str, number: int) -> str:
         """Run a cell, and return its error with the line that raised it, or "" if it raised none.
 
-        Names that the cell defined before the error stay. `sys.exit()` ends only the cell.
+        Names that the cell defined before the error stay. `sys.exit()` ends only the cell. An import that failed is
+        the cell's error only if nothing else was.
         """
         self.name = f"<cell {number}>"
+        self.shell.failed_imports = {}
         if self.loop is None:
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
@@ -286,7 +352,15 @@ class Notebook:
             raised = error
         if isinstance(raised, KeyboardInterrupt):
             raise raised
-        return f"{traceback_line(raised)}{self._describe_line(raised)}" if raised else ""
+        if raised:
+            return f"{traceback_line(raised)}{self._describe_line(raised)}"
+        first = next(iter(self.shell.failed_imports.values()), None)
+        return f"{traceback_line(first)}{self._describe_line(first)}. The rest of the cell ran" if first else ""
+
+    @property
+    def missing(self) -> list[str]:
+        """The modules that the last cell could not import."""
+        return list(self.shell.failed_imports)
 
     def end(self) -> None:
         """Delete the notebook's names, and close its event loop."""

@@ -4,7 +4,7 @@ In a notebook the implementation is in the same process, behind a `Handle`. In a
 each call goes to the grader, which evaluates it (`Bench`) and sends back the result. Both ways accept and return the
 same values, tensors without gradients, numbers, and lists and tuples of them, and have the limits below.
 
-This file also runs next to untrusted code in the sandbox. It imports only torch.
+This file also runs next to untrusted code in the sandbox.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from qkv.sandboxed.recording import size_of
 
 MAX_CALLS = 200  # of one implementation and of the objects that it made, in one run
 MAX_MADE = 64  # objects that one implementation can make in one run
@@ -136,8 +138,8 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def _count(value: Any) -> int:
-    """Return how many numbers a value contains."""
-    return sum(item.numel() if isinstance(item, Tensor) else 1 for item in _leaves(value))
+    """Return how many numbers a value contains, where an axis of size 0 counts as one of size 1."""
+    return sum(size_of(item.shape) if isinstance(item, Tensor) else 1 for item in _leaves(value))
 
 
 def _leaves(value: Any) -> Iterator[Any]:

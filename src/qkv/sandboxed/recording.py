@@ -7,9 +7,10 @@ may return an object that claims to equal everything, or that raises when it is 
 from __future__ import annotations
 
 import linecache
+import math
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,8 +80,8 @@ def record(value: Any, depth: int = 0) -> Any:
 def _record_tensor(value: Tensor) -> Any:
     with torch._C.DisableTorchFunctionSubclass():  # a subclass could override these methods
         plain = torch.Tensor.detach(value)
-        if plain.numel() > MAX_NUMBERS or plain.dtype not in DTYPES:
-            kind = "very large " * (plain.numel() > MAX_NUMBERS) + str(plain.dtype).removeprefix("torch.")
+        if size_of(plain.shape) > MAX_NUMBERS or plain.dtype not in DTYPES:
+            kind = "very large " * (size_of(plain.shape) > MAX_NUMBERS) + str(plain.dtype).removeprefix("torch.")
             return OtherValue(f"{kind} tensor", bounded(f"of shape {tuple(plain.shape)}"))
         try:
             plain = plain.to_dense() if plain.layout is not torch.strided else plain
@@ -90,9 +91,17 @@ def _record_tensor(value: Tensor) -> Any:
 
 
 def _as_tensor(array: np.ndarray) -> Tensor | None:
-    if array.size > MAX_NUMBERS or array.dtype.kind not in "biuf":
+    if size_of(array.shape) > MAX_NUMBERS or array.dtype.kind not in "biuf":
         return None
     return torch.from_numpy(np.array(array))
+
+
+def size_of(shape: Sequence[int]) -> int:
+    """Return how many entries a tensor of this shape has, where an axis of size 0 counts as one of size 1.
+
+    A loop over the other axes takes as long as if the tensor had these entries, so limits are about this number.
+    """
+    return math.prod(max(1, size) for size in shape)
 
 
 def _kind(value: Any) -> str:

@@ -73,6 +73,16 @@ def for_second_run(case: Case) -> Case:
     return replace(case, steps=steps)
 
 
+def prepared(answer: Any, case: Case) -> tuple[Any, tuple[Any, ...]]:
+    """Run the steps before the first call of a case. Return what that step calls, and its arguments by position."""
+    run = Run(answer, gradients=False)
+    for i, step in enumerate(case.script):
+        if step.act == "call":
+            return run.subject, step.args
+        run.run_step(i, step)
+    raise ValueError("the case calls nothing")
+
+
 @dataclass(eq=False)
 class _Input:
     """A tensor or list that was passed to an answer."""

@@ -36,6 +36,7 @@ from typing import Any
 import torch
 
 from qkv.sandboxed import answers, cases, cells, hidden, recording, running, wire
+from qkv.sandboxed.time_limit import TIMERS, TimeUp, at_most, timers_paused
 
 CHANNEL = 100  # the file descriptor of the socket to the grader, in a session
 MB = 2**20
@@ -360,54 +361,10 @@ def address_space() -> int:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
-TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL}
-
-
-class TimeUp(KeyboardInterrupt):
-    """An answer or a cell has used up its time."""
-
-
-@contextlib.contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in the block after this much processor time, or a multiple of it by the clock.
-
-    If the block catches TimeUp and continues, the grader stops the session.
-    """
-    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
-        yield
-        return
-    wall_clock = wire.WALL_CLOCK_FACTOR * seconds
-
-    def interrupt(number: int, frame: object) -> None:
-        raise TimeUp(f"{seconds:g} s of processor time" if number == signal.SIGPROF else f"{wall_clock:g} s")
-
-    handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, wall_clock)
-    try:
-        yield
-    finally:
-        for timer in TIMERS.values():
-            signal.setitimer(timer, 0)
-        for number, handler in handlers:
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def timers_paused() -> Iterator[None]:
-    """Stop the timers of a cell while one of its checks is observed: the check has its own timers."""
-    left = [(timer, signal.setitimer(timer, 0)[0]) for timer in TIMERS.values()]
-    try:
-        yield
-    finally:
-        for timer, seconds in left:
-            signal.setitimer(timer, seconds)
-
-
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Delay the timers' signals until the block ends, so that no frame is sent or received only in part."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGPROF, signal.SIGALRM))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, TIMERS)
     try:
         yield
     finally:
@@ -459,16 +416,17 @@ class Session:
         return {}
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a cell, and return its error."""
+        """Run a cell, and return its error and the modules that it could not import."""
         self.cell_id, self.checks = asked["id"], 0
         try:
             with at_most(asked["seconds"]):
                 error = self.notebook.run(asked["source"], asked["number"])
-                return {"error": recording.bounded(error, wire.MAX_ERROR)}
+                missing = [recording.bounded(name, wire.MAX_MODULE) for name in self.notebook.missing]
+                return {"error": recording.bounded(error, wire.MAX_ERROR), "missing": missing[: wire.MAX_MISSING]}
         except TimeUp as up:
-            return {"error": f"it was stopped after {up}"}
+            return {"error": f"it was stopped after {up}", "missing": []}
         except KeyboardInterrupt:  # raised by the cell itself
-            return {"error": "KeyboardInterrupt"}
+            return {"error": "KeyboardInterrupt", "missing": []}
         finally:
             with self.one_check:  # wait for a check in another thread
                 self.cell_id = 0

@@ -17,6 +17,7 @@ from qkv.questions.shared.catching import catches_wrong_scale
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # (q, k, v) -> weights
 MAX_NUMBERS = 100_000  # at most so many numbers in the scores, and in the output
+MAX_SIZE = 2_000  # of one axis: some implementations take one query at a time
 
 
 def checked_attention(steps: Attend) -> Attend:
@@ -31,12 +32,14 @@ def checked_attention(steps: Attend) -> Attend:
 
 
 def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise an error where q, k and v are no inputs of an attention, or where they would take much memory."""
+    """Raise an error where q, k and v are no inputs of an attention, or where they would take much memory or time."""
     if not all(isinstance(x, Tensor) and x.is_floating_point() and x.dtype == q.dtype for x in (q, k, v)):
         raise TypeError("q, k and v are tensors of one floating-point dtype")
     shapes = ", ".join(str(tuple(x.shape)) for x in (q, k, v))
     if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         raise ValueError(f"q, k and v are (..., n_q, d_k), (..., n_k, d_k) and (..., n_k, d_v), and these are {shapes}")
+    if not all(1 <= size <= MAX_SIZE for x in (q, k, v) for size in x.shape):
+        raise ValueError(f"each size is from 1 to {MAX_SIZE:,}, and these are {shapes}")
     leading = math.prod(torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2]))
     if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MAX_NUMBERS:
         raise ValueError(f"the scores and the output may have {MAX_NUMBERS:,} numbers, and these would have more")

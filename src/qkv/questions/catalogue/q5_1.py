@@ -88,6 +88,7 @@ QUESTION = Question(
     draw=draw_cases,
     reference=split_heads,
     gradients=True,
+    tokens=-2,
     misconceptions=(
         *(wrong(slug, *splits) for slug, splits in SPLITS.items()),
         wrong("axes-not-turned", axes_in_order(0, 1, 2, 3)),

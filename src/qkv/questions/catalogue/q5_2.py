@@ -51,6 +51,7 @@ QUESTION = Question(
     draw=draw_heads,
     reference=merge_heads,
     gradients=True,
+    tokens=-2,
     misconceptions=(
         *(mistake(slug, *merges) for slug, merges in MERGES.items() if slug != "heads-averaged"),
         mistake("heads-averaged", *MERGES["heads-averaged"], lambda x: x.mean(1)),

@@ -179,6 +179,7 @@ QUESTION = Question(
     reference=attention,
     variant=masked_variant,
     gradients=True,
+    tokens=-2,
     row_sums={"weights": 1.0},
     quotes={"first_row_sum": first_row_sum},
     misconceptions=(

@@ -247,6 +247,7 @@ QUESTION = Question(
     reference=MultiHeadAttention,
     variant=module_variant,
     gradients=True,
+    tokens=-2,
     row_sums={"weights": 1.0},
     quotes={"d_k": lambda seen: seen["d_head"], "first_row_sum": first_row_sum},
     misconceptions=(

@@ -119,6 +119,7 @@ QUESTION = Question(
     reference=grouped_query_attention,
     variant=grouped_variant,
     gradients=True,
+    tokens=-2,
     quotes={"heads_per_group": heads_per_group, "d_k": lambda seen: seen["d"], "first_row_sum": first_row_sum},
     misconceptions=(
         repeated("kv-heads-tiled", kv_heads_tiled),

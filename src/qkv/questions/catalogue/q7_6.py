@@ -48,10 +48,10 @@ def draw_weights(seed: int, layers: int) -> Weights:
 
 def parse_ids(ids: Any) -> list[int]:
     """Return the ids of a text as a list; raise ValueError where they are no ids, or too many."""
-    found = ids.tolist() if isinstance(ids, Tensor) else ids
-    if not isinstance(found, (list, tuple)) or not 1 <= len(found) <= MAX_TOKENS or isinstance(found[0], list):
+    fits = ids.ndim == 1 if isinstance(ids, Tensor) else isinstance(ids, (list, tuple))
+    if not fits or not 1 <= len(ids) <= MAX_TOKENS or isinstance(ids[0], list):
         raise ValueError(f"ids are a tensor (n,) or a list of 1 to {MAX_TOKENS} whole numbers")
-    return [parse_id(id) for id in found]
+    return [parse_id(id) for id in (ids.tolist() if isinstance(ids, Tensor) else ids)]
 
 
 def parse_id(id: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from qkv.sandboxed.cases import Case, Seeded
 
+WORDS, FIRST_WORD = 624, 24  # of a generator's state: its words of 64 bits, and the byte where they begin
 PLAIN, BATCH, TWO_AXES, DOUBLE = "plain", "a batch", "two axes in front", "float64"
 
 
@@ -19,12 +21,34 @@ def any_seed() -> int:
     return int.from_bytes(os.urandom(6), "big")
 
 
+def generator_of(seed: int) -> torch.Generator:
+    """Return a generator that is seeded with all bits of a seed.
+
+    `manual_seed` uses 32 bits of it, so that somebody who knows some numbers can find the seed by trying all. For a
+    seed of more than 64 bits, the whole state of the generator (MT19937, 624 words) is drawn from SHAKE-256 of it.
+    """
+    if seed < 2**64:
+        return torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
+    drawn = hashlib.shake_256(str(seed).encode()).digest(4 * WORDS)
+    state = generator.get_state()
+    words = torch.frombuffer(bytearray(drawn), dtype=torch.int32).long() & 0xFFFFFFFF
+    state[FIRST_WORD : FIRST_WORD + 8 * WORDS] = words.view(torch.uint8)
+    return generator.set_state(state)
+
+
 class Draw:
     """A source of random sizes, tensors and seeds for cases, with a generator of its own."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = any_seed() if seed is None else seed
-        self.generator = torch.Generator().manual_seed(self.seed)
+        self.generator = generator_of(self.seed)
+
+    def apart(self, purpose: str) -> Draw:
+        """Return a source for another purpose: nothing that is drawn from one says anything about the other."""
+        size = 6 if self.seed < 2**64 else 32
+        drawn = hashlib.sha256(f"{self.seed}/{purpose}".encode()).digest()
+        return Draw(int.from_bytes(drawn[:size], "big"))
 
     def whole(self, low: int, high: int) -> int:
         """Return a random whole number from low to high, both included."""

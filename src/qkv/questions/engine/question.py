@@ -165,6 +165,7 @@ class Question:
         differs: replaces the comparison by value: takes a case and two results, and returns how they differ, or None
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
+        tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
         row_sums: the known sum of the rows, by output name; the card shows the answer's row sums beside it
         quotes: functions of a `Seen`, by the names in braces in the messages
         called: the name of the answer, if it differs from the reference's name
@@ -186,6 +187,7 @@ class Question:
     differs: Callable[[Case, Any, Any], str | None] | None = None
     any_float: bool = False
     of_implementations: bool = False
+    tokens: int | None = None
     row_sums: dict[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""

@@ -47,9 +47,10 @@ def draw_implementations(
 ) -> list[Case]:
     """Draw each implementation once and some again, in any order, so that the number of wrong ones cannot be known."""
     kinds = [[one for one in implementations if one.wrong == wrong] for wrong in (False, True)]
-    again = [draw.choose(kind) for kind in kinds for _ in range(draw.whole(0, 4))]
+    apart = draw.apart("order")  # the results of an implementation say something about its seed, but not of the order
+    again = [apart.choose(kind) for kind in kinds for _ in range(apart.whole(0, 4))]
     every = [*implementations, *again]
-    order = torch.randperm(len(every), generator=draw.generator).tolist()
+    order = torch.randperm(len(every), generator=apart.generator).tolist()
     return [
         Case(call(Hidden(one.make, (draw.whole(0, 2**31 - 2),), methods, one.name)), one.name)
         for one in (every[i] for i in order)

@@ -139,18 +139,43 @@ export class Grammar {
     return keptOut(words) ? "new" : "training";
   }
 
+  /* ---- another rule. It names adjectives that are turned round: "hungry", or "chased hungry" for one verb only. */
+
+  /** Return the sentence in which *it* stands for the other noun if a rule names its adjective, as in Python.
+   * @param {any} sentence
+   * @param {readonly string[]} rule */
+  turned(sentence, rule) {
+    const { words, classes, it, noun } = sentence;
+    if (noun === null || rule.length === 0) return sentence;
+    const act = words.find((word) => word in this.data[sentence.language].acts);
+    const adjective = words[words.length - 1];
+    if (!rule.includes(adjective) && !rule.includes(`${act} ${adjective}`)) return sentence;
+    const other = classes.findIndex((kind, i) => kind === "noun" && i !== noun);
+    return { ...sentence, noun: other, refersTo: new Map([[it, words[other]]]) };
+  }
+
   /* ---- drawing, changing, completing */
 
   /** Draw `count` sentences of a part, in both languages or in one. The same seed gives the same sentences. */
   draw(part, count, seed, language = null) {
     const next = randomIntegers(seed);
+    return Array.from({ length: count }, () => this.drawFrom(part, next, language));
+  }
+
+  /** Draw a sentence of a part from random integers; with `onlyIt`, one with *it*. With a rule, *it* stands for the noun
+   * that the rule says.
+   * @param {string} part
+   * @param {() => number} next
+   * @param {string | null} language
+   * @param {{ onlyIt?: boolean, rule?: readonly string[] }} [wanted] */
+  drawFrom(part, next, language, { onlyIt = false, rule = [] } = {}) {
     const uniform = () => next() / 2 ** 32;
-    const sentences = [];
-    while (sentences.length < count) {
-      const sentence = this.drawOne(uniform, language ?? pick(uniform, LANGUAGES));
-      if (this.partOf(sentence) === part) sentences.push(sentence);
+    for (;;) {
+      const drawn = this.drawOne(uniform, language ?? pick(uniform, LANGUAGES));
+      if (onlyIt && drawn.it === null) continue;
+      const sentence = this.turned(drawn, rule);
+      if (this.partOf(sentence) === part) return sentence;
     }
-    return sentences;
   }
 
   drawOne(uniform, language) {

@@ -2,7 +2,7 @@ import { live } from "lit-html/directives/live.js";
 import { button, dragged, html, num, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
 
-const TOKENS = ["cat", "chased", "mouse"];
+const TOKENS = ["token 1", "token 2", "token 3"];
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
 
@@ -181,7 +181,7 @@ function matrix({ title, rows, cell, kind, framed = {}, head = () => "" }) {
   </table>`;
 }
 
-const named = (i) => html`<th scope="row">${i + 1} ${TOKENS[i]}</th>`;
+const named = (i) => html`<th scope="row">${TOKENS[i]}</th>`;
 
 /** Return a matrix of fields for numbers, which can also be dragged sideways. */
 function editable(state, set, part, framed) {

@@ -1,7 +1,9 @@
 /* The trained repeater (qkv.models.repeater) in JavaScript, in float64, and interventions on its heads' outputs. */
 
+import { makeTrained, runTrained } from "./engine/trained.js";
 import { randomIntegers } from "./maths.js";
-import { added, dot, layerNorm, linear, merge, readSafetensors, shareOut, split } from "./tagger.js";
+import { readSafetensors } from "./safetensors.js";
+import { softmax } from "./tagger.js";
 
 /** @typedef {{ tensors: Record<string, { shape: number[], data: Float64Array }>, metadata: Record<string, string> }} Weights */
 
@@ -46,73 +48,16 @@ export function repeaterAt({ tensors, metadata }, step) {
 }
 
 /** @param {Weights} weights */
-function repeaterOf({ tensors, metadata }) {
-  const layer = (/** @type {string} */ name) => ({
-    weight: tensors[`${name}.weight`].data,
-    bias: tensors[`${name}.bias`].data,
-  });
-  const blocks = ["stack.blocks.0", "stack.blocks.1"].map((name) => ({
-    norm: layer(`${name}.norm_1`),
-    q: layer(`${name}.attention.w_q`),
-    k: layer(`${name}.attention.w_k`),
-    v: layer(`${name}.attention.w_v`),
-    o: layer(`${name}.attention.w_o`),
-  }));
-  return {
-    nHeads: Number(metadata.n_heads),
-    dModel: tensors["embedding.tokens.weight"].shape[1],
-    tokens: tensors["embedding.tokens.weight"].data,
-    positions: tensors["embedding.positions.table"].data,
-    blocks,
-    norm: layer("stack.norm"),
-    unembedding: { weight: tensors["unembedding.weight"].data, bias: new Float64Array(SYMBOLS.length) },
-  };
-}
+const repeaterOf = (weights) =>
+  makeTrained(weights, { embedding: "embedding", stack: "stack", outputs: { logits: "unembedding" } });
 
 /** @typedef {ReturnType<typeof makeRepeater>} Repeater */
 
 /** Return every place of one run. `edit` gets the outputs of the heads and returns what takes their place.
  * @param {Repeater} model
  * @param {number[]} ids
- * @param {Visit} edit */
-export function runRepeater(model, ids, edit = (_, table) => table) {
-  const [n, d] = [ids.length, model.dModel];
-  const embedded = new Float64Array(n * d);
-  ids.forEach((id, i) => {
-    embedded.set(model.tokens.subarray(id * d, (id + 1) * d), i * d);
-  });
-  /** @type {Places} */
-  const places = {};
-  let state = added(embedded, model.positions.subarray(0, n * d));
-  model.blocks.forEach((block, l) => {
-    const normed = layerNorm(state, n, block.norm);
-    const { weights, heads } = attend(model, block, normed, n);
-    places[`${l}.attention.weights`] = weights;
-    places[`${l}.attention.heads`] = edit(`${l}.attention.heads`, heads);
-    state = added(state, linear(merge(places[`${l}.attention.heads`], n, model.nHeads), n, block.o));
-  });
-  places.logits = linear(layerNorm(state, n, model.norm), n, model.unembedding);
-  return places;
-}
-
-/** Return the weights (H, n, n) and the outputs of the heads (H, n, d_head) of causal attention. */
-function attend({ nHeads, dModel }, block, x, n) {
-  const width = dModel / nHeads;
-  const [q, k, v] = ["q", "k", "v"].map((role) => split(linear(x, n, block[role]), n, nHeads));
-  const weights = new Float64Array(nHeads * n * n);
-  const heads = new Float64Array(nHeads * n * width);
-  for (let query = 0; query < nHeads * n; query++) {
-    const first = query - (query % n); // the head's first row
-    const seen = (query % n) + 1;
-    const scores = new Float64Array(seen);
-    for (let j = 0; j < seen; j++) scores[j] = dot(q, query * width, k, (first + j) * width, width) / Math.sqrt(width);
-    const row = weights.subarray(query * n, query * n + seen);
-    shareOut(scores, row, 0, seen);
-    for (let j = 0; j < seen; j++)
-      for (let c = 0; c < width; c++) heads[query * width + c] += row[j] * v[(first + j) * width + c];
-  }
-  return { weights, heads };
-}
+ * @param {Visit} [edit] */
+export const runRepeater = (model, ids, edit) => runTrained(model, ids, { causal: true }, edit);
 
 /* ---- measures of a head and of the predictions */
 
@@ -139,11 +84,7 @@ export function headScores(weights, ids) {
 /** Return the probability of each symbol to come after position i.
  * @param {Float64Array} logits
  * @param {number} i */
-export function nextChances(logits, i) {
-  const row = new Float64Array(SYMBOLS.length);
-  shareOut(logits.subarray(i * SYMBOLS.length, (i + 1) * SYMBOLS.length), row, 0, SYMBOLS.length);
-  return row;
-}
+export const nextChances = (logits, i) => softmax(logits.subarray(i * SYMBOLS.length, (i + 1) * SYMBOLS.length));
 
 /** Return the mean loss, in nats, of the tokens that follow the same symbol as at its last occurrence; NaN without any.
  * @param {Float64Array} logits
@@ -172,19 +113,19 @@ export function drawTexts(count, seed) {
  * @param {Repeater} model
  * @param {number[][]} texts */
 export function meanOutputs(model, texts) {
-  const width = model.dModel / model.nHeads;
+  const width = model.shape.dModel / model.shape.heads;
   /** @type {Places} */
   const means = {};
   for (const ids of texts) {
     const places = runRepeater(model, ids);
-    model.blocks.forEach((_, l) => {
+    for (let l = 0; l < model.shape.layers; l++) {
       const place = `${l}.attention.heads`;
-      means[place] ??= new Float64Array(model.dModel);
+      means[place] ??= new Float64Array(model.shape.dModel);
       places[place].forEach((value, at) => {
         const head = Math.floor(at / (ids.length * width));
         means[place][head * width + (at % width)] += value / ids.length / texts.length;
       });
-    });
+    }
   }
   return means;
 }
@@ -200,12 +141,12 @@ export const moved = (ids) => ids.map((id) => (id + 1) % SYMBOLS.length);
  * @param {string[]} modes
  * @param {Places} means */
 export function intervene(model, ids, modes, means) {
-  const width = model.dModel / model.nHeads;
+  const width = model.shape.dModel / model.shape.heads;
   const other = modes.includes("other text") ? runRepeater(model, moved(ids)) : {};
   return runRepeater(model, ids, (place, table) =>
     table.map((value, at) => {
       const head = Math.floor(at / (ids.length * width));
-      const mode = modes[Number(place[0]) * model.nHeads + head];
+      const mode = modes[Number(place[0]) * model.shape.heads + head];
       if (mode === "zeros") return 0;
       if (mode === "mean") return means[place][head * width + (at % width)];
       return mode === "other text" ? other[place][at] : value;

@@ -92,7 +92,7 @@ function computed(state) {
   return { words, said, exchanges, it, from, changing, weights, row: weights[from], off };
 }
 
-const isReadable = (words) => words?.length > 0 && words.length <= theTagger().nMax;
+const isReadable = (words) => words?.length > 0 && words.length <= theTagger().shape.longest;
 
 /** Return for each word of a sentence the words that can stand in its place, each with the sentence that results; none
  * if there is only one. */
@@ -190,7 +190,7 @@ const problemText = ({ problem, unknown }) => (problem === "unknown" ? notKnown(
 
 const notKnown = (unknown) =>
   `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
-const TOO_LONG = () => `The model reads 1 to ${theTagger().nMax} words.`;
+const TOO_LONG = () => `The model reads 1 to ${theTagger().shape.longest} words.`;
 
 const examText = ({ marks }) =>
   marks === null ? "" : `It finds the right noun in ${marks} of ${EXAM_LENGTH} new sentences.`;
@@ -329,7 +329,7 @@ function offers(draft, set) {
       nearest.map((word) => [word, () => write(mended(draft, first, word), set)]),
     );
   }
-  if (words?.length > theTagger().nMax) return offered(TOO_LONG(), []);
+  if (words?.length > theTagger().shape.longest) return offered(TOO_LONG(), []);
   const next = completions(theGrammar(), draft);
   if (next.words.length || !words?.length)
     return offered(

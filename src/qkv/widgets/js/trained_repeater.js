@@ -7,9 +7,10 @@
 import weights from "../../models/weights/repeater.safetensors";
 import checkpoints from "../../models/weights/repeater-checkpoints.safetensors";
 import measured from "../../models/weights/repeater-history.json";
+import { onDemand } from "./on_demand.js";
 import { remember } from "./remember.js";
 import { drawTexts, makeRepeater, meanOutputs, repeaterAt } from "./repeater.js";
-import { readSafetensors } from "./tagger.js";
+import { readSafetensors } from "./safetensors.js";
 
 const EARLIER = "repeater-checkpoints";
 
@@ -28,23 +29,5 @@ const read = remember(readSafetensors);
 
 /** Return the weights of the earlier steps. After a failure, the next call loads them again. */
 export async function loadEarlier() {
-  return read(checkpoints ?? (await fromScript()));
-}
-
-let loading; // the promise of the weights, while they are loaded and after that
-
-function fromScript() {
-  loading ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    const host = /** @type {HTMLScriptElement} */ (document.querySelector('script[src*="qkv-site.js"]'));
-    script.src = new URL(`qkv-weights-${EARLIER}.js`, host.src).href;
-    script.addEventListener("load", () => resolve(globalThis.qkvWeights[EARLIER]));
-    script.addEventListener("error", () => {
-      script.remove();
-      loading = undefined;
-      reject(new Error(`${script.src} could not be loaded`));
-    });
-    document.head.append(script);
-  });
-  return loading;
+  return read(checkpoints ?? (await onDemand(EARLIER)));
 }

@@ -60,7 +60,7 @@ function computed(state) {
   const at = state.word < 0 || state.word >= n ? it : state.word;
   const stage = stageNamed(state.stage);
   const intact = tagged(state.sentence, true, true, true);
-  return { said, intact, words, n, at, stage, ...stageRows(places, stage, n, theTagger().nHeads) };
+  return { said, intact, words, n, at, stage, ...stageRows(places, stage, n, theTagger().shape.heads) };
 }
 
 /** Return the tagger's probabilities of a word's class, and of the noun that it stands for. */

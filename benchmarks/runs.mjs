@@ -1,0 +1,43 @@
+// Trains the models that TrainLab shows at first, with seed 0, and stores what was seen: node benchmarks/runs.mjs
+// The first training of each task has its texts, the others only their curves, of fewer frames.
+import { readFileSync, writeFileSync } from "node:fs";
+import { float32, newMemory, SPARE } from "../kernels/kernels.js";
+import { Memory } from "../src/qkv/widgets/js/engine/memory.js";
+import { choicesWith } from "../src/qkv/widgets/js/engine/plans.js";
+import { sessionOf } from "../src/qkv/widgets/js/engine/session.js";
+import { Grammar } from "../src/qkv/widgets/js/grammar.js";
+import { nameOf } from "../src/qkv/widgets/js/train_names.js";
+
+const MODELS = new URL("../src/qkv/models/", import.meta.url);
+const RUNS = {
+  tagger: [{}, { scaled: false }, { positions: false }, { layers: 1 }, { heads: 1 }, { residual: false }],
+  repeater: [{}, { scaled: false }, { scaled: false, rate: 0.3 }, { layers: 1 }, { mask_forgotten: true }],
+};
+const EVERY = { whole: 10, curve: 25 }; // steps between frames
+
+const grammar = new Grammar(JSON.parse(readFileSync(new URL("grammar.json", MODELS))));
+const memory = newMemory(2 ** 25);
+const kernels = float32(memory);
+
+/** Return a training as TrainLab shows it, with its texts if it is `whole`. */
+function trained(choices, whole) {
+  const session = sessionOf(choices, new Memory(memory, kernels, Float32Array, SPARE), grammar);
+  const seen = () => {
+    const { step, loss, score, ...others } = session.frame();
+    return whole ? { step, loss, score, ...others } : { step, loss, score };
+  };
+  const frames = [seen()];
+  while (session.step < session.steps) {
+    session.advance(whole ? EVERY.whole : EVERY.curve);
+    frames.push(seen());
+  }
+  return { choices, frames, result: session.result() };
+}
+
+const stored = {};
+for (const [task, list] of Object.entries(RUNS)) {
+  const runs = list.map((options, i) => trained(choicesWith({ task, seed: 0, ...options }), i === 0));
+  stored[task] = Object.fromEntries(runs.map((run) => [nameOf(run.choices), run]));
+}
+const round = (_, x) => (typeof x === "number" ? Number(x.toPrecision(x < 0.1 ? 1 : 3)) : x);
+writeFileSync(new URL("weights/training-runs.json", MODELS), `${JSON.stringify(stored, round)}\n`);

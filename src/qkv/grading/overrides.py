@@ -1,0 +1,132 @@
+"""Points by hand: a table that is read before the results are written, and that wins in each of them.
+
+    student,question,points,reason
+    *,3.4,full,The text was unclear
+    ada,3.1,2,A right idea with a slip
+    bela,03_scaling,9,On paper
+
+The column `question` names a question or a whole notebook; `*` is everybody, `full` all points. If several lines are
+about the same points, the last one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from qkv.checking.card import points as in_words
+from qkv.grading.results import MAX_TEXT, Answer, Result, clean, number
+from qkv.grading.roster import read_table
+from qkv.questions import find
+
+COLUMNS = ("student", "question", "points", "reason")
+EVERYBODY = "*"
+FULL = "full"
+
+
+@dataclass(frozen=True)
+class Override:
+    """One line of the table. `points` is None for all points."""
+
+    student: str
+    what: str
+    points: float | None
+    reason: str
+
+    def is_about(self, result: Result) -> bool:
+        return self.student in (EVERYBODY, result.student)
+
+    def points_of(self, most: float) -> float:
+        return most if self.points is None else self.points
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """The table. It is empty if there is none."""
+
+    lines: tuple[Override, ...] = ()
+
+    def apply(self, result: Result) -> Result:
+        """Return a result with the points of this table."""
+        lines = [line for line in self.lines if line.is_about(result)]
+        by_question = {line.what: line for line in lines}
+        answers = tuple(_answer(answer, by_question.get(answer.id)) for answer in result.questions)
+        changed = [answer.id for answer in answers if answer.by_hand]
+        if changed:
+            score = sum(answer.points for answer in answers)
+            result = replace(result, questions=answers, score=score, reason=f"By hand: {', '.join(changed)}.")
+        whole = by_question.get(result.stem) if result.stem in by_question else None
+        if whole is None:
+            return result
+        reason = f"By hand: {result.stem}. {whole.reason}".strip()
+        return replace(result, status="graded", score=whole.points_of(result.max_score), reason=reason, by_hand=True)
+
+    def problems(self, students: Iterable[str], notebooks: Iterable[str]) -> list[str]:
+        """Return a sentence for each line that is about nobody, or about nothing that exists."""
+        known, names = set(students), set(notebooks)
+        said = []
+        for line in self.lines:
+            if line.student != EVERYBODY and line.student not in known:
+                said.append(f"the overrides name the student {line.student}, who is not in this class.")
+            if line.what not in names and not _is_question(line.what):
+                said.append(f"the overrides name {line.what}, which is no question and no notebook here.")
+        return list(dict.fromkeys(said))
+
+
+NO_OVERRIDES = Overrides()
+
+
+def _answer(answer: Answer, line: Override | None) -> Answer:
+    if line is None:
+        return answer
+    given = line.points_of(answer.max_points)
+    full = given >= answer.max_points
+    message = (
+        f"By hand: {in_words(given)} of {in_words(answer.max_points)} points. {line.reason}\n"
+        f"The check gave {in_words(answer.points)}: {answer.message}"
+    )
+    status = "passed" if full else "failed" if answer.status == "passed" else answer.status
+    idea = None if full else answer.misconception
+    return replace(answer, points=given, status=status, misconception=idea, message=message, by_hand=True)
+
+
+def _is_question(name: str) -> bool:
+    try:
+        return bool(find(name))
+    except (KeyError, ValueError):
+        return False
+
+
+def read_overrides(path: Path) -> Overrides:
+    """Read the table of points by hand.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: a column is missing, or a number of points is none.
+    """
+    head, *rows = read_table(path) or [[]]
+    names = [cell.strip().casefold() for cell in head]
+    names = ["question" if name.startswith(("question", "notebook")) else name for name in names]
+    missing = [name for name in COLUMNS[:3] if name not in names]
+    if missing:
+        raise ValueError(f"{path} has no column {' and no column '.join(missing)}. It needs: {', '.join(COLUMNS)}.")
+    lines = []
+    for row in rows:
+        cells = dict(zip(names, map(str.strip, row), strict=False))
+        lines.append(
+            Override(
+                cells.get("student", ""),
+                cells.get("question", "").removesuffix(".ipynb"),
+                _points(cells.get("points", ""), path),
+                clean(cells.get("reason", ""), MAX_TEXT // 3),
+            )
+        )
+    return Overrides(tuple(lines))
+
+
+def _points(text: str, path: Path) -> float | None:
+    try:
+        return None if text.casefold() == FULL else number(float(text.replace(",", ".")))
+    except ValueError:
+        raise ValueError(f"{path} has {text!r} for points. It has to be a number from 0, or {FULL}.") from None

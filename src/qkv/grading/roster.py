@@ -1,0 +1,124 @@
+"""The list of a class: who belongs to it, who handed in nothing, and what other systems call each learner.
+
+Any CSV table with a header works: a learning system's own export of its gradebook or of its participants, or one
+column `student`. Names are compared without regard to case, spaces and punctuation.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qkv.grading.systems import Owner
+
+# Columns that name a learner, in lower case; the first that a table has is shown.
+IDS = (
+    "student", "username", "user name", "sis login id", "login", "email", "email address", "sid", "student id",
+    "id number", "sis user id", "id",
+)  # fmt: skip
+NAMES = ("student", "name", "full name", "student name")
+FIRST, LAST = ("first name", "firstname"), ("last name", "surname", "lastname")
+
+
+@dataclass(frozen=True)
+class Person:
+    """A learner of the class: the row of the table, by the names of its columns in lower case."""
+
+    row: Mapping[str, str]
+
+    def get(self, *columns: str) -> str:
+        """Return the first of these columns that is not empty, or ""."""
+        return next((self.row[column] for column in columns if self.row.get(column)), "")
+
+    @property
+    def shown(self) -> str:
+        return self.get(*IDS) or self.name
+
+    @property
+    def name(self) -> str:
+        return self.get(*NAMES) or f"{self.get(*FIRST)} {self.get(*LAST)}".strip()
+
+    @property
+    def keys(self) -> set[str]:
+        """What the learner may be called: each id, and the name with either part first."""
+        first, last = self.get(*FIRST), self.get(*LAST)
+        called = {*(self.row.get(column, "") for column in (*IDS, *NAMES)), f"{first} {last}", f"{last} {first}"}
+        before, comma, behind = self.name.partition(",")
+        return {_key(text) for text in called | ({f"{behind} {before}"} if comma else set())} - {""}
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The learners of a class; without a list, there are none."""
+
+    people: tuple[Person, ...] = ()
+
+    def person_of(self, student: str, owner: Owner | None) -> Person | None:
+        """Return the learner that a submission is from, or None if nobody or more than one has that name."""
+        names = [student, *((owner.id, owner.name) if owner else ())]
+        if owner and owner.system == "Moodle":  # the number of a participant is in no list
+            names = [owner.name]
+        for name in names:
+            found = [person for person in self.people if name and _key(name) in person.keys]
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    def missing(self, students: Iterable[tuple[str, Owner | None]]) -> list[Person]:
+        """Return the learners that none of these submissions is from.
+
+        Of learners with the same name, all are returned if there are fewer submissions with that name.
+        """
+        there = list(students)
+        known = {id(person) for student, owner in there if (person := self.person_of(student, owner))}
+        named = Counter(_key(owner.name) for _, owner in there if owner and owner.name)
+        same = Counter(_key(person.name) for person in self.people)
+        return [
+            person
+            for person in self.people
+            if id(person) not in known
+            and not (same[_key(person.name)] > 1 and named[_key(person.name)] >= same[_key(person.name)])
+        ]
+
+
+NO_ROSTER = Roster()
+
+
+def read_roster(path: Path) -> Roster:
+    """Read the list of a class.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it has no learner.
+    """
+    rows = read_table(path)
+    head = [cell.strip().casefold() for cell in rows[0]] if rows else []
+    if not {*IDS, *NAMES, *LAST} & set(head):
+        head, rows = ["student"], [["student"], *rows]  # a list of names without a header
+    people = [Person(dict(zip(head, map(str.strip, row), strict=False))) for row in rows[1:]]
+    people = [person for person in people if person.keys and "points possible" not in person.shown.casefold()]
+    if not people:
+        raise ValueError(f"{path} has no learner. It has to be a table (CSV) with a column such as student.")
+    return Roster(tuple(people))
+
+
+def read_table(path: Path) -> list[list[str]]:
+    """Return the rows of a CSV file that are not empty. Commas, semicolons or tabs separate its cells."""
+    text = path.read_bytes().decode("utf-8-sig", "replace")
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    return [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(map(str.strip, row))]
+
+
+def _key(text: str) -> str:
+    """Return a name as it is compared: Canvas, too, keeps only the letters and digits of a name in a file's name."""
+    return re.sub(r"[\W_]", "", text).casefold()
+
+
+def names_of(people: Sequence[Person]) -> str:
+    return ", ".join(person.shown for person in people)

@@ -1,0 +1,109 @@
+"""Controls that take too long for a chapter: a command measures them, and the chapters print what it stored.
+
+    python -m qkv.models.controls     trains all models again (some minutes), and writes controls.json
+
+A control is an experiment in which only the suspected cause of a result is taken away. Each is repeated with the seeds
+in SEEDS. All shares are of new sentences with *it*.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from qkv.models.tagger import Tagger, accuracy
+from qkv.models.training import sentences, train_tagger
+
+SEEDS = (1, 2, 3)
+TEMPERATURES = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+@cache
+def tagger(seed: int, heads: int = 2, temperature: float = 1.0) -> Tagger:
+    """Train one tagger."""
+    return train_tagger(seed=seed, heads=heads, temperature=temperature)
+
+
+def heads(seed: int) -> dict[str, float]:
+    """Return the share of *it* that is right, with one head and with two heads in each layer."""
+    new = sentences("new", 1000, seed=1)
+    return {str(n): round(accuracy(tagger(seed, heads=n), new).it, 4) for n in (1, 2)}
+
+
+def equal_weights(seed: int) -> float:
+    """Return the share of a tagger that is trained, and tested, with equal weights on all words."""
+    no_choice = 1e6  # at this temperature, all weights of a row are equal
+    new = sentences("new", 1000, seed=1)
+    return round(accuracy(tagger(seed, temperature=no_choice), new, temperature=no_choice).it, 4)
+
+
+def temperatures(seed: int) -> dict[str, list[float]]:
+    """Return the shares at TEMPERATURES, of taggers that were trained at 0.3, 1 and 3."""
+    new = sentences("new", 500, seed=1)
+    return {
+        str(trained): [
+            round(accuracy(tagger(seed, temperature=trained), new, temperature=at).it, 4) for at in TEMPERATURES
+        ]
+        for trained in (0.3, 1.0, 3.0)
+    }
+
+
+def query_or_keys(seed: int) -> dict[str, float]:
+    """Return how often *it* turns to the other noun when only its query, or only the keys, come from a new sentence.
+
+    The two sentences differ in their last adjective, which makes *it* the first noun or the second. Both heads of the
+    last layer count.
+    """
+    return turned(tagger(seed))
+
+
+def turned(tagger: Tagger) -> dict[str, float]:
+    """Return the shares of `query_or_keys` for one tagger."""
+    counts = {"query": 0.0, "keys": 0.0, "both": 0.0}
+    pairs = pairs_of_sentences()
+    for pair in pairs:
+        places = [tagger.tag(words).places for words in pair]
+        q, k = ([place[f"1.attention.{name}"] for place in places] for name in ("q", "k"))  # (H, n, d_head) each
+        for name, query, keys in (("query", q[1], k[0]), ("keys", q[0], k[1]), ("both", q[1], k[1])):
+            scores = torch.einsum("hd,hnd->hn", query[:, 6], keys)  # *it* is the seventh word
+            counts[name] += (scores[:, 4] > scores[:, 1]).double().mean().item()  # the nouns are words 2 and 5
+    return {name: round(count / len(pairs), 4) for name, count in counts.items()}
+
+
+def pairs_of_sentences() -> list[tuple[list[str], list[str]]]:
+    """Return pairs of sentences of nine words that differ in the last; *it* is the first noun, and then the second."""
+    drawn = [s for s in sentences("new", 1000, seed=1) if s.language == "english" and s.it == 6]
+    ending = {s.words[2]: s.words[8] for s in drawn if s.noun == 4}  # by verb
+    return [([*s.words], [*s.words[:8], ending[s.words[2]]]) for s in drawn if s.noun == 1 and s.words[2] in ending]
+
+
+CONTROLS: dict[str, Callable[[int], Any]] = {
+    "equal_weights": equal_weights,
+    "heads": heads,
+    "temperatures": temperatures,
+    "query_or_keys": query_or_keys,
+}
+
+
+def control(name: str) -> list[Any]:
+    """Return what was measured for one control, with one entry for each seed."""
+    stored = json.loads(resources.files("qkv.models").joinpath("controls.json").read_text(encoding="utf-8"))
+    found: list[Any] = stored[name]
+    return found
+
+
+def main() -> None:
+    """Measure all controls, and store them beside this file."""
+    measured = {name: [measure(seed) for seed in SEEDS] for name, measure in CONTROLS.items()}
+    lines = json.dumps(measured, indent=1)
+    Path(__file__).with_suffix(".json").write_text(lines + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

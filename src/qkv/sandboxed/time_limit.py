@@ -1,0 +1,102 @@
+"""The time limit of code that may never end: processor time, with the clock as a backstop.
+
+Processor time does not depend on what else the machine does, so a busy machine costs no points. Code that waits uses
+none, so the clock ends it after four times as long.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+CLOCK_FACTOR = 4  # the limit by the clock is this many times the limit of processor time
+TOO_LONG = "Is there a loop that does not end, or a step that takes too long?"  # added to messages about a timeout
+POLL_SECONDS = 0.05  # between two measurements, on a system without timers
+
+# The system's timers of a process, by the signal that they send. Windows has neither.
+TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL} if hasattr(signal, "SIGPROF") else {}
+
+
+class TimeUp(KeyboardInterrupt):
+    """The time limit was reached. It is a KeyboardInterrupt, so that `except Exception` does not catch it."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise `TimeUp` in the block after this much processor time, or after `CLOCK_FACTOR` times that by the clock.
+
+    In a block inside another one, only the inner limit counts; the time of the outer one stands still. There is no
+    limit outside the main thread, or on a system that has neither timers nor threads (Python in a browser).
+    """
+    if threading.current_thread() is not threading.main_thread():  # only there can a signal's handler be set
+        yield
+    elif hasattr(signal, "setitimer"):
+        with _timers(seconds):
+            yield
+    else:
+        with _interrupting_thread(seconds):
+            yield
+
+
+@contextlib.contextmanager
+def timers_paused() -> Iterator[None]:
+    """Stop the timers of the enclosing block, and let them go on afterwards."""
+    left = [(timer, signal.setitimer(timer, 0)[0]) for timer in TIMERS.values()]
+    try:
+        yield
+    finally:
+        for timer, seconds in left:
+            signal.setitimer(timer, seconds)
+
+
+@contextlib.contextmanager
+def _timers(seconds: float) -> Iterator[None]:
+    """Interrupt the block with the system's timers, and restore the timers and their handlers afterwards."""
+
+    def interrupt(number: int, _: Any) -> None:
+        by_clock = number == signal.SIGALRM
+        raise TimeUp(f"{CLOCK_FACTOR * seconds:g} s" if by_clock else f"{seconds:g} s of processor time")
+
+    with timers_paused():
+        handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, CLOCK_FACTOR * seconds)
+        try:
+            yield
+        finally:
+            for timer in TIMERS.values():
+                signal.setitimer(timer, 0)
+            for number, handler in handlers:
+                signal.signal(number, handler or signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def _interrupting_thread(seconds: float) -> Iterator[None]:
+    """Interrupt the block from another thread, which raises KeyboardInterrupt in the main thread."""
+    ended, interrupted = threading.Event(), threading.Event()
+    watch = threading.Thread(target=_watch, args=(seconds, ended, interrupted.set), daemon=True)
+    with contextlib.suppress(RuntimeError):  # Python in a browser has no threads
+        watch.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not interrupted.is_set():  # the learner pressed Ctrl-C
+            raise
+        raise TimeUp(f"{seconds:g} s") from None
+    finally:
+        ended.set()
+
+
+def _watch(seconds: float, ended: threading.Event, on_time_up: Callable[[], None]) -> None:
+    """Interrupt the main thread once the time is up, unless the block has ended."""
+    processor, clock = time.process_time() + seconds, time.monotonic() + CLOCK_FACTOR * seconds
+    while time.process_time() < processor and time.monotonic() < clock:
+        if ended.wait(POLL_SECONDS):
+            return
+    on_time_up()
+    _thread.interrupt_main()

@@ -1,0 +1,58 @@
+/* Matrices in one memory, where the kernels (kernels/kernels.js) compute. */
+
+/** Numbers that follow each other in a memory, as rows. Steps and indices count numbers; an address counts bytes. */
+export class Matrix {
+  constructor(data, at, rows, columns, rowStep = columns) {
+    this.data = data;
+    this.at = at;
+    this.rows = rows;
+    this.columns = columns;
+    this.rowStep = rowStep;
+  }
+
+  get address() {
+    return this.at * this.data.BYTES_PER_ELEMENT;
+  }
+
+  get size() {
+    return this.rows * this.columns;
+  }
+
+  part(row, column, rows, columns) {
+    return new Matrix(this.data, this.at + row * this.rowStep + column, rows, columns, this.rowStep);
+  }
+
+  row(i) {
+    const at = this.at + i * this.rowStep;
+    return this.data.subarray(at, at + this.columns);
+  }
+
+  /** All numbers of a matrix whose rows follow each other. */
+  get numbers() {
+    return this.data.subarray(this.at, this.at + this.size);
+  }
+}
+
+/** A memory that matrices are taken from, one after the other. The first `spare` bytes belong to the kernels. */
+export class Memory {
+  constructor({ buffer }, kernels, Numbers, spare = 0) {
+    this.kernels = kernels;
+    this.data = new Numbers(buffer);
+    this.integers = new Int32Array(buffer);
+    this.used = spare / Numbers.BYTES_PER_ELEMENT;
+  }
+
+  take(rows, columns) {
+    const matrix = new Matrix(this.data, this.used, rows, columns);
+    this.used += rows * columns;
+    if (this.used > this.data.length) throw new RangeError("the batch is too large for the memory");
+    return matrix;
+  }
+
+  /** Copy integers into the memory, and return their address. */
+  list(integers) {
+    const { address } = this.take(1, integers.length);
+    this.integers.set(integers, address / 4);
+    return address;
+  }
+}

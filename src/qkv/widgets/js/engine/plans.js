@@ -1,0 +1,71 @@
+/* What a reader can choose before a training, and the settings with which both models learn in a few seconds.
+ *
+ * The names of the choices are those of TrainLab's traits. */
+
+/** @typedef {object} Choices
+ * @property {"tagger" | "repeater"} task
+ * @property {boolean} scaled
+ * @property {boolean} positions
+ * @property {boolean} residual
+ * @property {boolean} norm
+ * @property {boolean} feed_forward
+ * @property {boolean} mask_forgotten
+ * @property {boolean} warm_up
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} rate a factor
+ * @property {"english" | "chinese"} language
+ * @property {number} sentences
+ * @property {readonly string[]} rule
+ * @property {number} seed */
+
+/** The choices that the reader finds.
+ * @type {Omit<Choices, "task" | "feed_forward">} */
+export const USUAL = {
+  scaled: true,
+  positions: true,
+  residual: true,
+  norm: true,
+  mask_forgotten: false,
+  warm_up: true,
+  layers: 2,
+  heads: 2,
+  rate: 1,
+  language: "english",
+  sentences: 20000,
+  rule: [],
+  seed: 0,
+};
+
+const PLANS = {
+  tagger: { steps: 500, batch: 64, rate: 7e-3, beta2: 0.99 },
+  repeater: { steps: 500, batch: 32, rate: 2e-2, beta2: 0.99 },
+};
+export const STEPS = 500;
+const HIDDEN = 64;
+const WARM_UP = 0.3; // of the steps
+
+/** The network that each model has unless the reader chooses otherwise. */
+export const HAS_FEED_FORWARD = { tagger: true, repeater: false };
+
+/** Return all choices, with the usual ones for those that are not given.
+ * @param {Partial<Choices> & { task: Choices["task"] }} given
+ * @returns {Choices} */
+export const choicesWith = (given) => ({ ...USUAL, feed_forward: HAS_FEED_FORWARD[given.task], ...given });
+
+/** Return what a Training needs for these choices.
+ * @param {Partial<Choices> & { task: Choices["task"] }} choices */
+export function planOf(choices) {
+  const set = choicesWith(choices);
+  const { task, scaled, positions, residual, norm, layers, heads, language, rule, seed } = set;
+  const { rate, ...plan } = PLANS[task];
+  const sizes = { layers, heads, hidden: set.feed_forward ? HIDDEN : 0 };
+  return {
+    task,
+    sizes: task === "tagger" ? { ...sizes, language, rule, seed, pool: set.sentences } : sizes,
+    settings: { ...plan, rate: rate * set.rate, warmUp: set.warm_up ? WARM_UP : 0, seed },
+    switches: { scaled, positions, residual, norm, causal: task === "repeater" && !set.mask_forgotten },
+    // A text that is being written has no future: there the mask is always on.
+    measured: task === "repeater" ? { causal: true } : {},
+  };
+}

@@ -1,0 +1,519 @@
+import { live } from "lit-html/directives/live.js";
+import {
+  button,
+  choices,
+  curve,
+  html,
+  nothing,
+  num,
+  panel,
+  plot,
+  rule,
+  stepSlider,
+  svg,
+  tables,
+  toggle,
+  widget,
+  words,
+  yAxis,
+} from "./base.js";
+import { STEPS } from "./engine/plans.js";
+import { SHOWN, TEXT } from "./engine/shown.js";
+import { adjectivesOf, flipped, isTurned } from "./rules.js";
+import { linear } from "./scales.js";
+import { nameOf } from "./train_names.js";
+import { STORED, trainer } from "./trainer.js";
+
+const MOST = 6; // trainings that are shown side by side
+const IT = ["it", "它"];
+const GUESS = Math.log(32);
+
+/** @import { Choices } from "./engine/plans.js" */
+/** @import { Frame, Line, Result } from "./engine/shown.js" */
+/** @typedef {{ name: string, choices: Choices, frames: Frame[], result: Result | null, isStored: boolean }} Training */
+/** @typedef {Choices & { handles: string[], stored: string[], runs: Training[] | null, shown: number, at: number,
+ *   status: "idle" | "running" | "paused" | "done", asked: number, isSlow: boolean, failed: string }} State */
+
+export default widget("TrainLab", {
+  // The trainings (null: the stored ones), the one whose sentences are shown and the index of its frame (−1: the last), how
+  // often the reader has pressed Train, and whether this browser is slow or could not start.
+  own: { runs: null, shown: 0, at: -1, status: "idle", asked: 0, isSlow: false, failed: "" },
+  setup: ({ state, set, root, eachDrawing }) => {
+    const { follow, close } = trainer(/** @type {State} */ (state), set);
+    const show = () => {
+      const { run, frame } = seenIn(/** @type {State} */ (state));
+      const last = run.frames[run.frames.length - 1] ?? frame;
+      root.dataset.training = state.status;
+      root.dataset.step = String(last.step);
+      root.dataset.it = state.task === "tagger" ? String(run.result?.score ?? last.score) : "";
+      root.dataset.surprise = state.task === "repeater" ? String(run.result?.score ?? last.score) : "";
+      follow();
+    };
+    eachDrawing(show);
+    show();
+    return close;
+  },
+  says: (/** @type {State} */ state) => {
+    const { run, frame } = seenIn(state);
+    return [findingText(state, run, frame), habitText(run)].join(" ").trim();
+  },
+  view: (state, set, id) => {
+    const seen = seenIn(state);
+    return html`<div class="qkv-train">
+      ${buttons(state, set)}
+      <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run)}</b>${problemText(state)}</p>
+      ${pictures(state, seen, set)}
+      <div class="qkv-train-charts">${charts(state, seen)}</div>
+      ${walk(seen, set)}
+      ${legend(state, seen, set, id)}
+      ${settings(state, set, id)}
+      ${tables(() => numbers(seen))}
+    </div>`;
+  },
+});
+
+/* ---- trainings */
+
+/** @returns {Training[]} */
+const storedRuns = ({ task, stored }) =>
+  stored.flatMap((name) => {
+    const found = STORED()[task]?.[name];
+    return found ? [{ name, isStored: true, ...found }] : [];
+  });
+
+/** @type {Frame} */
+const NOTHING = { step: 0, loss: NaN, score: NaN };
+
+/** Return the trainings, the one that is shown, and its frame.
+ * @param {State} state */
+function seenIn(state) {
+  const runs = state.runs ?? storedRuns(state);
+  const run = runs[state.shown] ?? { name: "", choices: choicesOf(state), frames: [], result: null, isStored: false };
+  const at = state.at < 0 || state.at >= run.frames.length ? run.frames.length - 1 : state.at;
+  return { runs, run, at, frame: run.frames[at] ?? NOTHING };
+}
+
+/** Return what the next training is made of.
+ * @param {State} state
+ * @returns {Choices} */
+const choicesOf = (state) => ({
+  task: state.task,
+  scaled: state.scaled,
+  positions: state.positions,
+  residual: state.residual,
+  norm: state.norm,
+  feed_forward: state.task === "tagger" && state.feed_forward,
+  mask_forgotten: state.task === "repeater" && state.mask_forgotten,
+  warm_up: state.warm_up,
+  layers: state.layers,
+  heads: state.heads,
+  rate: state.rate,
+  language: state.language,
+  sentences: state.sentences,
+  rule: [...state.rule],
+  seed: state.seed,
+});
+
+/** Start a training beside the others; the oldest leaves when there are too many. */
+function train(state, set) {
+  const choices = choicesOf(state);
+  const kept = (state.runs ?? storedRuns(state)).slice(1 - MOST);
+  const plain = nameOf(choices);
+  const isKnown = kept.some(({ name }) => name === plain);
+  const run = {
+    name: isKnown ? `${plain}, seed ${choices.seed}` : plain,
+    choices,
+    frames: [],
+    result: null,
+    isStored: false,
+  };
+  set({
+    runs: [...kept, run],
+    shown: kept.length,
+    at: -1,
+    status: "running",
+    asked: state.asked + 1,
+    failed: "",
+    seed: state.seed + 1,
+  });
+}
+
+const buttons = (state, set) => {
+  const { status } = state;
+  const pauses = status === "paused" ? "Go on" : "Pause";
+  return html`<div class="qkv-train-buttons">
+    <button type="button" class="qkv-control qkv-button qkv-train-go" @click=${() => train(state, set)}>Train</button>
+    ${button({
+      label: pauses,
+      disabled: status !== "running" && status !== "paused",
+      onClick: () => set({ status: status === "running" ? "paused" : "running" }),
+    })}
+    <span class="qkv-note">next: ${nameOf(choicesOf(state))}, seed ${state.seed}</span>
+  </div>`;
+};
+
+/* ---- texts */
+
+const percent = (share) => `${num(100 * share, { places: share > 0.99 && share < 1 ? 1 : 0 })} %`;
+const nats = (surprise) => `${num(surprise, { places: 2 })} nats`;
+
+/** Say how good the model is at the frame.
+ * @param {State} state
+ * @param {Training} run
+ * @param {Frame} frame */
+function findingText(state, run, frame) {
+  if (run.frames.length === 0) return "Every number in the model is random. Press Train.";
+  const name = `${run.isStored ? "Stored training" : "Training"} “${run.name}”`;
+  const where = `step ${frame.step} of ${STEPS}`;
+  if (run.result && frame === run.frames[run.frames.length - 1]) return `${name}: ${resultText(state, run.result)}`;
+  if (state.task === "repeater") return `${name}, ${where}: surprise ${nats(frame.score)} at symbols that come again.`;
+  return `${name}, ${where}: it right in ${percent(frame.score)} of 100 new sentences.`;
+}
+
+const resultText = ({ task }, { score, heldOut = NaN }) =>
+  task === "repeater"
+    ? `surprise ${nats(score)} at symbols that come again; a guess has ${nats(GUESS)}.`
+    : `it right in ${percent(score)} of 1,000 new sentences, and in ${percent(heldOut)} of combinations kept out.`;
+
+const HABITS = {
+  first: () => "Its answer is the first noun, always.",
+  second: () => "Its answer is the second noun, always.",
+  adjective: () => "Its answer depends on the adjective alone.",
+  verb: () => "Its answer depends on the verb alone.",
+  either: () => "Its answer is one of the two nouns, but hardly better than by chance.",
+  others: ({ share }) => `In ${percent(share)}, its answer is a noun that is not in the sentence.`,
+  seen: () => "It predicts symbols that were there before, but not the one that comes next.",
+  guess: () => "It has hardly learned more than to guess.",
+  leak: () =>
+    "In training it saw the symbol that it had to predict, and its loss fell almost to 0. Now the future is hidden, and it is worse than a guess.",
+};
+
+/** Say what a model does that has not learned its task.
+ * @param {Training} run */
+function habitText({ result, choices }) {
+  if (!result) return "";
+  const { habit, own = 0 } = result;
+  const byHeart = own >= 0.95 && result.score < 0.9;
+  const learned = byHeart ? ` It has learned its own ${num(choices.sentences)} sentences by heart.` : "";
+  return (HABITS[habit.kind]?.(habit) ?? "") + learned;
+}
+
+const problemText = ({ failed, isSlow }) => {
+  if (failed) return html` <b role="alert">The training could not start: ${failed}</b>`;
+  return isSlow ? " This browser has no SIMD for WebAssembly: the training takes about ten times as long." : "";
+};
+
+/* ---- the texts that are shown, with arcs */
+
+function pictures(state, seen, set) {
+  const { run, frame } = seen;
+  if (state.task === "repeater") {
+    const layers = run.choices.layers;
+    return LAYERS.slice(2 - layers).map((title, i) =>
+      picture({
+        title: layers === 1 ? "its only layer" : title,
+        tokens: [...TEXT.slice(0, -1)],
+        from: TEXT.length - 2,
+        line: frame.shown?.[i],
+        right: TEXT[TEXT.length - 1],
+        asked: i ? "" : "next",
+      }),
+    );
+  }
+  const { language, rule } = run.choices;
+  const turns = state.handles.includes("rule");
+  return SHOWN[language].map((tokens, i) => {
+    const adjective = tokens[tokens.length - 1];
+    const act = tokens.find((word) => adjectivesOf(language, word));
+    const first = (i === 0) !== isTurned(rule, act, adjective);
+    const nouns = language === "english" ? [tokens[1], tokens[4]] : [tokens[0], tokens[2]];
+    return picture({
+      title: "",
+      tokens,
+      from: tokens.findIndex((word) => IT.includes(word)),
+      line: frame.shown?.[i],
+      right: nouns[first ? 0 : 1],
+      asked: IT[language === "english" ? 0 : 1],
+      turn: turns
+        ? {
+            isTurned: isTurned(state.rule, act, adjective),
+            onClick: () => set({ rule: flipped(state.rule, state.language, null, adjective) }),
+          }
+        : null,
+    });
+  });
+}
+
+const LAYERS = ["layer 2, from the last symbol", "layer 1, the head that looks most at the symbol before"];
+const rounded = (number) => Math.round(1000 * number) / 1000;
+
+/** Return a text with arcs from the token that asks, and the likeliest answers.
+ * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string,
+ *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
+function picture({ title, tokens, from, line, right, asked, turn = null }) {
+  const widths = tokens.map((token) => (/[⺀-鿿]/.test(token) ? 2 * token.length : token.length) + 1.5);
+  const total = widths.reduce((sum, width) => sum + width, 0);
+  const middles = [];
+  let start = 0;
+  for (const width of widths) {
+    middles.push(rounded((100 * (start + width / 2)) / total));
+    start += width;
+  }
+  const weights = line?.weights ?? tokens.map(() => 0);
+  const path = (j) => {
+    const [a, b] = [middles[from], middles[j]];
+    const top = rounded(10 - Math.min(12, 3 + Math.abs(a - b) / 6));
+    return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
+  };
+  const last = tokens.length - 1;
+  return html`<figure class="qkv-train-picture">
+    ${title ? html`<figcaption class="qkv-note">${title}</figcaption>` : nothing}
+    <svg class="qkv-train-arcs" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      ${tokens.map((_, j) => (j === from ? nothing : svg`<path style="--qkv-p: ${rounded(weights[j] ?? 0)}" d=${path(j)} />`))}
+    </svg>
+    <div class="qkv-train-words">
+      ${tokens.map((token, j) => {
+        const kind = j === from ? "qkv-train-asks" : "";
+        const style = `flex-grow: ${widths[j]}; --qkv-p: ${rounded(weights[j] ?? 0)}`;
+        return turn && j === last
+          ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title="turn the rule round"
+              @click=${turn.onClick}>${token}<span aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</span></button>`
+          : html`<span class=${kind} style=${style}>${token}</span>`;
+      })}
+    </div>
+    ${asked ? html`<p class="qkv-train-says">${asked} = ${answers(line, right)}</p>` : nothing}
+  </figure>`;
+}
+
+const SEEN = 0.01; // a smaller chance is left out
+
+function answers(line, right) {
+  if (!line) return "?";
+  const [[word, chance], [other, less]] = line.says;
+  const verdict = word === right ? "✓" : `✗ (${right})`;
+  return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdict}</span>
+    ${less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
+}
+
+/* ---- curves */
+
+const across = linear([0, STEPS], [0, 100]);
+const shareUp = linear([0, 1], [100, 0]);
+const natsUp = linear([0, 5], [100, 0]);
+const lossUp = linear([0, 6], [100, 0]);
+
+/** Return the points of a curve that are drawn: what is above the plot is at its edge.
+ * @returns {import("./chart.js").Point[]} */
+const pointsOf = (frames, of, up) =>
+  frames.flatMap((frame) => {
+    const value = of(frame);
+    return Number.isFinite(value) ? [[across(frame.step), Math.max(0, up(value))]] : [];
+  });
+
+function charts(state, { runs, run, frame }) {
+  const isTagger = state.task === "tagger";
+  const here = rule({ x1: across(frame.step), x2: across(frame.step), kind: "qkv-here" });
+  const all = (of, up) =>
+    runs.map((one, i) =>
+      curve({ points: pointsOf(one.frames, of, up), kind: `qkv-train-${i} ${one === run ? "qkv-train-now" : ""}` }),
+    );
+  const steps = [0, STEPS].map((step) =>
+    words({
+      x: across(step),
+      y: 100,
+      lines: 0.95,
+      anchor: step ? "end" : "start",
+      content: step ? `${step} steps` : "0",
+    }),
+  );
+  const drawn = ({ title, reading, label, marks }) =>
+    panel({
+      title,
+      reading: html`<b>${reading}</b>`,
+      drawing: plot({ label, kind: "qkv-train-plot", marks: [marks, here, steps] }),
+    });
+  if (isTagger)
+    return [
+      drawn({
+        title: html`<i>it</i> right`,
+        reading: shownShare(frame.score),
+        label: `The share of it right in new sentences, for ${runs.length} trainings.`,
+        marks: [yAxis({ scale: shareUp, ticks: [0, 0.5, 1], format: percent }), all((f) => f.score, shareUp)],
+      }),
+      drawn({
+        title: "loss",
+        reading: shownNumber(frame.loss),
+        label: "The loss in training.",
+        marks: [yAxis({ scale: lossUp, ticks: [0, 3, 6] }), all((f) => f.loss, lossUp)],
+      }),
+    ];
+  const scores = (of, kind) => curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
+  return [
+    drawn({
+      title: "surprise",
+      reading: shownNumber(frame.score),
+      label: `The surprise in nats, for ${runs.length} trainings.`,
+      marks: [
+        yAxis({ scale: natsUp, ticks: [0, GUESS, 5], format: (x) => (x === GUESS ? "guess" : String(x)) }),
+        all((f) => f.score, natsUp),
+      ],
+    }),
+    drawn({
+      title: "scores",
+      reading: html`<small>followed</small> ${shownNumber(frame.followed)} <small>before</small> ${shownNumber(frame.previous)}`,
+      label:
+        "The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.",
+      marks: [
+        yAxis({ scale: shareUp, ticks: [0, 0.5, 1] }),
+        scores((f) => f.previous ?? NaN, "qkv-train-1"),
+        scores((f) => f.followed ?? NaN, ""),
+      ],
+    }),
+  ];
+}
+
+const shownNumber = (x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
+const shownShare = (x) => (Number.isFinite(x) ? percent(x) : "–");
+
+/** Return the handle that walks through what was seen. */
+const walk = ({ run, frame }, set) =>
+  run.frames.length > 1
+    ? stepSlider({
+        label: "step",
+        value: frame.step,
+        values: run.frames.map(({ step }) => step),
+        text: `${frame.step} of ${STEPS}`,
+        onInput: (step) => set({ at: run.frames.findIndex((one) => one.step === step) }),
+      })
+    : nothing;
+
+/** Return the names of the trainings: the chosen one is shown above. */
+const legend = ({ task }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
+  <legend class="qkv-label">trainings</legend>
+  <div>${runs.map(
+    (one, i) => html`<label class="qkv-pick qkv-train-name">
+      <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ shown: i, at: -1 })}>
+      <svg viewBox="0 0 24 8" aria-hidden="true"><line class="qkv-curve qkv-train-${i}" x1="0" x2="24" y1="4" y2="4" /></svg>
+      ${one.name} <b>${lastScore(task, one)}</b></label>`,
+  )}</div>
+</fieldset>`;
+
+function lastScore(task, { result, frames }) {
+  const score = result?.score ?? frames[frames.length - 1]?.score ?? NaN;
+  if (!Number.isFinite(score)) return "";
+  return task === "tagger" ? percent(score) : num(score, { places: 2 });
+}
+
+/* ---- what can be chosen before a training */
+
+const SWITCHES = {
+  scaled: html`divide by √<var>d<sub>k</sub></var>`,
+  positions: "positions",
+  residual: "residual stream",
+  norm: "norm",
+  feed_forward: "feed-forward",
+  warm_up: "warm-up",
+};
+/** What can be chosen of some values: the label, the values, and their names. */
+const CHOICES = {
+  layers: ["layers", [1, 2], String],
+  heads: ["heads", [1, 2, 4], String],
+  rate: [
+    "learning rate",
+    [0.1, 0.3, 1, 3, 10],
+    (factor) => (factor < 1 ? `÷ ${Math.round(1 / factor)}` : `× ${factor}`),
+  ],
+  sentences: ["sentences", [50, 200, 1000, 5000, 20000], (count) => num(count)],
+  language: ["language", ["english", "chinese"], (name) => ({ english: "English", chinese: "Chinese" })[name]],
+};
+const TAUGHT = ["rule", "sentences", "language"];
+/** Settings of one of the two models. */
+const FOR = { feed_forward: "tagger", sentences: "tagger", language: "tagger", rule: "tagger", mask: "repeater" };
+
+const FEW = 3; // so many settings are shown at once; more are folded
+
+/** Return the settings, in two groups that can be unfolded: parts to leave out, and what is taught. */
+function settings(state, set, id) {
+  const offered = state.handles.filter((name) => !FOR[name] || FOR[name] === state.task);
+  const folded = (title, content) =>
+    offered.length > FEW
+      ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
+      : html`<div>${content}</div>`;
+  const taught = offered.filter((name) => TAUGHT.includes(name));
+  const made = offered.filter((name) => !TAUGHT.includes(name));
+  return html`
+    ${made.length ? folded("Leave a part out, or change one", parts(made, state, set, id)) : nothing}
+    ${taught.length ? folded("Teach it something else", parts(taught, state, set, id)) : nothing}`;
+}
+
+function parts(names, state, set, id) {
+  const switches = names.filter((name) => name in SWITCHES);
+  return html`
+    <div class="qkv-train-made">
+      ${switches.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => set({ [name]: on }) }))}
+      ${names.includes("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => set({ mask_forgotten: !on }) }) : nothing}
+    </div>
+    <div class="qkv-train-few">${names
+      .filter((name) => name in CHOICES)
+      .map((name) => {
+        const [label, values, nameOfValue] = CHOICES[name];
+        return choices({
+          label,
+          name: `${id}-${name}`,
+          value: state[name],
+          options: values.map((value) => ({ value, label: nameOfValue(value) })),
+          onChange: (value) => set({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
+        });
+      })}</div>
+    ${names.includes("rule") ? ruleOf(state, set) : nothing}`;
+}
+
+/** Return the rule: for each verb, which adjectives point at the noun before it and which at the noun after it. A press
+ * turns an adjective round. */
+function ruleOf({ rule: turned, language }, set) {
+  const acts = Object.entries(adjectivesOf(language));
+  const chip = (
+    act,
+    adjective,
+  ) => html`<button type="button" class="qkv-train-chip" aria-pressed=${isTurned(turned, act, adjective)}
+    @click=${() => set({ rule: flipped(turned, language, act, adjective) })}>${adjective}</button>`;
+  const side = (act, { actor, other }, isFirst) =>
+    [...actor, ...other]
+      .filter((adjective) => (actor.includes(adjective) !== isTurned(turned, act, adjective)) === isFirst)
+      .map((adjective) => chip(act, adjective));
+  return html`<div class="qkv-train-rule">
+    <p class="qkv-label">the rule: press an adjective to turn it round</p>
+    <div class="qkv-train-acts">
+      <span></span><span class="qkv-note">it: the noun before</span><span class="qkv-note">the noun after</span>
+      ${acts.map(([act, sides]) => html`<b>${act}</b><div>${side(act, sides, true)}</div><div>${side(act, sides, false)}</div>`)}
+    </div>
+    ${button({ label: "our rule", disabled: turned.length === 0, onClick: () => set({ rule: [] }) })}
+  </div>`;
+}
+
+/* ---- numbers */
+
+const numbers = ({ runs, run }) => [
+  {
+    caption: `Training “${run.name}”`,
+    head: ["step", "loss", "score", "weights of the token that asks"],
+    rows: run.frames
+      .filter(({ step }) => step % 50 === 0)
+      .map(({ step, loss, score, shown }) => [
+        step,
+        shownNumber(loss),
+        shownNumber(score),
+        (shown ?? []).map(({ weights }) => weights.map((weight) => num(weight, { places: 2 })).join(" ")).join(" | "),
+      ]),
+  },
+  {
+    caption: "All trainings: the score at the end",
+    head: ["training", "score", "seed", "stored"],
+    rows: runs.map((one) => [
+      one.name,
+      lastScore(one.choices.task, one),
+      one.choices.seed,
+      one.isStored ? "yes" : "no",
+    ]),
+  },
+];

@@ -1,0 +1,55 @@
+"""TrainLab: a model that is trained in the page, as a whole or with one part left out (first page and chapter 8)."""
+
+from qkv.widgets.base import Widget, choice, flag, listed, text, whole
+
+HANDLES = ["scaled", "positions", "residual", "norm", "feed_forward", "mask", "warm_up"]
+HANDLES += ["layers", "heads", "rate", "rule", "sentences", "language"]
+
+
+class TrainLab(Widget):
+    """A small model that starts with random weights and learns while the reader watches, in a few seconds.
+
+    The tagger learns which noun *it* stands for, the repeater how a sequence goes on that repeats. They are trained as
+    with TAGGER_ON_THE_PAGE and REPEATER_ON_THE_PAGE of `qkv.models.training`.
+
+    Traits:
+        task            "tagger" or "repeater"
+        scaled          True if scores are divided by √d_k
+        positions       True if position vectors are added
+        residual        True if each part adds to the residual stream
+        norm            True if a norm comes before each part
+        feed_forward    True if the tagger has feed-forward networks
+        mask_forgotten  True if the repeater is trained without its causal mask
+        warm_up         True if the learning rate rises at first
+        layers          the number of layers: 1 or 2
+        heads           the number of heads in a layer: 1, 2 or 4
+        rate            the learning rate, as a factor of the usual one: 0.1, 0.3, 1, 3 or 10
+        language        "english" or "chinese"
+        sentences       the number of sentences that the tagger is trained on: 50, 200, 1,000, 5,000 or 20,000
+        rule            the adjectives that are turned round: "hungry" after every verb, "chased hungry" after one
+        seed            the seed of the next training
+        handles         the settings that the reader can change
+        stored          the names of stored trainings that are shown at first
+    """
+
+    weights = ("training-runs",)
+
+    task = choice("tagger", ["tagger", "repeater"])
+    scaled = flag(True)
+    positions = flag(True)
+    residual = flag(True)
+    norm = flag(True)
+    feed_forward = flag(True)
+    mask_forgotten = flag(False)
+    warm_up = flag(True)
+    layers = choice(2, [1, 2])
+    heads = choice(2, [1, 2, 4])
+    rate = choice(1, [0.1, 0.3, 1, 3, 10])
+    language = choice("english", ["english", "chinese"])
+    sentences = choice(20_000, [50, 200, 1000, 5000, 20_000])
+    rule = listed([], text(""))
+    seed = whole(1, 0, 1_000_000)
+    handles = listed(HANDLES, choice("scaled", HANDLES))
+    stored = listed(["as it is"], text(""))
+    for _trait in (task, handles, stored):
+        _trait.tag(author=True)

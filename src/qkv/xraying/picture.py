@@ -1,0 +1,50 @@
+"""Draw what `xray` found: the lines of the program, and beside each the tokens that reach its result."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qkv.xraying.finding import Found, Step
+
+MOST_SLOTS = 24  # that one line shows
+# A colour for each token, in the order of hues, light enough for black text. The cells also show the token's number.
+HUES = ("#f4b6b6", "#f6cfa0", "#efe79a", "#c6e6a3", "#a5e3cf", "#a9d3f5", "#c0bdf4", "#e7b8ee")
+STYLE = """
+.qkv-xray { border-collapse: collapse; font: 13px/1.4 ui-monospace, monospace; }
+.qkv-xray caption { text-align: left; font-family: system-ui, sans-serif; padding: 4px 0; }
+.qkv-xray td, .qkv-xray th { text-align: left; padding: 3px 8px; vertical-align: middle; white-space: pre; }
+.qkv-xray tr[data-fault] { outline: 2px solid #b3261e; outline-offset: -1px; }
+.qkv-xray span { display: inline-block; min-width: 20px; padding: 0 3px; margin: 1px; text-align: center; color: #000; }
+.qkv-xray span[data-mixed] { outline: 2px solid #b3261e; }
+"""
+
+
+def html_of(found: Found) -> str:
+    """Return the picture as HTML: a table with a row for each line, and a cell for each slot of the axis of tokens."""
+    rows = "".join(_row(step, found) for step in found.steps)
+    head = "<tr><th>line</th><th>program</th><th>shape</th><th>which tokens reach each slot</th></tr>"
+    return (
+        f'<style>{STYLE}</style><table class="qkv-xray"><caption>{html.escape(found.message)}</caption>'
+        f"<thead>{head}</thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _row(step: Step, found: Found) -> str:
+    fault = " data-fault" if (step.place.line, step.place.text) == (found.line, found.source) else ""
+    shape = ", ".join(f"<b>{n}</b>" if axis == step.axis else str(n) for axis, n in enumerate(step.shape))
+    cells = "".join(map(_cell, step.reached[:MOST_SLOTS])) + "…" * (len(step.reached) > MOST_SLOTS)
+    text = html.escape(step.place.text)
+    return f"<tr{fault}><td>{step.place.line}</td><td>{text}</td><td>({shape})</td><td>{cells}</td></tr>"
+
+
+def _cell(slots: Sequence[int]) -> str:
+    """Return one slot: the numbers of the tokens that reach it, in stripes of their colours."""
+    if not slots:
+        return "<span>·</span>"
+    shares = 100 / len(slots)
+    stripes = ", ".join(f"{HUES[t % len(HUES)]} {k * shares:.3g}% {(k + 1) * shares:.3g}%" for k, t in enumerate(slots))
+    mixed = " data-mixed" if len(slots) > 1 else ""
+    return f'<span{mixed} style="background: linear-gradient(90deg, {stripes})">{",".join(map(str, slots))}</span>'

@@ -1,0 +1,245 @@
+"""What comes from outside costs only itself: any exception is the submission's, and time and memory are bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from qkv.grading import replies, roster, runner, session, sheets, submissions, systems
+from qkv.grading.files import File
+from qkv.grading.submissions import (
+    Submission,
+    UnreadableError,
+    code_cells,
+    exercise_in,
+    find,
+    read,
+    run_or,
+    without_additions,
+)  # fmt: skip
+from qkv.questions import chapters, questions_of
+from qkv.questions.catalogue import q3_5, q7_6
+from qkv.sandboxed import recording, wire
+from qkv.sandboxed.hidden import Bench, Hidden
+from qkv.sandboxed.time_limit import at_most
+from tests.grading.made import made, made_ungraded
+from tests.grading.test_submissions import ANSWER, notebook, put
+
+FAR_TOO_LONG = 20  # seconds: what is bounded takes milliseconds
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
+
+STRANGE = {
+    "cells that are a number": {"worksheets": [{"cells": 5}]},
+    "cells that are a text": {"worksheets": [{"cells": "text"}]},
+    "cells that are true": {"worksheets": [{"cells": True}]},
+    "cells that are an object": {"worksheets": [{"cells": {"a": 1}}]},
+    "worksheets in worksheets": {"worksheets": [[{"cells": []}], None, 3, {"cells": [[[]]]}]},
+    "a source that is an object": {"cells": [{"cell_type": "code", "source": {"a": "b"}}]},
+    "a type that is a list": {"cells": [{"cell_type": ["code"], "source": "x"}]},
+    "surrogates": {"cells": [{"cell_type": "code", "source": "\ud800 = 1"}]},
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_json_of_any_shape_is_a_notebook_or_is_refused(tmp_path, name):
+    path = put(tmp_path / "ann" / "03_scaling.ipynb", json.dumps(STRANGE[name]).encode())
+    (found,) = find([tmp_path])
+    assert (found.student, found.path) == ("ann", path)
+    with contextlib.suppress(UnreadableError):
+        assert all(isinstance(source, str) for source in read(found).sources)
+
+
+class Once:
+    """An executor whose process raises this error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def submit(self, *_: Any) -> Any:
+        return self
+
+    def result(self, _: float) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [TypeError("x"), KeyError(3), RecursionError(), SystemError("x"), ValueError("x" * 10**6)]
+)
+def test_whatever_reading_raises_is_the_files_fault(monkeypatch, error):
+    monkeypatch.setattr(runner.Reader, "new_executor", lambda self: Once(error))
+    reader = runner.Reader()
+    with pytest.raises(UnreadableError, match=type(error).__name__) as raised:
+        reader.read(Submission("eve", "03_scaling", Path("03_scaling.ipynb")))
+    assert len(str(raised.value)) < 200
+    assert run_or(reader.run, "03_scaling", exercise_in, File(Path("x")), "homework") == "03_scaling"
+
+
+def test_a_file_that_took_all_memory_leaves_nothing_for_the_next(monkeypatch):
+    started: list[int] = []
+    monkeypatch.setattr(runner.Reader, "new_executor", lambda self: started.append(1) or Once(MemoryError()))
+    monkeypatch.setattr(runner.Reader, "restart", lambda self: started.append(2))
+    with pytest.raises(UnreadableError, match="MB to read"):
+        runner.Reader().read(Submission("eve", "03_scaling", Path("x")))
+    assert started == [1, 2]
+
+
+# ── expressions that see foreign text, each with its worst case ───────────────────────────────────
+
+LONG = 1_000_000  # characters of a cell
+NAME = 255  # characters of a name
+EXPRESSIONS: dict[str, tuple[Callable[[str], Any], list[str]]] = {
+    "additions to a name": (
+        without_additions,
+        ["03_scaling" + "-copy" * 40 + "x", "-" * NAME + "x", " copy 1" * 36 + "x", "(1)" * 80 + "x", "-copy1" * 42,
+         "_-" * 120 + "(", "- copy" * 40 + "!", "-1" * 120 + "x"],
+    ),
+    "names of Canvas": (systems.CANVAS.fullmatch, ["a" * NAME, "a_LATE" * 40, "a_111" * 50, "a_" + "1" * NAME]),
+    "names of Moodle": (systems.MOODLE.fullmatch, ["_1" * 127, "a_1_assignsubmission_" * 12, "_" * NAME]),
+    "names of Blackboard": (
+        systems.BLACKBOARD.fullmatch,
+        ["_attempt_" * 28, "a_attempt_2026-01-01-01-01-01" * 8, "_" * NAME],
+    ),
+    "text files of Blackboard": (systems.ABOUT.search, ["Name:" + " " * 9_000, "Name: (\n" * 999, "Name: (x" * 999]),
+    "learners' names": (roster._key, ["_" * 10_000, " ," * 5_000]),
+    "names of files": (submissions.NAME.fullmatch, ["a_" * 127, "01_" * 85 + "!", "_01_a" * 50 + " ", " -_" * 85]),
+    "late ones": (lambda name: submissions.LATE.sub(r"\1", name), ["LATE_" * 51, "_" * NAME]),
+    "checks": (submissions.CHECKS.findall, ["check(" * (LONG // 6), "check(" + " " * LONG, "check('" + "1" * LONG]),
+    "definitions": (
+        submissions.DEFINES.findall,
+        ["\n" * LONG, "def" + " " * LONG, "def\n" * (LONG // 4), " " * LONG, "\t\n " * (LONG // 3), "class " * 10**5],
+    ),
+    "formulas": (sheets._harmless, ["\n" * 1500, '"' * 1500, ";" * 1500, "; " * 750, "\t '" * 500]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_no_text_makes_an_expression_try_for_ever(name):
+    look, worst = EXPRESSIONS[name]
+    for text in worst:
+        with at_most(FAR_TOO_LONG):
+            look(text)
+
+
+def test_additions_are_removed_one_after_another():
+    for name in ("03_scaling-Copy1 (2)", "03_scaling - Copy (1)", "03_scaling copy 2", "03_scaling(3)-1-Copy"):
+        assert without_additions(name) == "03_scaling"
+    assert without_additions("03_scaling" + "-copy" * 40) == "03_scaling"
+
+
+def test_a_hostile_name_is_found_like_any_other(tmp_path):
+    put(tmp_path / "eve" / ("03_scaling" + "-copy" * 40 + "x.ipynb"), b"")
+    put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    with at_most(FAR_TOO_LONG):
+        found = find([tmp_path])
+    assert [one.student for one in found] == ["ann", "eve"]
+    with pytest.raises(UnreadableError, match="empty"):
+        read(found[1])
+
+
+# ── how many rows and columns a student can make ──────────────────────────────────────────────────
+
+
+def test_four_hundred_files_of_a_student_are_one_row_and_no_column(tmp_path):
+    put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    for i in range(400):
+        put(tmp_path / "eve" / f"note {i}.ipynb", notebook(f"x = {i}"))
+    for i in range(20):
+        put(tmp_path / "eve" / f"05_try{'x' * i}.ipynb")
+    found = find([tmp_path])
+    assert sorted((one.student, len(one.others)) for one in found) == [("ann", 0), ("eve", 19), ("eve", 399)]
+    assert {one.notebook for one in found if one.others[18:19]} >= {"05_multi_head"}
+    (many,) = [one for one in found if len(one.others) == 399]
+    with pytest.raises(UnreadableError, match=r"several files that belong to no exercise: .*note") as raised:
+        read(many)
+    assert len(str(raised.value)) < 3_000
+
+
+def test_a_file_that_is_no_exercise_adds_no_column():
+    other = dataclasses.replace(made_ungraded("eve"), notebook="Final exam (98765)", max_score=0.0)
+    for table in (sheets.canvas, sheets.moodle):
+        assert "Final exam" not in table([made(), other])
+        assert "eve" in table([made(), other])
+    assert "Final exam" in sheets.grades([made(), other])
+
+
+# ── calls of a learner's test ─────────────────────────────────────────────────────────────────────
+
+
+def bench_of(implementation: Any, methods: tuple[str, ...] = ()) -> Bench:
+    return Bench(Hidden(lambda: implementation, methods=methods))
+
+
+def call_of(bench: Bench, *args: Any, number: int = 0, method: str = "") -> replies.Call:
+    """Read this call as it comes out of a sandbox whose code is all the attacker's."""
+    message = {"id": 1, "kind": "call", "of": 0, "object": number, "method": method, "args": args, "kwargs": {}}
+    return replies.read(wire.encode(message)[8:], 1, lambda reply: replies.call(reply, [bench]))
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 2**40, 1), (2**40, 0), (2 * 10**7, 0), (0, 400, 400), (0, *(2**30,) * 2)], ids=str
+)
+def test_an_axis_of_size_zero_hides_no_others(shape):
+    with pytest.raises(replies.ReplyError):
+        call_of(bench_of(len), torch.empty(shape))
+
+
+def test_every_attention_refuses_what_makes_it_loop():
+    for steps in (*q3_5.RIGHT.values(), *q3_5.WRONG.values()):
+        for shapes in (((0, 50_000, 1),) * 3, ((50_000, 1), (1, 1), (1, 1)), ((0, 2**40, 1),) * 3):
+            with at_most(FAR_TOO_LONG), pytest.raises(ValueError, match="each size is from 1 to"):
+                steps(*map(torch.empty, shapes))
+
+
+@pytest.mark.parametrize("ids", [torch.empty(10**5, 0), torch.empty(0, 10**5), torch.ones(10**5), [[1]], [1] * 33, []])
+def test_a_decoder_looks_at_the_length_of_a_text_first(monkeypatch, ids):
+    monkeypatch.setattr(torch.Tensor, "tolist", None)
+    with pytest.raises(ValueError, match="ids are a tensor"):
+        q7_6.parse_ids(ids)
+
+
+def test_a_decoder_takes_texts_of_every_kind():
+    assert (
+        q7_6.parse_ids(torch.tensor([1, 2])) == q7_6.parse_ids([1, torch.tensor(2)]) == q7_6.parse_ids((1, 2)) == [1, 2]
+    )
+
+
+def test_a_call_that_does_not_end_is_an_error_of_the_test(monkeypatch):
+    def endless() -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(session, "CALL_SECONDS", 0.1)
+    with at_most(FAR_TOO_LONG):
+        said = session.answer_call(call_of(bench_of(endless)))
+    assert "takes too long" in said["raised"].text
+
+
+def test_what_is_recorded_is_what_may_be_read():
+    """A session records no tensor that the reader refuses, or an honest answer would end its session."""
+    for shape in ((2 * 10**7, 0), (0, 2**40), (1_000, 0), (0,), (1_000, 2_000)):
+        recorded = recording.record(torch.empty(shape))
+        refused = isinstance(recorded, recording.OtherValue)
+        assert replies._is_readable(torch.float32, shape) != refused
+
+
+def test_the_questions_with_hidden_implementations_are_these():
+    """A new one needs a bound on its own arguments, and a line in the tests above."""
+    hidden = [
+        q for chapter in chapters() for q, question in questions_of(chapter).items() if question.of_implementations
+    ]
+    assert hidden == ["3.5", "5.6", "7.6"]
+
+
+def test_cells_that_are_no_cells_are_passed_over():
+    assert code_cells(
+        json.dumps({"worksheets": [{"cells": 5}, {"cells": [{"cell_type": "code", "input": "x"}]}]}).encode()
+    ) == ["x"]

@@ -1,0 +1,35 @@
+"""The stored controls: complete, and what their command measures again."""
+
+import pytest
+
+from qkv.models import load_tagger
+from qkv.models.controls import CONTROLS, SEEDS, control, pairs_of_sentences, turned
+
+
+@pytest.mark.parametrize("name", list(CONTROLS))
+def test_every_control_is_stored_for_every_seed(name: str):
+    assert len(control(name)) == len(SEEDS) >= 3
+
+
+def test_pairs_differ_in_their_last_word_which_turns_it():
+    pairs = pairs_of_sentences()
+    tagger = load_tagger()
+    assert len(pairs) == 80
+    for first, second in pairs:
+        assert first[:8] == second[:8]
+        assert first[8] != second[8]
+    for which, noun in ((0, 1), (1, 4)):
+        found = [tagger.tag(pair[which]).refers_to for pair in pairs]
+        assert found == [{6: pair[which][noun]} for pair in pairs]
+
+
+def test_a_tagger_whose_query_decides_would_be_seen():
+    assert turned(load_tagger()) == {"query": 0.0, "keys": 1.0, "both": 1.0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(CONTROLS))
+def test_the_command_measures_the_same_again(name: str):
+    measured, stored = CONTROLS[name](SEEDS[0]), control(name)[0]
+    for key, expected in stored.items() if isinstance(stored, dict) else [(None, stored)]:
+        assert (measured if key is None else measured[key]) == pytest.approx(expected, abs=0.03), key

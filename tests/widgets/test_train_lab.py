@@ -1,0 +1,177 @@
+"""TrainLab: rules, names and habits in node; a training in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from traitlets import TraitError
+
+from qkv.models.grammar import read, turned
+from qkv.widgets import TrainLab
+
+from .conftest import open_phone
+from .node import JS, node
+from .test_access import draw
+
+OpenPage = Callable[..., Page]
+
+
+def module(name: str, body: str, data: Any = None) -> Any:
+    return node(f'async (x) => {{ const m = await import("{(JS / name).as_uri()}"); {body} }}', data)
+
+
+# ---- what is chosen
+
+
+def test_settings_that_are_none_are_refused():
+    with pytest.raises(TraitError, match="heads must be"):
+        TrainLab(heads=3)
+    assert TrainLab(rule=["hungry"], heads=1).rule == ("hungry",)
+
+
+def test_a_press_turns_an_adjective_round_after_one_verb_or_after_all():
+    """The rule in the widget and the one in Python turn the same sentences."""
+    whole = rules([], None, "hungry")
+    assert whole == ["hungry"]
+    assert rules(whole, None, "hungry") == []
+    assert rules([], "chased", "hungry") == ["chased hungry"]
+    but_one = rules(whole, "chased", "hungry")
+    assert but_one == ["fed hungry", "followed hungry"]
+    assert rules(but_one, "chased", "hungry") == ["hungry"]
+    for verb in ("chased", "fed"):
+        sentence = read(f"the cat {verb} the mouse because it was hungry".split())
+        assert sentence is not None
+        assert sentence.noun is not None
+        is_turned = turned(sentence, but_one).noun != sentence.noun
+        assert is_turned == (verb == "fed")
+
+
+def rules(rule: list[str], act: str | None, adjective: str) -> Any:
+    body = 'return m.flipped(x.rule, "english", x.act, x.adjective);'
+    return module("rules.js", body, {"rule": rule, "act": act, "adjective": adjective})
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, "as it is"),
+        ({"scaled": False, "rate": 0.3}, "not divided, rate ÷ 3"),
+        ({"heads": 1, "rule": ["hungry"], "sentences": 50}, "one head, 50 sentences, hungry turned"),
+    ],
+)
+def test_a_training_is_named_by_what_is_not_as_usual(given: dict[str, Any], name: str):
+    plans = (JS / "engine" / "plans.js").as_uri()
+    body = (
+        f'const {{ choicesWith }} = await import("{plans}"); return m.nameOf(choicesWith({{ task: "tagger", ...x }}));'
+    )
+    assert module("train_names.js", body, given) == name
+
+
+# ---- what a model does that has not learned
+
+NOUNS = ["cat", "mouse"]
+
+
+def answers(say: Callable[[str, str, str, int], str]) -> list[Any]:
+    """What a model says that answers say(verb, adjective, right noun, index) about sentences of four verbs."""
+    found = []
+    for i in range(80):
+        verb, adjective, noun = f"verb{i % 4}", f"adjective{i // 4 % 5}", (1, 4)[i * 7 // 3 % 2]
+        words = ["the", "cat", verb, "the", "mouse", "because", "it", "was", adjective]
+        sentence = {"words": words, "nounsAt": [1, 4], "noun": noun, "act": verb}
+        found.append({"sentence": sentence, "said": say(verb, adjective, words[noun], i)})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "say"),
+    [
+        ("right", lambda verb, adjective, noun, i: noun),
+        ("first", lambda verb, adjective, noun, i: "cat"),
+        ("second", lambda verb, adjective, noun, i: "mouse" if i % 20 else "cat"),
+        ("adjective", lambda verb, adjective, noun, i: NOUNS[int(adjective[-1]) % 2]),
+        ("verb", lambda verb, adjective, noun, i: NOUNS[int(verb[-1]) % 2]),
+        ("either", lambda verb, adjective, noun, i: NOUNS[(i * i // 3) % 2]),
+        ("others", lambda verb, adjective, noun, i: "wolf" if i % 2 else noun),
+    ],
+)
+def test_the_simplest_rule_behind_the_answers_is_found(kind: str, say: Callable[[str, str, str, int], str]):
+    assert module("engine/habits.js", "return m.habitOf(x);", answers(say))["kind"] == kind
+
+
+# ---- in a browser
+
+
+def opened(page: Page, **values: Any) -> Page:
+    draw(page, [("TrainLab", values)])
+    return page
+
+
+def lab(page: Page) -> Any:
+    return page.locator("[data-widget=TrainLab]")
+
+
+def trained(page: Page, seconds: int = 90) -> dict[str, str]:
+    """Press Train, wait for the end, and return the widget's data."""
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(lab(page)).to_have_attribute("data-training", "running")
+    expect(lab(page)).to_have_attribute("data-training", "done", timeout=seconds * 1000)
+    found: dict[str, str] = lab(page).evaluate("element => ({ ...element.dataset })")
+    return found
+
+
+@pytest.mark.browser
+def test_it_is_learned_in_the_page_and_what_was_seen_can_be_walked_through(open_page: OpenPage):
+    page = opened(open_page(), handles=[])
+    assert lab(page).get_attribute("data-training") == "idle"
+    found = trained(page)
+    assert found["step"] == "500"
+    assert float(found["it"]) >= 0.98
+    expect(lab(page)).to_contain_text("it right in 100 %" if found["it"] == "1" else "it right in")
+    slider = page.get_by_role("slider", name="step")
+    slider.press("Home")
+    expect(lab(page)).to_contain_text("step 0 of 500")
+    expect(lab(page)).to_have_attribute("data-step", "500")
+
+
+@pytest.mark.browser
+def test_it_pauses_goes_on_and_waits_while_the_page_is_hidden(open_page: OpenPage):
+    page = opened(open_page(), task="repeater", handles=[])
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(lab(page)).not_to_have_attribute("data-step", "0")
+    page.get_by_role("button", name="Pause").click()
+    expect(lab(page)).to_have_attribute("data-training", "paused")
+    page.wait_for_timeout(300)  # a frame that was on its way
+    before = lab(page).get_attribute("data-step")
+    page.wait_for_timeout(500)
+    assert lab(page).get_attribute("data-step") == before
+    page.get_by_role("button", name="Go on").click()
+    expect(lab(page)).to_have_attribute("data-training", "running")
+    hide = "hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
+    hide += " document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(hide, True)
+    expect(lab(page)).to_have_attribute("data-training", "paused")
+    page.evaluate(hide, False)
+    expect(lab(page)).to_have_attribute("data-training", "running")
+
+
+@pytest.mark.browser
+def test_on_a_phone_the_button_and_the_picture_are_on_one_screen(open_page: OpenPage):
+    page = opened(open_phone(open_page))
+    top = page.get_by_role("button", name="Train", exact=True).bounding_box()
+    words = page.locator(".qkv-train-words").last.bounding_box()
+    assert top is not None
+    assert words is not None
+    assert words["y"] + words["height"] - top["y"] < 500
+
+
+@pytest.mark.browser
+def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_page: OpenPage):
+    page = opened(open_page(), handles=["rule"])
+    page.get_by_role("button", name="hungry").first.click()
+    expect(lab(page)).to_contain_text("next: hungry turned")
+    assert float(trained(page)["it"]) >= 0.98
+    expect(page.locator(".qkv-train-says").first).to_contain_text("it = mouse")

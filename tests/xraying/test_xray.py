@@ -1,0 +1,131 @@
+"""Programs that mix tokens or examples are found at their line; programs that do not are never accused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from qkv import xray
+from qkv.questions import find
+from qkv.sandboxed.running import prepared
+from tests.xraying.programs import MISTAKES, RIGHT, B, D, H, N, heads_split_by_view
+
+
+@pytest.fixture
+def x():
+    return torch.randn(B, N, D)
+
+
+@pytest.mark.parametrize(("fn", "more"), MISTAKES, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_mistake_is_found_at_its_line(fn, more, x):
+    found = xray(fn, x, *more)
+    assert found.source is not None, found.message
+    assert found.source.endswith("# here"), found.message
+    assert f"Line {found.line}" in found.message
+    assert re.search(r"holds numbers of (tokens|examples|rows) \d+, \d+", found.message)
+
+
+LAYERS = [
+    (nn.MultiheadAttention(D, H, batch_first=True), "twice"),
+    (nn.TransformerEncoderLayer(D, H, 20, batch_first=True), ()),
+    (nn.TransformerEncoderLayer(D, H, 20, batch_first=True, norm_first=True), ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("fn", "more"), [*RIGHT, *LAYERS], ids=lambda value: getattr(value, "__name__", type(value).__name__)
+)
+def test_a_right_program_is_not_accused(fn, more, x):
+    found = xray(fn, x, *((x, x) if more == "twice" else more))
+    assert (found.line, found.source) == (None, None), found.message
+    assert found.steps
+
+
+def test_torchs_own_module_with_the_other_layout_mixes_examples(x):
+    found = xray(nn.MultiheadAttention(D, H), x, x, x)
+    assert "numbers of examples 0, 1" in found.message
+
+
+# ── the questions' own mistakes ───────────────────────────────────────────────────────────────────
+
+MIXED = ("heads-split-by-reshape", "heads-merged-by-reshape", "examples-mixed", "heads-split-and-merged-by-reshape")
+TWINS = [
+    pytest.param(name, idea, id=f"{name} {idea.slug} {i}")
+    for name in ("5.1", "5.2", "5.5")
+    for i, idea in enumerate(find(name).misconceptions)
+    if idea.slug in MIXED
+]
+
+
+@pytest.mark.parametrize(("name", "idea"), TWINS)
+def test_every_twin_that_mixes_is_found(name, idea):
+    question = find(name)
+    case = question.fresh_cases(1)[0]
+    answer, inputs = prepared(question.twin(idea), case)
+    assert "reshape" in str(xray(answer, *inputs).source)
+    answer, inputs = prepared(question.reference, case)
+    assert xray(answer, *inputs).line is None
+
+
+# ── what it leaves alone ──────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_is_changed(x):
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+            self.norm = nn.BatchNorm1d(D)
+            self.register_buffer("seen", torch.zeros(()))
+
+        def forward(self, x):
+            self.calls += 1
+            self.seen += 1
+            return F.dropout(self.norm(x.mT).mT, 0.5, self.training)
+
+    module = Counts().train()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    state, given = torch.get_rng_state(), x.clone()
+    xray(module, x)
+    assert torch.equal(x, given)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert module.training
+    assert module.calls == 0
+    assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
+    assert torch.is_grad_enabled()
+
+
+def test_axes_of_one_size_are_told_apart_when_the_input_grows():
+    square = torch.randn(4, 4, 4)  # as many examples as tokens as features
+    assert xray(lambda x: x.mT.contiguous().view(x.shape), square).line is not None
+    assert xray(lambda x: (x @ x.mT).softmax(-1) @ x, square).line is None
+
+
+def test_what_cannot_be_told_apart_is_not_accused():
+    square = torch.randn(4, 4, 4)
+    found = xray(lambda x: x.mT.contiguous().view(4, 4, 4), square)
+    assert found.line is None
+    assert "takes no longer input" in found.message
+
+
+def test_ids_are_followed_too():
+    table = nn.Embedding(10, 6)
+    assert xray(lambda ids: table(ids), torch.tensor([[3, 1, 2]]), tokens=-1).line is None
+    assert xray(lambda ids: table(ids.flip(-1)).cumsum(1), torch.tensor([[3, 1, 2]]), tokens=-1).line is not None
+
+
+@pytest.mark.parametrize("inputs", [(), ("text",), (torch.ones(3),)])
+def test_an_input_without_tokens_is_refused(inputs):
+    with pytest.raises(TypeError, match="the first input needs an axis -2"):
+        xray(lambda *_: None, *inputs)
+
+
+def test_the_picture_marks_the_line_and_escapes_the_program(x):
+    html = xray(heads_split_by_view, x)._repr_html_()
+    assert html.count("data-fault") == 2, "the rule of the style, and one row"
+    assert "<b>5</b>" in html
+    assert "<script" not in xray(lambda x: x.reshape(len("<script>") // 4, 3, 5, 4), x)._repr_html_()
