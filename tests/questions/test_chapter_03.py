@@ -199,7 +199,7 @@ SAID = {
     "one of two": ("3.3", lambda q, k, v: v, "failed", None, ["One thing came back", "two were asked for", "weights"]),
     "three of two": ("3.3", lambda q, k, v: (v, v, v), "failed", None, ["Three things came back", "two were asked"]),
     "two of one": ("3.1", lambda q, k: (scores(q, k), k), "failed", None, ["Two things came back", "one was: scores"]),
-    "dtype": ("3.1", lambda q, k: scores(q, k).half(), "failed", None, []),
+    "dtype": ("3.1", lambda q, k: scores(q, k).half(), "failed", "half-precision", []),
     "double": ("3.1", lambda q, k: scores(q, k).double(), "failed", "wrong-dtype", ["float64", "float32 was expected"]),
     "float32 only": ("3.1", lambda q, k: scores(q, k).float(), "passed", None, ["One remark", "float32"]),
     "nan": ("3.1", lambda q, k: scores(q, k) / 0 * 0, "failed", None, ["NaN in your scores", "What was"][:1]),
