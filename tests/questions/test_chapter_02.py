@@ -335,13 +335,15 @@ SAID = {
 test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
 
 
-def test_reckoning_in_float32_is_seen_in_float64():
+def test_reckoning_in_float32_is_accepted_with_a_remark():
     for question, answer in {
         "2.2": lambda q, k: product(q.float(), k.float()).to(q.dtype),
         "2.4": lambda w, v: (w.float() @ v.float()).to(v.dtype),
     }.items():
         for _ in range(3):
-            assert verdict(QUESTIONS[question], answer).status == "failed"
+            found = verdict(QUESTIONS[question], answer)
+            assert found.status == "passed"
+            assert "fewer digits" in found.message
 
 
 def test_the_scale_of_a_head_comes_from_its_queries():

@@ -259,8 +259,8 @@ test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
 # ── how large tensors are ─────────────────────────────────────────────────────────────────────────
 
 
-def largest(answer, *args, most=100):
-    (seen,) = observe(answer, [Case(call(*args), most=most)])
+def largest(answer, *args, max_elements=100):
+    (seen,) = observe(answer, [Case(call(*args), max_elements=max_elements)])
     return seen.largest
 
 
@@ -274,7 +274,7 @@ def test_the_largest_tensor_is_counted_wherever_it_is_formed():
 
 
 def test_nothing_is_counted_where_no_case_asks():
-    assert largest(lambda q: q + 1, torch.ones(3), most=None) is None
+    assert largest(lambda q: q + 1, torch.ones(3), max_elements=None) is None
 
 
 # ── 10.5: the delta rule ──────────────────────────────────────────────────────────────────────────

@@ -358,7 +358,7 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     read_received = _gradients(reply, received, original, read_absent) if wanted else None
     require(wanted or received is None, "no gradients")
     require(wanted or received_raised is None, "no error from gradients")
-    require((largest is None) == (case.most is None), "a count of numbers only if the case limits it")
+    require((largest is None) == (case.max_elements is None), "a count of numbers only if the case limits it")
     return Trace(
         results=read_results,
         raised=read_raised,

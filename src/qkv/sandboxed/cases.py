@@ -100,8 +100,9 @@ class Case:
         sizes: the names of the sizes, for messages and for recognising factors: {"d_k": 5}
         raises: the name of the exception that the last step must raise
         gradients: False to skip the gradients in this case, although the question asks for them
-        tolerance: absolute; by default 1e-4 in float32 and 1e-8 in float64
-        most: how many numbers the largest intermediate tensor may have; None for no limit
+        tolerance: absolute and relative; None for the tolerance that float32 needs in this case
+        max_elements: how many elements the largest intermediate tensor may have; None for no limit
+        of_products: whether the limit is for results of matrix products alone
     """
 
     steps: Step | tuple[Step, ...]
@@ -110,7 +111,8 @@ class Case:
     raises: str | None = None
     gradients: bool = True
     tolerance: float | None = None
-    most: int | None = None
+    max_elements: int | None = None
+    of_products: bool = False
 
     @property
     def script(self) -> tuple[Step, ...]:

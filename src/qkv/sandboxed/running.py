@@ -20,6 +20,7 @@ from qkv.sandboxed.isolation import CapturedOutput, quiet, reset_torch, undistur
 from qkv.sandboxed.recording import MAX_DEPTH, MAX_ITEMS, OtherValue, Raised, bounded, describe_error, record
 
 MAX_PARAMETERS = 1_000  # parameters of an object whose shapes are recorded
+PRODUCTS = ("aten::mm", "aten::bmm", "aten::mv", "aten::addmm", "aten::baddbmm")  # of matrices, as torch names them
 MAX_AGAIN = 300  # calls with the same arguments in the second run; enough to see whether they depend on earlier calls
 
 
@@ -124,7 +125,7 @@ class Run:
         gradients, gradient_raised = None, None
         before = torch.get_rng_state()
         reset_torch()
-        counting = Counting() if case.most is not None else None
+        counting = Counting(case.of_products) if case.max_elements is not None else None
         with CapturedOutput() as printed:
             with counting or contextlib.nullcontext():
                 results, raised = self.run_steps(case)
@@ -222,6 +223,10 @@ class Run:
         if not have:
             self.lacking.append("the object has no parameters: is it an nn.Module whose layers are attributes?")
         layers = dict.fromkeys(name.rpartition(".")[0] for name in wanted)
+        for layer in layers:  # an attribute may stand for a layer that has another name, or lies deeper
+            module = getattr(self.subject, layer, None) if have and f"{layer}.weight" not in have else None
+            if isinstance(module, nn.Module):
+                have |= {f"{layer}.{name}": parameter for name, parameter in module.named_parameters()}
         missing = [layer for layer in layers if have and layer not in have and f"{layer}.weight" not in have]
         if missing:
             called = " or ".join(missing)
@@ -276,15 +281,17 @@ class Run:
 
 
 class Counting(TorchDispatchMode):
-    """A dispatch mode that counts the numbers in the largest tensor that any torch operation returns."""
+    """A dispatch mode that counts the numbers in the largest tensor that any torch operation, or product, returns."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_products: bool = False) -> None:
         super().__init__()
+        self.of_products = of_products
         self.largest = 0
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = operation(*args, **(kwargs or {}))
-        self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in _tensors(given))])
+        counted = [] if self.of_products and operation.name() not in PRODUCTS else _tensors(given)
+        self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in counted)])
         return given
 
 
@@ -308,8 +315,11 @@ def _join_gradients(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | N
 
 
 def projection(like: Tensor) -> Tensor:
-    """Return fixed numbers of the same shape and dtype, so irregular that a mistake cannot cancel in their sum."""
-    return torch.cos(torch.arange(like.numel(), dtype=like.dtype) ** 2 * 0.7 + 0.3).view(like.shape)
+    """Return fixed numbers of the same shape and dtype, so irregular that a mistake cannot cancel in their sum.
+
+    They are computed in float64, because the squares of large numbers have no decimals left in float32.
+    """
+    return torch.cos(torch.arange(like.numel(), dtype=torch.float64) ** 2 * 0.7 + 0.3).view(like.shape).to(like.dtype)
 
 
 def _read_again(came_back: Any) -> Any:

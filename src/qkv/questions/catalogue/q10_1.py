@@ -105,6 +105,7 @@ QUESTION = Question(
             (behind, lambda lag, window: lag.abs() <= window // 2),
             (behind, lambda lag, window: lag.abs() < window / 2),
             (behind, lambda lag, window: lag.abs() < window // 2),
+            (lambda lag, window: (lag >= 0) & (lag <= window // 2), lambda lag, window: lag.abs() <= window // 2),
         ),
         wrong_windows("causal-ignored", (behind, behind)),
         wrong_windows("never-causal", (around, around)),

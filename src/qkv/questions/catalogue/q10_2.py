@@ -11,7 +11,7 @@ from torch import Tensor
 from qkv.attention import attention
 from qkv.efficient import linear_attention
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
-from qkv.questions.shared.features import FEATURES, MAP_MISUSES, ApplyMap, apply_map, skip_map
+from qkv.questions.shared.features import FEATURES, MAP_MISUSES, SMALL, ApplyMap, apply_map, skip_map
 
 Total = Callable[[Tensor, Tensor], Tensor]  # (φ(q), φ(k)) -> the divisor of each row, (..., n, 1)
 Product = Callable[[Tensor, Tensor], Tensor]  # (φ(k), v) -> the matrix that φ(q) is multiplied by, (..., features, d_v)
@@ -23,14 +23,14 @@ def draw_texts(draw: Draw) -> list[Case]:
         leading: tuple[int, ...] = (),
         dtype: torch.dtype = torch.float32,
         features: Any = None,
-        most: int | None = None,
+        max_elements: int | None = None,
         **fixed: int,
     ) -> Case:
         s = draw.sizes("n", "d", "d_v", **fixed)
         q, k = (draw.normal(*leading, s["n"], s["d"], dtype=dtype) for _ in range(2))
         v = draw.normal(*leading, s["n"], s["d_v"], dtype=dtype)
         features = draw.choose(FEATURES) if features is None else features
-        return Case(call(q, k, v, features()), name, s, most=most)
+        return Case(call(q, k, v, features()), name, s, max_elements=max_elements)
 
     long, same = draw.whole(230, 260), draw.choose((5, 6))
     return [
@@ -38,8 +38,10 @@ def draw_texts(draw: Draw) -> list[Case]:
         *(case("one feature map and another", features=features) for features in FEATURES),
         case("all sizes equal", n=same, d=same, d_v=same),
         case("one token", n=1),
+        # The products are so small here that a number added below the line shows.
+        case("small features", features=SMALL, dtype=torch.float64),
         # To form φ(k) v for each token is right too: 2 · n · 2d · d_v numbers are fewer than n².
-        case("a long text", leading=(2,), n=long, d=draw.choose((4, 5)), d_v=6, most=long * long - 1),
+        case("a long text", leading=(2,), n=long, d=draw.choose((4, 5)), d_v=6, max_elements=long * long - 1),
     ]
 
 
@@ -117,6 +119,11 @@ QUESTION = Question(
             lambda q, k, v, features: linear_attention(q / q.shape[-1] ** 0.25, k / k.shape[-1] ** 0.25, v, features),
         ),
         divided_by("not-divided", lambda phi_q, phi_k: torch.ones_like(phi_q[..., :1])),
+        divided_by(
+            "small-number-below-the-line",
+            *(lambda phi_q, phi_k, eps=eps: row_sums(phi_q, phi_k) + eps for eps in (1e-6, 1e-8, 1e-5)),
+            lambda phi_q, phi_k: row_sums(phi_q, phi_k).clamp(min=1e-6),
+        ),
         divided_by("divided-by-the-number-of-tokens", lambda phi_q, phi_k: phi_k.shape[-2] + 0 * phi_q[..., :1]),
         divided_by("query-not-in-the-sum", lambda phi_q, phi_k: phi_k.sum((-2, -1)).unsqueeze(-1).unsqueeze(-1)),
         divided_by("keys-not-in-the-sum", lambda phi_q, phi_k: phi_q.sum(-1, keepdim=True)),

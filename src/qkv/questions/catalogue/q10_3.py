@@ -140,6 +140,21 @@ def softmax_attention(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: 
     return attention(q.unsqueeze(-2), k, v)[0].squeeze(-2), (k, v)
 
 
+def divided_by_the_number_of_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    summary, n = (0, 0) if state is None else state
+    summary, n = summary + outer_product(feature_map(k), v), n + 1
+    return read_state(feature_map(q), summary) / n, (summary, n)
+
+
+def state_that_grows(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    """Keep the features of every key, and every value."""
+    keys, values = feature_map(k).unsqueeze(-2), v.unsqueeze(-2)
+    if state is not None:
+        keys, values = torch.cat([state[0], keys], dim=-2), torch.cat([state[1], values], dim=-2)
+    products = (feature_map(q).unsqueeze(-2) * keys).sum(-1, keepdim=True)
+    return (products * values).sum(-2) / products.sum(-2), (keys, values)
+
+
 mixed_by = by_knob("mix")
 added_by = by_knob("add")
 returned = by_knob("result")
@@ -180,6 +195,8 @@ QUESTION = Question(
         ),
         mistake("query-and-key-swapped", lambda state, q, k, *rest: linear_attention_step(state, k, q, *rest)),
         mistake("keys-used-as-values", lambda state, q, k, v, by: linear_attention_step(state, q, k, k, by)),
+        mistake("divided-by-the-number-of-tokens", divided_by_the_number_of_tokens),
+        mistake("state-that-grows", state_that_grows),
         mistake("softmax-attention", softmax_attention),
         returned("output-and-state-swapped", lambda out, state, old: (state, out), alone=True),
         returned("state-not-returned", lambda out, state, old: out, alone=True),

@@ -53,7 +53,15 @@ def draw_blocks(draw: Draw) -> list[Case]:
         s = {"n_q": draw.whole(55, 60), "n_k": draw.whole(150, 180), "d": 4, "block": draw.choose((16, 17))}
         q, k, v = (draw.normal(2, s[n], s["d"]) for n in ("n_q", "n_k", "n_k"))
         name = "fewer queries than keys, and many of both"
-        return Case(call(q, k, v, s["block"]), name, s, tolerance=1e-5, most=2 * s["n_k"] * 2 * s["d"])
+        return Case(call(q, k, v, s["block"]), name, s, tolerance=1e-5, max_elements=2 * s["n_k"] * 2 * s["d"])
+
+    def few_queries_case() -> Case:
+        """Draw a case that limits products: all keys for one query exceed the limit, a block of keys does not."""
+        s = {"n_q": 2, "n_k": draw.whole(150, 180), "d": 4, "block": draw.choose((16, 17))}
+        q, k, v = (draw.normal(2, s[n], s["d"]) for n in ("n_q", "n_k", "n_k"))
+        limit = 2 * s["n_q"] * s["block"]
+        step = call(q, k, v, s["block"])
+        return Case(step, "two queries, and many keys", s, tolerance=1e-5, max_elements=limit, of_products=True)
 
     return [
         *draw.situations(case),
@@ -66,6 +74,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         large("large negative scores", (-128.0, -64.0)),
         large("large scores that fall or rise", (128.0, -64.0), falls=True),
         memory_case(),
+        few_queries_case(),
     ]
 
 
@@ -162,6 +171,10 @@ def blocks_of_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     return torch.cat([attention(q_block, k, v)[0] for q_block in q.split(block, dim=-2)], dim=-2)
 
 
+def one_query_at_a_time(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    return blocks_of_queries(q, k, v, 1)
+
+
 def as_many_keys_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     n = q.shape[-2]
     return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
@@ -200,6 +213,7 @@ QUESTION = Question(
     misconceptions=(
         mistake("all-scores-at-once", all_at_once, all_at_once_in_a_loop),
         mistake("blocks-of-queries", blocks_of_queries),
+        mistake("block-not-used", one_query_at_a_time),
         Misconception("sum-not-rescaled", knobs={"rescale_total": not_rescaled}),
         Misconception("output-not-rescaled", knobs={"rescale_mixed": not_rescaled}),
         mistake(

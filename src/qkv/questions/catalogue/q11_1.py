@@ -83,6 +83,12 @@ def patches_on_a_grid(image: Tensor, patch: int) -> Tensor:
     return patchify(image, patch).unflatten(0, (image.shape[1] // patch, -1))
 
 
+def with_assert(image: Tensor, patch: int) -> Tensor:
+    if image.shape[1] % patch or image.shape[2] % patch:
+        raise AssertionError
+    return patchify(image, patch)
+
+
 def rest_cut_off(image: Tensor, patch: int) -> Tensor:
     height, width = (size // patch * patch for size in image.shape[1:])
     return patchify(image[:, :height, :width], patch)
@@ -125,6 +131,7 @@ QUESTION = Question(
         mistake("not-flattened", not_flattened),
         mistake("patches-on-a-grid", patches_on_a_grid),
         mistake("rows-and-columns-swapped", lambda image, patch: patchify(image, patch).T),
+        mistake("assertion-for-an-error", with_assert),
         mistake("rest-not-refused", rest_cut_off, rest_filled_up),
         mistake("one-side-looked-at", one_side_looked_at(1), one_side_looked_at(2)),
     ),

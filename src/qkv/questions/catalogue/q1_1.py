@@ -101,7 +101,7 @@ def wrong_guard(slug: str, outside: Outside, *rows: MakeRows) -> Misconception:
 
 def fate(seen: Seen) -> str:
     """Return what the answer did with an id outside the vocabulary, in words."""
-    return "makes the indexing raise an IndexError" if seen.value is None else "gets a row"
+    return "makes another function raise its own error" if seen.value is None else "gets a row"
 
 
 made_by = by_knob("rows")
@@ -117,8 +117,13 @@ QUESTION = Question(
     row_sums={"rows": 1.0},
     quotes={"fate": fate},
     misconceptions=(
-        Misconception("id-not-checked", twin=by_identity, knob_sets=({"check": lambda ids, size: None},)),
-        wrong_guard("negative-id-let-through", lambda ids, size: ids >= size),
+        Misconception(
+            "id-not-checked",
+            twin=by_identity,
+            twins=(lambda ids, size: F.one_hot(ids, size).float(),),
+            knob_sets=({"check": lambda ids, size: None},),
+        ),
+        wrong_guard("negative-id-let-through", lambda ids, size: ids >= size, by_comparison, by_identity),
         wrong_guard("large-id-let-through", lambda ids, size: ids < 0, by_comparison, by_identity),
         wrong_guard("id-off-by-one", lambda ids, size: (ids < 0) | (ids > size), by_comparison, by_identity),
         wrong_guard("last-id-refused", lambda ids, size: (ids < 0) | (ids >= size - 1)),

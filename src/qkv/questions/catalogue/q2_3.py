@@ -65,6 +65,10 @@ def additive_variant(
     return variant
 
 
+def leaky(hidden: Tensor) -> Tensor:
+    return F.leaky_relu(hidden, 0.2)
+
+
 def identity(hidden: Tensor) -> Tensor:
     return hidden
 
@@ -85,7 +89,9 @@ QUESTION = Question(
     quotes={"right_for": right_for},
     misconceptions=(
         activated("tanh-forgotten", identity),
-        activated("another-function", torch.sigmoid, torch.relu, F.gelu, torch.exp, lambda hidden: hidden.softmax(-1)),
+        activated(
+            "another-function", torch.sigmoid, torch.relu, leaky, F.gelu, torch.exp, lambda hidden: hidden.softmax(-1)
+        ),
         Misconception(
             "tanh-before-the-sum",
             knobs={"combine": lambda q, k: summed_pairs(q.tanh(), k.tanh()), "activate": identity},

@@ -12,6 +12,8 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.softmax import sample_token, softmax
 
 MANY, SOME, FEW = 1500, 300, 50  # draws from one set of logits
+PLENTY = 2500  # draws from 200 ids: each is likely enough to come up
+UNSEEN = 6  # ids that one sample has often and another never: so many are no chance
 CHANCE = 1e-12  # probability that two samples of one distribution count as different
 TINY = 2e-6  # between two logits: a float32 resolves it, and at temperature 1e-6 both ids are still drawn
 
@@ -40,9 +42,12 @@ def draw_logits(draw: Draw) -> list[Case]:
     certain[certain.argmax()] += 100
     near = logits(draw.whole(5, 8))
     near[0] = near.max() - TINY
+    flat = 0.2 * draw.normal(200).clamp(-2, 2)
+    flat[draw.whole(1, 198)] += 3.5
     return [
         case("plain", MANY, logits(5, 1.6), draw.uniform(0.19, 0.21)),
         case("plain", MANY, logits(6, 6.0), draw.uniform(3.8, 4.2)),
+        case("200 candidates", PLENTY, flat, draw.uniform(0.95, 1.05)),
         case("temperature 1", SOME, logits(draw.whole(5, 6)), 1.0),
         *(case("a high temperature", FEW, logits(draw.whole(5, 9)), draw.uniform(2.5, 3.0)) for _ in range(6)),
         case("logits near 300", SOME, logits(draw.whole(5, 6)) + 300, draw.uniform(0.7, 0.8)),
@@ -68,6 +73,11 @@ def sample_difference(case: Case, seen: Tensor, want: Tensor) -> str | None:
     ids = torch.cat([seen, want]).unique()
     a, b = ((ids[:, None] == sample).sum(-1).double() for sample in (seen, want))
     chi2 = ((a - b) ** 2 / (a + b)).sum()  # both samples have the same size
+    unseen = ids[(a == 0) & (b >= UNSEEN)]
+    if len(unseen) >= UNSEEN:
+        return f"{len(unseen)} ids never come up in {len(seen)} draws, each of which was expected several times."
+    if ((b == 0) & (a >= UNSEEN)).sum() >= UNSEEN:
+        return "Many ids come up that were not expected."
     if len(ids) < 2 or torch.special.gammaincc(torch.tensor((len(ids) - 1) / 2.0).double(), chi2 / 2) > CHANCE:
         return None
     worst = int(((a - b) ** 2 / (a + b)).argmax())
@@ -157,6 +167,23 @@ def top_k(n: int) -> Probs:
     return probs
 
 
+def nucleus(share: float) -> Probs:
+    def probs(logits: Tensor, temperature: float) -> Tensor:
+        p, order = right_probs(logits, temperature).sort(descending=True)
+        kept = p.masked_fill(p.cumsum(-1) - p > share, 0.0)
+        return torch.zeros_like(p).scatter(0, order, kept)
+
+    return probs
+
+
+def min_p(share: float) -> Probs:
+    def probs(logits: Tensor, temperature: float) -> Tensor:
+        p = right_probs(logits, temperature)
+        return p.masked_fill(p < share * p.max(), 0.0)
+
+    return probs
+
+
 def overflowing_softmax(logits: Tensor, temperature: float) -> Tensor:
     powers = (logits / temperature).exp()
     return powers / powers.sum()
@@ -187,7 +214,12 @@ PROBABILITIES = (
     drawn("softmax-twice", lambda z, t: (z / t).softmax(-1).softmax(-1), lambda z, t: (z.softmax(-1) / t).softmax(-1)),
     drawn("logits-for-probabilities", lambda z, t: z / t, lambda z, t: z.clamp(min=0)),
     drawn("overflow", overflowing_softmax),
-    drawn("tail-cut-off", top_k(2), top_k(3)),
+    drawn(
+        "tail-cut-off",
+        *(top_k(k) for k in (2, 3, 5, 10, 20, 40, 50, 100)),
+        *(nucleus(share) for share in (0.8, 0.9, 0.95)),
+        *(min_p(share) for share in (0.05, 0.1)),
+    ),
     drawn(
         "rank-for-id",
         lambda z, t: right_probs(z, t).sort(descending=True).values,

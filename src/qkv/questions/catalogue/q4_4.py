@@ -102,6 +102,29 @@ def bisection(low: float, high: float, steps: int, weigh: Callable[[Tensor, floa
     return answer
 
 
+def geometric_bisection(high: float, weigh: Callable[[Tensor, float], Tensor]) -> Answer:
+    """Return an answer that bisects ln T between ±ln `high`."""
+
+    def answer(z: Tensor, target: float) -> float:
+        a, b = 1 / high, high
+        for _ in range(200):
+            middle = geometric_mean(a, b)
+            a, b = (middle, b) if weigh(z, middle).max() > target else (a, middle)
+        return b
+
+    return answer
+
+
+def on_grid(grid: Tensor) -> Answer:
+    """Return an answer that tries these temperatures, and takes the best of them."""
+
+    def answer(z: Tensor, target: float) -> float:
+        largest = (z[None] / grid[:, None].to(z)).softmax(-1).amax(-1)
+        return float(grid[(largest - target).abs().argmin()])
+
+    return answer
+
+
 def within(low: float, high: float) -> Answer:
     """Return an answer that is right within this range, and otherwise returns the nearer end of the range."""
     return changed(lambda t: min(max(t, low), high))
@@ -137,6 +160,7 @@ def expected(seen: Seen) -> str:
 
 
 LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
+GRIDS = ((0.01, 10.0), (0.1, 10.0), (0.01, 100.0), (0.1, 100.0))
 WIDE = tuple((10.0**-a, 10.0**b) for a in (1, 2, 3, 4, 6, 9) for b in (1, 2, 3, 4, 5, 6, 8, 9))
 
 QUESTION = Question(
@@ -170,6 +194,11 @@ QUESTION = Question(
             *(wrong_half_between(*ends, middle) for ends in WIDE for middle in (arithmetic_mean, geometric_mean)),
             *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (arithmetic_mean, geometric_mean)),
         ),
-        mistake("overflow", *(bisection(1 / high, high, 100, overflowing_softmax) for high in (1e3, 1e4, 1e6))),
+        mistake("fixed-grid", *(on_grid(torch.linspace(*ends, n)) for ends in GRIDS for n in (100, 1000, 10000))),
+        mistake(
+            "overflow",
+            *(bisection(1 / high, high, 100, overflowing_softmax) for high in (1e3, 1e4, 1e6)),
+            *(geometric_bisection(high, overflowing_softmax) for high in (1e3, 1e4, 1e6)),
+        ),
     ),
 )

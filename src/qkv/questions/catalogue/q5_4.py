@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, causal_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
-from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, with_blind_row
+from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, mask_scores, with_blind_row, zero_on_blind_rows
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products
 from qkv.questions.shared.scales import NON_SQUARES, SCALES, Scale, root_of_d_k
 from qkv.softmax import masked_softmax
@@ -58,6 +58,7 @@ def draw_masked(draw: Draw) -> list[Case]:
         case("all sizes equal", n_q=same, n_k=same, d_k=same, d_v=same),
         example_of_padding_only(draw, batch, heads),
         scores_far_below_zero(draw),
+        scores_far_below_zero(draw, offset=-40_000.0, dtype=torch.float64),
         hidden_scores_far_above(draw),
     ]
 
@@ -75,25 +76,26 @@ def example_of_padding_only(draw: Draw, batch: int, heads: int) -> Case:
     return Case(call(q, k, v, real[:, None, None, :]), "an example without a real token", s)
 
 
-def scores_far_below_zero(draw: Draw) -> Case:
+def scores_far_below_zero(draw: Draw, offset: float = -100.0, dtype: torch.dtype = torch.float32) -> Case:
     """Draw scores so far below 0 that a hidden key wins if its score is a large negative number instead of −∞."""
     s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(NON_SQUARES))
-    q = draw.normal(s["n_q"], s["d_k"]).abs()
-    k = draw.normal(s["n_k"], s["d_k"]) - 100  # the same offset for all keys of a query changes no weight
+    q = draw.normal(s["n_q"], s["d_k"], dtype=dtype).abs()
+    k = draw.normal(s["n_k"], s["d_k"], dtype=dtype) + offset  # an offset for all keys changes no weight
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "qk")
-    step = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
-    return Case(step, "scores far below 0", s, gradients=False, tolerance=1e-3)
+    step = call(q, k, draw.normal(s["n_k"], s["d_v"], dtype=dtype), mask)
+    tolerance = 1e-3 if dtype == torch.float32 else None
+    return Case(step, f"scores far below {min(0, offset + 100) // 4:,.0f}", s, gradients=False, tolerance=tolerance)
 
 
 def hidden_scores_far_above(draw: Draw) -> Case:
-    """Draw hidden scores 800 to 5,000 above the others, so that the visible exponentials are 0 even in float64.
+    """Draw hidden scores 16,000 to 100,000 above the others, so that the visible exponentials are 0 even in float64.
 
     Then a softmax over all keys gives the visible keys the weight 0, and no later division can repair that.
     """
     s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(NON_SQUARES))
     q = draw.normal(s["n_q"], s["d_k"]).abs() + 1
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "k")
-    k = draw.normal(s["n_k"], s["d_k"]) + 400 * ~mask[:, None]
+    k = draw.normal(s["n_k"], s["d_k"]) + 8000 * ~mask[:, None]
     step = call(q, k, draw.normal(s["n_k"], s["d_v"]), mask)
     return Case(step, "hidden scores far above the others", s, gradients=False)
 
@@ -148,6 +150,14 @@ def nan_in_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor
     return nan_where_blind(out, mask), weights
 
 
+def large_number_for_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
+    return mask_scores(scores, mask, -1e4).softmax(-1)
+
+
+def large_number_added(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores - 1e4 * ~mask).softmax(-1)
+
+
 def mask_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     mask.logical_not_()
     return attention(q, k, v, ~mask)
@@ -157,6 +167,8 @@ def queries_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> t
     q.div_(math.sqrt(q.shape[-1]))
     return attention(q * math.sqrt(q.shape[-1]), k, v, mask)
 
+
+LARGE_NUMBERS = (large_number_for_minus_infinity, large_number_added)
 
 QUESTION = Question(
     called="masked_attention",
@@ -178,6 +190,10 @@ QUESTION = Question(
         *RETURNS,
         Misconception(
             "mask-transposed", knobs={"change_mask": lambda mask, scores: mask.mT if mask.ndim > 1 else mask}
+        ),
+        by_knob("weigh")(
+            "large-number-for-minus-infinity",
+            *(w for way in LARGE_NUMBERS for w in (way, zero_on_blind_rows(way))),
         ),
         mistake("scaled-by-d-v", scaled_by_d_v),
         mistake("scale-after-softmax", scale_after_softmax),

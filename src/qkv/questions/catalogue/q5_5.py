@@ -99,6 +99,15 @@ def right_projections(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
     return module.w_q(q), module.w_k(k), module.w_v(v)
 
 
+def triangle_of(scores: Tensor) -> Tensor:
+    """Return the causal mask as most code makes it: the first key belongs to the first query."""
+    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+
+
+def past_of(scores: Tensor) -> Tensor:
+    return causal_mask(*scores.shape[-2:])
+
+
 def all_visible(scores: Tensor) -> Tensor:
     return torch.ones(scores.shape[-2:], dtype=torch.bool)
 
@@ -164,6 +173,17 @@ def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
     return module.w_q(q), module.w_v(v), module.w_k(k)
 
 
+def late_fallback(module: Any, q: Tensor, k: Any, v: Any) -> QKV:
+    """Let projected queries and keys take the places of the keys and values that were not passed."""
+    queries = module.w_q(q)
+    keys = queries if k is None else module.w_k(k)
+    return queries, keys, keys if v is None else module.w_v(v)
+
+
+def as_long_as_the_queries(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
+    return module.w_q(q), module.w_k(k).view(q.shape), module.w_v(v).view(q.shape)
+
+
 projected_by = by_knob("project")
 taken = by_knob("sources")
 finished = by_knob("finish")
@@ -173,6 +193,14 @@ LAYERS = (
     projected_by("projections-swapped", *map(by_named_layers, ("kqv", "qvk", "vkq"))),
     projected_by("not-projected", *map(by_named_layers, ("---", "qk-", "q-v", "-kv"))),
     projected_by("one-layer-for-two", *map(by_named_layers, ("qqv", "kkv", "qvv"))),
+    Misconception(
+        "fallback-after-projection",
+        knobs={"sources": lambda query, key, value: (query, key, value), "project": late_fallback},
+        alone=True,
+    ),
+    Misconception(
+        "length-of-the-queries-for-keys", knobs={"project": as_long_as_the_queries}, in_any_words=True, alone=True
+    ),
     projected_by("keys-and-values-swapped", keys_for_values),
     projected_by("values-projected-twice", projected_keys_for_values),
     projected_by("layer-transposed", by_products(lambda x, layer: x @ layer.weight + layer.bias)),
@@ -228,7 +256,15 @@ QUESTION = Question(
         *LAYERS,
         *SCALES_OF_HEADS,
         *ATTENTION,
-        Misconception("causal-though-not-asked", knobs={"default": lambda scores: causal_mask(*scores.shape[-2:])}),
+        Misconception(
+            "causal-though-not-asked",
+            knob_sets=(
+                {"default": past_of},
+                {"default": past_of, "change_mask": lambda mask, scores: mask & past_of(scores)},
+                {"default": triangle_of},
+                {"default": triangle_of, "change_mask": lambda mask, scores: mask & triangle_of(scores)},
+            ),
+        ),
         *SOURCES,
         returned("weights-averaged-over-heads", lambda out, weights, scores: (out, weights.mean(1))),
         returned("weights-of-one-head", lambda out, weights, scores: (out, weights[:, 0])),

@@ -161,6 +161,15 @@ def in_pairs(d: int, base: float) -> Tensor:
     return right_frequencies(d, base).repeat_interleave(2)
 
 
+def in_half_precision(dtype: torch.dtype) -> Callable[..., Tensor]:
+    """Return an answer whose cosines and sines are rounded to this dtype."""
+
+    def combine(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        return x * cos.to(dtype).to(x) + partners(x) * sin.to(dtype).to(x)
+
+    return frequency_by_column(in_pairs, combine)
+
+
 def with_default_base(default: float) -> Callable[..., Tensor]:
     return lambda x, positions, base=default: apply_rope(x, positions, base)
 
@@ -248,6 +257,7 @@ QUESTION = Question(
         positioned("positions-off-by-one", lambda positions, x: positions + 1, lambda positions, x: positions - 1),
         mistake("one-batch-shape", rotated_along(0), rotated_along(1)),
         mistake("added", encoding_added(in_pairs), encoding_added(lambda d, base: in_pairs(d, 10000.0))),
+        mistake("half-precision", in_half_precision(torch.bfloat16), in_half_precision(torch.float16)),
         mistake("nothing-turned", lambda x, positions, base=10000.0: x.clone()),
         mistake("angles-returned", frequency_by_column(right_frequencies, lambda x, cos, sin: (cos, sin))),
     ),

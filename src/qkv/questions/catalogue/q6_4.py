@@ -88,7 +88,14 @@ QUESTION = Question(
         Misconception("positive-alibi", knobs={"sign": 1.0}),
         measured("distance-signed", lambda i, j: i - j, lambda i, j: j - i),
         measured("one-side-only", lambda i, j: (i - j).clamp(min=0), lambda i, j: (j - i).clamp(min=0)),
-        measured("position-for-distance", lambda i, j: i, lambda i, j: j),
+        Misconception(
+            "position-for-distance",
+            knob_sets=(
+                {"distance": lambda i, j: i},
+                {"distance": lambda i, j: j},
+                {"distance": lambda i, j: -j},  # what is added to a row does not matter to its softmax
+            ),
+        ),
         measured("distance-counted-from-one", lambda i, j: (i - j).abs() + 1),
         measured("distance-as-a-fraction", lambda i, j: (i - j).abs() / len(i)),
         with_exponent("heads-numbered-from-zero", lambda h, n_heads: 8 * (h - 1) / n_heads),

@@ -113,6 +113,15 @@ def appended_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return cache.append(k, v)
 
 
+def twice_at_first(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return appended_twice(cache, k, v) if len(cache) == 0 else cache.append(k, v)
+
+
+def not_into_an_empty_cache(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Append as code with `if cache:` does: an empty cache is false."""
+    return cache.append(k, v) if len(cache) else (k, v)
+
+
 def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
     x = x_t.unsqueeze(1)
     held, _ = cache.append(x, x)
@@ -137,7 +146,8 @@ QUESTION = Question(
     gradients=True,
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
-        Misconception("appended-twice", knobs={"store": appended_twice}),
+        Misconception("first-token-not-appended", knobs={"store": not_into_an_empty_cache}),
+        Misconception("appended-twice", knob_sets=({"store": appended_twice}, {"store": twice_at_first})),
         attending("sees-itself-only", lambda keys, values, k, v: (k, v)),
         attending("cannot-see-itself", lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]), alone=True),
         attending("sees-the-oldest-only", lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])),

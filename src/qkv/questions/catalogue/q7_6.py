@@ -186,6 +186,11 @@ class OneRowForEachID(Decoder):
         return tuple(torch.stack(rows) for rows in zip(*self.known[i].values(), strict=True))  # type: ignore[return-value]
 
 
+def first_id_for_every_key(decoder: Decoder, x: Tensor) -> Tensor:
+    table = decoder.weights.table
+    return x - table[decoder.ids[-1]] + table[decoder.ids[0]]
+
+
 def no_attention_at_first(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
     """Cache the first token's row but do not attend to it, so that only the first logits are wrong."""
     keys, values = Decoder.update_cache(decoder, i, k, v)
@@ -210,6 +215,7 @@ WRONG: dict[str, type[Decoder]] = {
     "computes keys without positions": changed(
         key_input=lambda decoder, x: x - decoder.weights.positions[decoder.position()]
     ),
+    "takes the first id for every key": changed(key_input=first_id_for_every_key),
     "has one cache for two layers": OneCacheForAllLayers,
     "keeps one row for each id": OneRowForEachID,
     "skips attention while the cache is empty": changed(update_cache=no_attention_at_first),

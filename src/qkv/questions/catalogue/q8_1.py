@@ -80,6 +80,18 @@ def eps_ignored(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 0.0) -> Tens
     return layer_norm(x, gain, bias)
 
 
+def annotated(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tensor:
+    return (x - mean(x)) / (x.std(-1, keepdim=True) + eps) * gain + bias
+
+
+def no_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return layer_norm(x, gain, bias, eps=0.0)
+
+
+def another_default(default: float) -> Callable[..., Tensor]:
+    return lambda x, gain, bias, eps=default: layer_norm(x, gain, bias, eps)
+
+
 def mean_not_subtracted(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return x / deviation(x, x - mean(x), eps) * gain + bias
 
@@ -101,9 +113,12 @@ QUESTION = Question(
             lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1) + eps).sqrt(),
         ),
         divided("eps-outside-the-root", lambda x, centred, eps: mean(centred.square()).sqrt() + eps),
-        divided(
+        Misconception(
             "eps-outside-and-sample-variance",
-            lambda x, centred, eps: (centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1)).sqrt() + eps,
+            twin=annotated,
+            knob_sets=(
+                {"divisor": lambda x, c, eps: (c.square().sum(-1, keepdim=True) / (x.shape[-1] - 1)).sqrt() + eps},
+            ),
         ),
         divided("variance-for-standard-deviation", lambda x, centred, eps: mean(centred.square()) + eps),
         divided("eps-as-a-floor", lambda x, centred, eps: mean(centred.square()).clamp(min=eps).sqrt()),
@@ -117,6 +132,8 @@ QUESTION = Question(
         mistake("norm-over-the-first-axis", over_axes(0)),
         mistake("axis-counted-from-the-front", over_axes(1)),
         mistake("eps-ignored", eps_ignored),
+        mistake("no-eps", no_eps),
+        mistake("another-default", *map(another_default, (1e-6, 1e-8, 1e-12, 1e-3))),
         affine_by("gain-forgotten", lambda normed, gain, bias: normed + bias),
         affine_by("bias-forgotten", lambda normed, gain, bias: normed * gain),
         affine_by("gain-and-bias-forgotten", lambda normed, gain, bias: normed),

@@ -24,6 +24,7 @@ def draw_texts(draw: Draw) -> list[Case]:
         s |= draw.sizes("vocab", low=8, high=12)  # never n − 1, so that classes on a wrong axis do not fit
         logits = draw.normal(s["B"], s["n"], s["vocab"], dtype=dtype, scale=1.5) + offset
         ids = draw.ids(s["B"], s["n"], below=s["vocab"])
+        ids[0, 1] = 0  # an id like any other
         return Case(call(logits, ids), name, s, tolerance=1e-3 if offset else None)
 
     return [
@@ -70,6 +71,19 @@ def squared_error(logits: Tensor, targets: Tensor) -> Tensor:
     return (logits.softmax(-1) - wanted).square().sum(-1)
 
 
+def id_zero_left_out(logits: Tensor, ids: Tensor) -> Tensor:
+    guesses, targets = shift(logits, ids)
+    return F.cross_entropy(guesses.transpose(1, 2), targets, ignore_index=0)
+
+
+def smoothed(share: float) -> Callable[..., Tensor]:
+    def loss(logits: Tensor, ids: Tensor) -> Tensor:
+        guesses, targets = shift(logits, ids)
+        return F.cross_entropy(guesses.transpose(1, 2), targets, label_smoothing=share)
+
+    return loss
+
+
 paired = by_knob("pairing")
 scored_by = by_knob("measure")
 averaged = by_knob("average")
@@ -105,6 +119,8 @@ QUESTION = Question(
         averaged("summed-along-one-axis", lambda losses: losses.sum(-1).mean(), lambda losses: losses.sum(0).mean()),
         averaged("not-averaged", lambda losses: losses),
         averaged("one-loss-an-example", lambda losses: losses.mean(-1)),
+        mistake("id-zero-left-out", id_zero_left_out),
+        mistake("label-smoothing", smoothed(0.1), smoothed(0.05), smoothed(0.2)),
         averaged("perplexity", lambda losses: losses.mean().exp()),
         mistake("divided-by-all-positions", lambda logits, ids: surprise(*shift(logits, ids)).sum() / ids.numel()),
     ),

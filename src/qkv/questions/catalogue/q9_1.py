@@ -70,6 +70,11 @@ def itself_for_earlier(weights: Tensor, ids: Tensor) -> Tensor:
     return torch.stack([weights[i, i + 1] for i in range(len(ids))]).mean()
 
 
+def fixed_diagonal(distance: Callable[[int], int]) -> Callable[..., Tensor]:
+    """Return an answer that averages one diagonal, as if the second half of each text repeated the first."""
+    return lambda weights, ids: weights.diagonal(1 - distance(len(ids))).mean()
+
+
 looks_at = by_knob("find")
 averaged = by_knob("mean")
 
@@ -106,6 +111,7 @@ QUESTION = Question(
         ),
         Misconception("second-occurrence-only", knobs={"counts": lambda ids, i: len(earlier(ids, i)) == 1}),
         by_knob("default", alone=True)("nothing-to-average", lambda: torch.nan, lambda: 0 / 0),
+        mistake("fixed-diagonal", fixed_diagonal(lambda n: (n - 1) // 2), fixed_diagonal(lambda n: n // 2)),
         mistake("itself-for-earlier", itself_for_earlier),
         mistake("ids-never-found", lambda weights, ids: weights.new_zeros(())),
     ),

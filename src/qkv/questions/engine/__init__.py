@@ -3,6 +3,7 @@
     question    the parts of a question, with examples of every kind: read it first
     draw        random sizes, tensors and seeds for cases
     evidence    the observations of an answer and of the reference in all cases
+    precision   how far a right answer may be from the reference
     comparing   the differences between two observations of one case
     matching    the search for the wrong idea whose twin behaves like the answer
     causes      the message and the cause of a difference that no twin explains

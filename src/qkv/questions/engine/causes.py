@@ -22,6 +22,7 @@ SLUGS = {
     "unstable": "not-the-same-twice",
     "gradient": "gradient-cut",
     "large": "tensor-too-large",
+    "growing": "state-that-grows",
 }
 
 # The slugs of answers that return where the case requires an exception, by the place of the difference.
@@ -104,6 +105,8 @@ CAUSES = (
     ),
 )
 
+WRONG_ARGUMENTS = r"\(\) (takes|missing|got an unexpected)"  # what Python says of a call that does not fit
+
 IN_A_BATCH = " It fits one sequence. A batch puts an axis in front. Which line of yours works along another axis then?"
 
 OUT_OF_TORCH = " No gradient passes through it. Which step leaves torch?"
@@ -178,6 +181,12 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
     raised = evidence.seen[i].raised
     if raised is None:
         return None, ""
+    if raised.type == "TypeError" and re.search(WRONG_ARGUMENTS, raised.text) and not raised.line:
+        making = evidence.cases[i].script[len(evidence.seen[i].results)].act == "make"
+        if making and "__init__" not in raised.text:
+            return "function-for-a-class", " A class was asked for. What makes an object here, and what is called?"
+        if "__init__" in raised.text and not evidence.cases[i].wants_class:
+            return "class-for-a-function", " A function was asked for. Which line of your class would be its body?"
     for types, text, slug, question in CAUSES:
         if re.fullmatch(types, raised.type) and re.search(text, raised.text):
             return slug, f" {question}"

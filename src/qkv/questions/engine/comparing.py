@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from qkv.questions.engine.precision import FLOAT64, tolerance_of
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import (
     are,
@@ -24,18 +25,21 @@ from qkv.questions.engine.wording import (
     shape_text,
     step_name,
     structure_text,
+    two_numbers,
     type_name,
     type_text,
 )
-from qkv.sandboxed.cases import Case, Step
+from qkv.sandboxed.cases import Carried, Case, Step
 from qkv.sandboxed.observations import Observation
 from qkv.sandboxed.recording import OtherValue, Raised
 
 Kind = Literal[
     "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
-    "aliased", "changed", "unstable", "generator", "gradient", "large",
+    "aliased", "changed", "unstable", "generator", "gradient", "large", "growing",
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
+NUMBERS = 1e-6  # relative: a number may come from float32
+GRADIENTS = 2e-3  # relative to the largest: a cut changes much more, and float32 rounds less
 GRADIENT_QUESTION = "Which step copies numbers out of a tensor, or stops the gradient?"
 
 
@@ -186,28 +190,34 @@ def _lacks_float64(seen: Any, want: Any) -> bool:
     return tensors and (seen.dtype, want.dtype) == (torch.float32, torch.float64)
 
 
-def is_float32_for_float64(seen: Observation, want: Observation) -> bool:
-    """Check whether any output of an answer is float32 where float64 was expected."""
+def has_fewer_digits(seen: Observation, want: Observation) -> bool:
+    """Check whether any output of an answer has fewer digits than the reference, which has those of float64."""
     for a, b in zip(seen.results, want.results, strict=False):
         several = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
-        if any(_lacks_float64(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
+        if any(_is_rounded(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
             return True
     return False
 
 
+def _is_rounded(seen: Any, want: Any) -> bool:
+    if not (isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64):
+        return False
+    exact = torch.allclose(seen.double(), want, rtol=FLOAT64, atol=FLOAT64, equal_nan=True)
+    return _lacks_float64(seen, want) or (seen.is_floating_point() and not exact)
+
+
 def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:
     """Compare two values that are no tensors, such as numbers, strings or None; a 0-d tensor counts as its number."""
+    tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
-        tolerance = 1e-4 if seen.dtype in (torch.float32, torch.float16, torch.bfloat16) else 1e-8
+        tolerance = max(tolerance, tolerance_of(case, seen))
         seen = seen.item()
-    else:
-        tolerance = 1e-8
     if isinstance(want, float) and type(seen) in (int, float):
         tolerance = case.tolerance or tolerance
         if seen != seen and want == want:
             return Difference("nan", f"Your {name} {are(name)} NaN; a number was expected.", None, name)
         near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
-        text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
+        text = "Your {} {} {}; {} was expected.".format(name, are(name), *two_numbers(float(seen), want))
         return None if near else Difference("values", text, None, name, seen, want)
     if type(seen) is not type(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
@@ -225,12 +235,6 @@ def close(case: Case, seen: Tensor, want: Tensor) -> bool:
         return torch.equal(seen.to(want.dtype), want) if seen.dtype != torch.bool else torch.equal(seen, want.bool())
     tolerance = tolerance_of(case, seen, want)
     return torch.allclose(seen.double(), want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
-
-
-def tolerance_of(case: Case, *tensors: Tensor) -> float:
-    """Return the case's own tolerance; else 1e-4 if a tensor has 32 bits or fewer, and 1e-8 otherwise."""
-    coarse = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors)
-    return case.tolerance or (1e-4 if coarse else 1e-8)
 
 
 # ── exceptions that the case requires ─────────────────────────────────────────────────────────────
@@ -263,7 +267,7 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     making = case.script[step].act == "make"
     called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
     at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
-    one_call = step < len(want.results) and case.script[step].times == 1
+    one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
     expected = f" {_expected(question, case.script[step], want.results[step])}" if one_call else ""
     when = "When it is made: " if making else in_step(case, step)
     return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
@@ -294,8 +298,11 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
         text = f"Your answer writes into its inputs: {names} has other values afterwards."
         yield Difference("changed", text, tuple(written))
-    if case.most is not None and seen.largest is not None and seen.largest > case.most:
+    if case.max_elements is not None and seen.largest is not None and seen.largest > case.max_elements:
         yield Difference("large", _large_text(case, seen.largest), seen.largest)
+    if _state_grows(case, seen):
+        text = "The values are right, but your state holds more numbers after every token. Which sums could it hold?"
+        yield Difference("growing", text)
     yield from _generator_differences(seen, want)
     if seen.unstable:
         text = "Called twice with the same inputs, your answer gave two different results. "
@@ -303,11 +310,32 @@ def _side_effects(question: Question, case: Case, seen: Observation, want: Obser
         yield Difference("unstable", text, seen.unstable)
 
 
+def _state_grows(case: Case, seen: Observation) -> bool:
+    """Check whether a state that is passed on holds more numbers than the one before, twice in succession."""
+    sizes: dict[int, list[int]] = {}  # by the index of a step: the sizes of its state and of those that it came from
+    for i, (step, result) in enumerate(zip(case.script, seen.results, strict=False)):
+        if step.carries and isinstance(result, (tuple, list)) and result:
+            before = next((sizes.get(arg.step, []) for arg in step.args if isinstance(arg, Carried)), [])
+            sizes[i] = [*before, _count_numbers(result[-1])]
+    return any(len(line) > 2 and line[-3] < line[-2] < line[-1] for line in sizes.values())
+
+
+def _count_numbers(value: Any) -> int:
+    if isinstance(value, (tuple, list)):
+        return sum(map(_count_numbers, value))
+    return value.numel() if isinstance(value, Tensor) else int(isinstance(value, (int, float)))
+
+
 def _large_text(case: Case, largest: int) -> str:
     sizes = ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
+    if case.of_products:
+        return (
+            f"The values are right, but with {sizes} a product of matrices has {largest:,} numbers; "
+            f"{case.max_elements:,} are enough. Which line multiplies so many?"
+        )
     return (
         f"The values are right, but with {sizes} your answer forms a tensor of {largest:,} numbers; "
-        f"{case.most:,} are enough for the largest one. Which line forms it?"
+        f"{case.max_elements:,} are enough for the largest one. Which line forms it?"
     )
 
 
@@ -347,7 +375,6 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         return
     if seen.gradients is None:
         return
-    coarse = is_float32_for_float64(seen, want)
     for where, expected in (want.gradients or {}).items():
         if where[1] in seen.absent:
             continue
@@ -362,7 +389,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
-        elif not _gradients_close(got, expected, coarse):
+        elif not _gradients_close(got, expected):
             text = f"The values are right, but the gradient of {name} is wrong: a part of it is cut off."
             yield Difference("gradient", text, (where, "part"))
 
@@ -377,8 +404,7 @@ def same_gradients(one: Observation, other: Observation) -> bool:
     )
 
 
-def _gradients_close(seen: Tensor, want: Tensor, coarse: bool = False) -> bool:
-    """Check whether two gradients are equal, with the tolerance of float32 if `coarse`."""
-    relative = 1e-6 if want.dtype == torch.float64 and not coarse else 2e-3
+def _gradients_close(seen: Tensor, want: Tensor) -> bool:
+    """Check whether two gradients are equal, as far as float32 can tell."""
     scale = float(want.nan_to_num(0.0, 0.0, 0.0).abs().max().clamp(min=1.0))
-    return torch.allclose(seen.double(), want.double(), rtol=relative, atol=relative * scale, equal_nan=True)
+    return torch.allclose(seen.double(), want.double(), rtol=GRADIENTS, atol=GRADIENTS * scale, equal_nan=True)

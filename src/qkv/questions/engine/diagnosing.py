@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from qkv.questions.engine.comparing import close
-from qkv.questions.engine.wording import are, number
+from qkv.questions.engine.precision import tolerance_of
+from qkv.questions.engine.wording import are, dtype_name, number, two_numbers
 from qkv.sandboxed.cases import Case
 
 
@@ -40,6 +41,7 @@ def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
         ("hard-coded-size", _hard_coded(name, pairs)),
         ("sign-flipped", _sign(name, wrong)),
         ("rounded", _rounded(name, wrong)),
+        ("half-precision", _half_precision(name, wrong)),
     )
     slug, relation = next(((slug, text) for slug, text in with_slugs if text), (None, ""))
     relation = relation or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
@@ -61,7 +63,8 @@ def _place(name: str, pair: Pair) -> str:
     at = tuple((gap == gap.max()).nonzero()[0].tolist())  # torch.unravel_index would import sympy, which takes seconds
     index = ", ".join(map(str, at))
     place = f"{name}[{index}]" if index else name
-    return f"{place} is {number(pair.seen[at].item())}; {number(pair.want[at].item())} was expected."
+    seen, want = two_numbers(pair.seen[at].item(), pair.want[at].item())
+    return f"{place} is {seen}; {want} was expected."
 
 
 # ── relations that hold in every wrong case ───────────────────────────────────────────────────────
@@ -80,8 +83,29 @@ def _rounded(name: str, wrong: list[Pair]) -> str:
     return f"Your {name} {are(name)} what was expected, rounded to whole numbers. Which step does that?"
 
 
+def _half_precision(name: str, wrong: list[Pair]) -> str:
+    """Recognise values that are near the right ones, and all have as few digits as a half-precision dtype."""
+    for dtype in (torch.bfloat16, torch.float16):
+        if all(_has_digits_of(dtype, pair) for pair in wrong):
+            return (
+                f"Your {name} {are(name)} near what was expected, but every number has only the digits of "
+                f"{dtype_name(dtype)}. Which step computes in half precision?"
+            )
+    return ""
+
+
+def _has_digits_of(dtype: torch.dtype, pair: Pair) -> bool:
+    if not (pair.want.is_floating_point() and pair.seen.is_floating_point() and pair.seen.isfinite().all()):
+        return False
+    seen, want = pair.seen.double(), pair.want.double()
+    exact = torch.equal(seen.to(dtype).double(), seen)
+    return exact and float((seen - want).abs().max()) < 0.02 * float(want.abs().max())
+
+
 def _factor(name: str, wrong: list[Pair]) -> str:
     """Recognise a factor between the values and the right ones: a size, a constant, or one that changes."""
+    if any(pair.want.dtype == torch.bool for pair in wrong):
+        return ""
     factors = [_factor_of(pair) for pair in wrong]
     if None in factors or all(pair.want.numel() == 1 for pair in wrong):
         return ""
@@ -92,7 +116,10 @@ def _factor(name: str, wrong: list[Pair]) -> str:
         return f"Your {name} {are(name)} {common[0]} times what was expected, in every case. Where does that come from?"
     if max(found) - min(found) < 1e-3 * abs(found[0]):
         return f"Your {name} {are(name)} {number(found[0])} times what was expected, whatever the sizes."
-    return f"Your {name} {are(name)} too large by a factor that changes with the inputs: {number(found[0])} at first."
+    return (
+        f"Your {name} {are(name)} what was expected times a factor that changes with the inputs: "
+        f"{number(found[0])} at first."
+    )
 
 
 def _hard_coded(name: str, pairs: list[Pair]) -> str:
@@ -194,8 +221,7 @@ def _elementwise(name: str, wrong: list[Pair]) -> str:
         if _fits_all(wrong, function):
             return f"Each number of your {name} is {label} what was expected."
     offsets = [(pair.seen.double() - pair.want.double()) for pair in wrong]
-    level = (close(p.case, o.float(), o.float().mean().expand_as(o)) for o, p in zip(offsets, wrong, strict=True))
-    if any(o.numel() > 1 for o in offsets) and all(level):
+    if any(o.numel() > 1 for o in offsets) and all(map(_is_level, offsets)):
         return (
             f"Your {name} {are(name)} off by the same amount everywhere, {number(float(offsets[0].mean()))} at first."
         )
@@ -204,11 +230,18 @@ def _elementwise(name: str, wrong: list[Pair]) -> str:
     return ""
 
 
+def _is_level(offset: Tensor) -> bool:
+    """Check whether all numbers are the same, within a hundredth of their mean: rounding errors are not."""
+    mean = float(offset.mean())
+    return math.isfinite(mean) and mean != 0 and float((offset - mean).abs().max()) < 0.01 * abs(mean)
+
+
 def _rows(name: str, pair: Pair) -> str:
     """Return a sentence with the share of wrong values, and the rows or columns that have all of them."""
     if pair.want.ndim < 1 or pair.want.numel() < 2:
         return ""
-    off = ~torch.isclose(pair.seen.double(), pair.want.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
+    tolerance = tolerance_of(pair.case, pair.seen, pair.want)
+    off = ~torch.isclose(pair.seen.double(), pair.want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
     share = f"{int(off.sum())} of {off.numel()} values of your {name} are not right."
     if pair.want.ndim < 2:
         return share

@@ -14,6 +14,7 @@ from torch import Tensor
 from qkv.questions.engine.comparing import WRONG_RESULT, Difference, differences
 from qkv.questions.engine.diagnosing import Pair
 from qkv.questions.engine.draw import BATCH, TWO_AXES
+from qkv.questions.engine.precision import with_bound
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.cases import Case, Step
 from qkv.sandboxed.observations import Observation, observe_once
@@ -31,7 +32,7 @@ class Evidence:
     def __init__(self, question: Question, cases: Sequence[Case], seen: Sequence[Observation]) -> None:
         self.question = question
         self.seen = seen
-        self.cases = [_case_without(case, observation.absent) for case, observation in zip(cases, seen, strict=True)]
+        self.cases = [_bounded(question, _case_without(c, one.absent)) for c, one in zip(cases, seen, strict=True)]
         self.want: list[Observation] = []
         self.found: list[list[Difference]] = []
         for case, observation in zip(self.cases, seen, strict=True):
@@ -67,9 +68,13 @@ class Evidence:
     def first_difference(self) -> tuple[int, Difference] | None:
         """Return the difference that the message is about, with the index of its case.
 
-        Wrong results come first, then missing exceptions, then dtypes, then side effects and gradients.
+        Inputs that change under repeated calls come first, because other differences follow from them. Then come wrong
+        results, missing exceptions, dtypes, and at last side effects and gradients.
         """
         every = [(i, difference) for i, found in enumerate(self.found) for difference in found]
+        for i, difference in every:
+            if difference.kind == "changed" and any(step.times > 1 for step in self.cases[i].script):
+                return i, difference
         for kinds in (WRONG_RESULT, ("silent",), ("dtype",)):
             for i, difference in every:
                 if difference.kind in kinds:
@@ -105,6 +110,14 @@ def _reference_observation(question: Question, case: Case, gradients: bool) -> O
     if gradients not in known:
         known[gradients] = observe_once(question.judged_by or question.reference, case, gradients)
     return known[gradients]
+
+
+def _bounded(question: Question, case: Case) -> Case:
+    """Return the case with the tolerance that float32 needs there, if its inputs are float64."""
+    if question.differs or question.of_implementations:
+        return case
+    want = _reference_observation(question, case, gradients=False).results
+    return with_bound(case, question.judged_by or question.reference, want)
 
 
 def _case_without(case: Case, absent: tuple[str, ...]) -> Case:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from qkv.questions.engine.causes import describe_difference
-from qkv.questions.engine.comparing import WRONG_RESULT, Difference, is_float32_for_float64
+from qkv.questions.engine.comparing import WRONG_RESULT, Difference, has_fewer_digits
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.matching import PATIENCE, FoundIdea, Matching
 from qkv.questions.engine.question import Question
@@ -23,8 +23,8 @@ from qkv.sandboxed.isolation import undisturbed
 from qkv.sandboxed.observations import Observation
 
 FLOAT32_REMARK = (
-    " One remark: for float64 inputs your result is float32. It is accepted, but it has fewer digits than the inputs. "
-    "Which tensor of yours was made without a dtype?"
+    " One remark: for float64 inputs your result has fewer digits than the inputs. It is accepted. "
+    "Which tensor of yours was made without a dtype, or which step computes in float32?"
 )
 
 Status = Literal["passed", "failed", "not attempted", "error"]
@@ -146,5 +146,5 @@ def _passed_message(evidence: Evidence) -> str:
     if evidence.question.of_implementations:
         return f"Right about all {len(evidence.cases)} implementations: {_implementation_counts(evidence)}."
     gradients = " Gradients reach every input." if evidence.question.gradients else ""
-    coarse = FLOAT32_REMARK if any(map(is_float32_for_float64, evidence.seen, evidence.want)) else ""
+    coarse = FLOAT32_REMARK if any(map(has_fewer_digits, evidence.seen, evidence.want)) else ""
     return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}{coarse}"

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from enum import IntEnum
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any, NamedTuple
@@ -36,21 +37,25 @@ class FoundIdea(NamedTuple):
     case: int
 
 
+class Closeness(IntEnum):
+    """How far the exceptions of an answer and of a twin agree, from worst to best."""
+
+    ONLY_THE_ANSWER_RAISES = 0  # the twin gave other wrong results there; those cases were left out
+    OTHER_WORDS = 1
+    OTHER_NUMBERS = 2
+    SAME_TEXT = 3  # also where neither raises
+
+
 class Match(NamedTuple):
     """The result of comparing an answer with a twin that behaves like it.
 
     Attributes:
         case: the index of the first case that distinguishes the twin from the reference
-        closeness: CLOSEST if the exceptions of both have equal texts (or there are none), 2 if only numbers in the
-            texts differ, 1 if words differ, 0 if the answer raised where the twin gave other wrong results; those cases
-            were left out
+        closeness: the worst closeness in any case
     """
 
     case: int
-    closeness: int
-
-
-CLOSEST = 3
+    closeness: Closeness
 
 
 class Matching:
@@ -75,19 +80,19 @@ class Matching:
         singles: list[Ideas] = [(idea,) for idea in known]
         joinable = [idea for idea in known if idea.knobs and not idea.alone]
         pairs = (pair for pair in combinations(joinable, 2) if not set(pair[0].knobs) & set(pair[1].knobs))
-        found: dict[int, FoundIdea] = {}  # the first idea of each closeness
+        found: dict[Closeness, FoundIdea] = {}  # the first idea of each closeness
         deadline = math.inf
         for ideas in chain(singles, pairs):
             if len(ideas) == 2:
                 deadline = min(deadline, time.process_time() + self.patience)
-                if max(found, default=0) > 0 or time.process_time() > deadline:
+                if max(found, default=0) > Closeness.ONLY_THE_ANSWER_RAISES or time.process_time() > deadline:
                     break
             self.on_progress()
             match = self.match(ideas)
             if match and match.closeness not in found:
                 message = self.message_for(ideas, match.case) + self.exception_text(match, ideas)
                 found[match.closeness] = FoundIdea(ideas[0].slug, message, match.case)
-            if match and match.closeness == CLOSEST:
+            if match and match.closeness == Closeness.SAME_TEXT:
                 break
         if not found and self.question.of_implementations:
             return self.find_by_one_case()
@@ -127,19 +132,19 @@ class Matching:
         """Compare the answer with the twin of these ideas; return None if they differ or no case shows the ideas."""
         twin = self.question.twin(*ideas)
         shown: list[int] = []
-        closeness = CLOSEST
+        closeness = Closeness.SAME_TEXT
         for i in self.quickest_first:
             other = _twin_observation(twin, ideas, self.cases[i])
             if not self.is_same(i, other):
                 is_right = agree(self.question, self.cases[i], self.want[i], other)
                 if self.seen[i].raised is None or not shown or is_right:
                     return None
-                closeness = 0
+                closeness = Closeness.ONLY_THE_ANSWER_RAISES
             elif self.distinguishes(i, other):
                 shown.append(i)
             closeness = min(closeness, _closeness(self.seen[i], other))
         telling = any(map(self.is_specific, shown)) or all(idea.in_any_words for idea in ideas)
-        if not shown or (closeness < CLOSEST and not telling):
+        if not shown or (closeness < Closeness.SAME_TEXT and not telling):
             return None
         return Match(min(shown), closeness)
 
@@ -160,7 +165,7 @@ class Matching:
         """Check whether the answer's behaviour in case i is specific to one idea.
 
         A result is specific, and so is a type of exception that the question requires. Any other exception may come
-        from many ideas, so it counts only if its text equals the twin's (`CLOSEST`).
+        from many ideas, so it counts only if its text equals the twin's (`Closeness.SAME_TEXT`).
         """
         raised = self.seen[i].raised
         return raised is None or bool(self.seen[i].lacking) or self.is_required(raised)
@@ -243,7 +248,11 @@ class Matching:
         i = match.case if match.case in raising else raising[0]
         raised = self.seen[i].raised
         assert raised is not None
-        said = f": {raised.text.rstrip('.')}" if raised.text and match.closeness == 0 else ""
+        said = (
+            f": {raised.text.rstrip('.')}"
+            if raised.text and match.closeness == Closeness.ONLY_THE_ANSWER_RAISES
+            else ""
+        )
         elsewhere = "" if i == match.case else f" for inputs of another kind ({self.cases[i].name})"
         return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
 
@@ -262,9 +271,10 @@ def _twin_observation(twin: Callable[..., Any], ideas: Ideas, case: Case) -> Obs
     return known[idea]
 
 
-def _closeness(seen: Observation, other: Observation) -> int:
-    """Return CLOSEST if two exceptions have equal texts, 2 if only numbers in the texts differ, 1 otherwise."""
+def _closeness(seen: Observation, other: Observation) -> Closeness:
+    """Return how far the texts of two exceptions agree."""
     texts = [o.raised.text if o.raised else "" for o in (seen, other)]
     if texts[0] == texts[1]:
-        return CLOSEST
-    return 2 if len({re.sub(r"\d+", "", text) for text in texts}) == 1 else 1
+        return Closeness.SAME_TEXT
+    same_words = len({re.sub(r"\d+", "", text) for text in texts}) == 1
+    return Closeness.OTHER_NUMBERS if same_words else Closeness.OTHER_WORDS

@@ -53,7 +53,7 @@ of that object after the call.
 step; the last member of its result is the state, which is not compared. `call_carrying(Carried(0), q, k)` then passes
 the state from step 0.
 
-**A limit on the size of tensors.** With `Case(…, most=n)`, no tensor that the answer forms may hold more than n
+**A limit on the size of tensors.** With `Case(…, max_elements=n)`, no tensor that the answer forms may hold more than n
 numbers. Fused attention counts as the score matrix that it replaces.
 
 **The answer is a test that the learner writes.** Each case passes it one implementation, right or wrong, as

@@ -67,6 +67,16 @@ def number(value: Any) -> str:
     return str(value)[:40]
 
 
+def two_numbers(seen: Any, want: Any) -> tuple[str, str]:
+    """Write two different floats with as many digits as it takes to see the difference, and at least four."""
+    texts = number(seen), number(want)
+    for digits in range(5, 18):
+        if texts[0] != texts[1] or not (isinstance(seen, float) and isinstance(want, float)):
+            break
+        texts = f"{seen:.{digits}g}", f"{want:.{digits}g}"
+    return texts
+
+
 def input_name(question: Question, case: Case, where: Where) -> str:
     """Return the name of an argument: the question's name for it, or "argument 1 of `append`"."""
     step, key = where

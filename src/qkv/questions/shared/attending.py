@@ -64,6 +64,11 @@ def causal_softmax(scores: Tensor) -> Tensor:
     return softmax_over_keys(scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf))
 
 
+def softmax_without_an_axis(scores: Tensor) -> Tensor:
+    """Return what `F.softmax(scores)` gives: torch takes axis 0 of a tensor with three axes, and axis 1 of others."""
+    return scores.softmax(dim=0 if scores.ndim in (0, 1, 3) else 1)
+
+
 weighed = by_knob("weigh")
 
 WEIGHTS = (
@@ -71,6 +76,7 @@ WEIGHTS = (
     weighed("softmax-over-everything", softmax_over_each_table, softmax_over_the_batch),
     weighed("softmax-over-first-axis", lambda scores: scores.softmax(dim=0)),
     weighed("softmax-axis-from-the-front", lambda scores: scores.softmax(dim=1)),
+    weighed("softmax-without-an-axis", softmax_without_an_axis),
     weighed("no-softmax", lambda scores: scores),
     weighed("not-normalised", torch.exp),
     weighed("exponential-forgotten", lambda scores: scores / scores.sum(dim=-1, keepdim=True)),

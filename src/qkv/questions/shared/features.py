@@ -31,6 +31,16 @@ def two_sided_map() -> Callable[[Tensor], Tensor]:
     return features
 
 
+def small_map() -> Callable[[Tensor], Tensor]:
+    """Return a map to small features, (1 + x²) / 1,000,000."""
+
+    def features(x: Tensor) -> Tensor:
+        return (1 + x * x) * 1e-6
+
+    return features
+
+
+SMALL = partial(Provided, small_map)
 FEATURES = (partial(Provided, elu_map), partial(Provided, two_sided_map))
 
 

@@ -45,6 +45,7 @@ PRODUCTS = (
     multiplied(
         "axes-of-a-batch-alone",
         lambda q, k: q @ k.transpose(1, 2),
+        lambda q, k: q @ k.permute(0, 2, 1),
         alone=True,
     ),
 )

@@ -1,0 +1,92 @@
+"""How far a right answer may be from the reference: the rounding of float32 decides, whatever the answer's dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from qkv.sandboxed.cases import Case, Provided, Step
+from qkv.sandboxed.observations import results_of
+
+TIMES = 8  # a right answer may add numbers in another order than the reference, with an error a few times as large
+FLOAT64 = 1e-8  # what differs by less agrees in float64
+FLOAT32 = 1e-4  # four decimals, in the cases whose inputs are float32
+
+_with_bounds: WeakKeyDictionary[Case, Case] = WeakKeyDictionary()
+
+
+def with_bound(case: Case, reference: Callable[..., Any], want: Sequence[Any]) -> Case:
+    """Return a case of float64 inputs with its tolerance: 8 × the error of the reference in float32, plus 1e-8.
+
+    A case that has a tolerance of its own keeps it. Cases of other inputs are returned as they are: `FLOAT32` applies.
+
+    Args:
+        case: the case
+        reference: the right answer
+        want: the results of the reference in the case
+    """
+    if case.tolerance is not None or case.raises or not any(map(_is_double, _tensors(want))):
+        return case
+    if case not in _with_bounds:
+        coarse = results_of(reference, _in_float32(case)).results
+        _with_bounds[case] = replace(case, tolerance=TIMES * _error(want, coarse) + FLOAT64)
+    return _with_bounds[case]
+
+
+def _error(want: Sequence[Any], coarse: Sequence[Any]) -> float:
+    """Return the largest error of results in float32; it is at least the rounding of the largest result."""
+    fine = [t for t in _tensors(want) if _is_double(t) and t.numel()]
+    rounding = max((torch.finfo(torch.float32).eps * _size(t) for t in fine), default=0.0)
+    pairs = zip(_tensors(want), _tensors(coarse), strict=False)
+    return max([rounding, *(_size(a - b.double()) for a, b in pairs if _is_double(a) and a.shape == b.shape)])
+
+
+def _size(tensor: Tensor) -> float:
+    """Return the largest absolute value of a tensor, NaN and infinity aside."""
+    return float(tensor.nan_to_num(0.0, 0.0, 0.0).abs().max()) if tensor.numel() else 0.0
+
+
+def _is_double(tensor: Tensor) -> bool:
+    return tensor.dtype == torch.float64
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _in_float32(case: Case) -> Case:
+    """Return the case with float32 in place of float64; an object that several steps share stays one object."""
+    shared: dict[int, Provided] = {}
+
+    def cast(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.float() if _is_double(value) else value
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(cast, value))
+        if isinstance(value, Provided):
+            return shared.setdefault(id(value), Provided(value.make, tuple(map(cast, value.args))))
+        return value
+
+    def cast_step(step: Step) -> Step:
+        kwargs = {name: cast(value) for name, value in step.kwargs.items()}
+        return replace(step, args=tuple(map(cast, step.args)), kwargs=kwargs, on=cast(step.on))
+
+    return replace(case, steps=tuple(map(cast_step, case.script)))
+
+
+def tolerance_of(case: Case, *tensors: Tensor) -> float:
+    """Return the case's own tolerance; else `FLOAT32`, or less for small numbers, and `FLOAT64` for float64."""
+    if case.tolerance:
+        return case.tolerance
+    if not any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors):
+        return FLOAT64
+    return FLOAT32 * min(1.0, max(0.01, *(_size(t) for t in tensors if t.is_floating_point())))
