@@ -1081,6 +1081,7 @@ UNUSED = {
     *("embedding.norm_type", "Embedding.norm_type", "assert_close.allow_subclasses", "assert_close.check_device"),
     *("assert_close.check_layout", "Identity.args", "Identity.kwargs", "Parameter.data", "Parameter.requires_grad"),
     *("__exit__.a", "__exit__.error", "__array__.a", "__deepcopy__.memo", "__torch_dispatch__.types", "back.args"),
+    "__torch_function__.types",
     "back._",
     *("forward.a", "forward.k", "forward.args", "draw_with_replacement.kind"),
     *("update.p", "update.g", "update.group", "update.state"),
