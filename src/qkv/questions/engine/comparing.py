@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from qkv.questions.engine.precision import FLOAT64, tolerance_of
+from qkv.questions.engine.precision import lacks_float64, tolerance_of
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import (
     are,
@@ -178,32 +178,10 @@ def _tensor_difference(
     if not close(case, seen, want):
         return Difference("values", f"The values of your {name} differ.", None, name, seen, want)
     both_floating = seen.is_floating_point() and want.is_floating_point()
-    if seen.dtype != want.dtype and not (question.any_float and both_floating) and not _lacks_float64(seen, want):
+    if seen.dtype != want.dtype and not (question.any_float and both_floating) and not lacks_float64(seen, want):
         kinds = f"{dtype_name(seen.dtype)}; {dtype_name(want.dtype)} was expected"
         return Difference("dtype", f"The values of your {name} are right, but their dtype is {kinds}.", None, name)
     return None
-
-
-def _lacks_float64(seen: Any, want: Any) -> bool:
-    """Check whether a tensor is float32 where float64 was expected: this is accepted, with a remark."""
-    tensors = isinstance(seen, Tensor) and isinstance(want, Tensor)
-    return tensors and (seen.dtype, want.dtype) == (torch.float32, torch.float64)
-
-
-def has_fewer_digits(seen: Observation, want: Observation) -> bool:
-    """Check whether any output of an answer has fewer digits than the reference, which has those of float64."""
-    for a, b in zip(seen.results, want.results, strict=False):
-        several = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
-        if any(_is_rounded(x, y) for x, y in (zip(a, b, strict=False) if several else [(a, b)])):
-            return True
-    return False
-
-
-def _is_rounded(seen: Any, want: Any) -> bool:
-    if not (isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64):
-        return False
-    exact = torch.allclose(seen.double(), want, rtol=FLOAT64, atol=FLOAT64, equal_nan=True)
-    return _lacks_float64(seen, want) or (seen.is_floating_point() and not exact)
 
 
 def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:

@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any, Literal
 
 from qkv.questions.engine.causes import describe_difference
-from qkv.questions.engine.comparing import WRONG_RESULT, Difference, has_fewer_digits
+from qkv.questions.engine.comparing import WRONG_RESULT, Difference
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.matching import PATIENCE, FoundIdea, Matching
+from qkv.questions.engine.precision import has_fewer_digits
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import describe, tried_with
 from qkv.sandboxed.answers import Unfit
