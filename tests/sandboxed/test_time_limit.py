@@ -17,7 +17,9 @@ WAYS = ["the system's timers", "a thread"]  # the second for systems without tim
 @pytest.fixture(params=WAYS)
 def limit(request: pytest.FixtureRequest):
     """Return the context manager of one way to limit time."""
-    return at_most if request.param == WAYS[0] else time_limit._interrupting_thread
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in its background
+    yield at_most if request.param == WAYS[0] else time_limit._interrupting_thread
+    signal.signal(signal.SIGINT, before)
 
 
 def busy(seconds: float) -> None:
