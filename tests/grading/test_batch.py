@@ -203,7 +203,7 @@ def test_what_loses_its_worker_twice_is_to_blame(grader, monkeypatch):
 
 
 def test_without_a_worker_nothing_is_graded(monkeypatch):
-    def nothing(safe, memory):
+    def nothing(memory):
         raise sandbox.UnavailableError("no")
 
     monkeypatch.setattr(sandbox, "start", nothing)

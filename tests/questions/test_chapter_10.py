@@ -92,7 +92,7 @@ def step_with_all_tokens(state, q, k, v, feature_map):
     return sum(w * value for w, (_, value) in zip(weights, tokens, strict=True)) / sum(weights), tokens
 
 
-STEPS = [step_with_an_object, step_with_a_dictionary, step_with_a_column, step_with_all_tokens]
+STEPS = [step_with_an_object, step_with_a_dictionary, step_with_a_column]
 
 
 def blocks_by_slices(q, k, v, block):
@@ -234,6 +234,7 @@ SAID = {
     "no state comes back": (
         "10.3", lambda state, q, k, v, phi: phi(q), "failed", None, ["state"],
     ),
+    "all tokens kept": ("10.3", step_with_all_tokens, "failed", "state-that-grows", ["more numbers after every token"]),
     "written in place": ("10.3", step_in_place, "failed", "state-written-into", ["old state"]),
     "torch.outer": (
         "10.3", step_by_torch_outer, "error", "batch-forgotten", ["one token", "batch of tokens", "RuntimeError"],

@@ -51,7 +51,7 @@ def test_the_rows_of_every_stage_are_those_of_python(sentence: str, off: dict[st
       const model = tagger("tagger");
       const {{ places }} = m.tagWithParts(model, sentence, parts);
       const rows = (stage) => {{
-        const {{ rows }} = m.stageRows(places, stage, n, model.nHeads);
+        const {{ rows }} = m.stageRows(places, stage, n, model.shape.heads);
         return Array.from({{ length: n }}, (_, i) => [...rows(i)]);
       }};
       return m.STAGES.map((stage) => [stage.name, stage.place, rows(stage)]);

@@ -108,7 +108,8 @@ def has_fewer_digits(seen: Observation, want: Observation) -> bool:
 
 
 def _is_rounded(seen: Any, want: Any) -> bool:
-    if not (isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64):
+    tensors = isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64
+    if not tensors or seen.shape != want.shape:  # a state may have any form
         return False
     exact = torch.allclose(seen.double(), want, rtol=FLOAT64, atol=FLOAT64, equal_nan=True)
     return lacks_float64(seen, want) or (seen.is_floating_point() and not exact)
