@@ -506,14 +506,11 @@ const numbers = ({ runs, run }) => [
         (shown ?? []).map(({ weights }) => weights.map((weight) => num(weight, { places: 2 })).join(" ")).join(" | "),
       ]),
   },
-  {
-    caption: "All trainings: the score at the end",
-    head: ["training", "score", "seed", "stored"],
-    rows: runs.map((one) => [
-      one.name,
-      lastScore(one.choices.task, one),
-      one.choices.seed,
-      one.isStored ? "yes" : "no",
-    ]),
-  },
+  ...(runs.length > 1 ? [allTrainings(runs)] : []),
 ];
+
+const allTrainings = (runs) => ({
+  caption: "All trainings: the score at the end",
+  head: ["training", "score", "seed", "stored"],
+  rows: runs.map((one) => [one.name, lastScore(one.choices.task, one), one.choices.seed, one.isStored ? "yes" : "no"]),
+});
