@@ -199,7 +199,7 @@ SAID = {
     "nothing": ("1.3", lambda sequences: None, "not attempted", None, ["returned None"]),
     "raises": ("1.1", lambda ids, size: 1 / 0, "error", None, ["ZeroDivisionError"]),
     "always refuses": ("1.1", lambda ids, size: refuse(ids, -1), "error", "good-ids-refused", ["refused"]),
-    "torch's one-hot": ("1.1", lambda i, n: F.one_hot(i, n).float(), "failed", "id-not-checked", ["raise its own error"]),
+    "torch's one-hot": ("1.1", lambda i, n: F.one_hot(i, n).float(), "failed", "id-not-checked", ["its own error"]),
     "the identity's rows": ("1.1", lambda i, n: torch.eye(n)[i], "failed", "id-not-checked", ["raise its own error"]),
     "rows of zeros": (
         "1.1", lambda i, n: (i[:, None] == torch.arange(n)).float(), "failed", "id-not-checked", ["gets a row"],
