@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from qkv.attention import padding_mask
 from qkv.cache import KVCache
 from qkv.models import load_tagger, load_writer, sentences
 from qkv.models.grammar import Sentence, read
@@ -75,8 +76,7 @@ def _nouns(tagger: Tagger, put: InModel, answer: Any, batch: list[Sentence]) -> 
     """Return the number of the noun for the *it* of each sentence, −1 where no number is finite."""
     ids = tagger.vocabulary.encode([sentence.words for sentence in batch])
     places = Places()
-    stack = tagger.encoder.stack
-    run = ModelRun(list(stack.blocks), stack.norm, (ids > 0)[:, None, None, :], places)
+    run = ModelRun(tagger.encoder.stack, padding_mask(ids > 0), places)
     places.edits.update(_guarded(put.edits(answer, run)))
     _, logits = tagger(ids, places)
     at_it = logits[torch.arange(len(batch)), [sentence.it for sentence in batch]]
@@ -103,9 +103,9 @@ def written(writer: Writer, put: InModel, answer: Any, drawn: list[list[str]]) -
     """Continue beginnings of one length, each time by the likeliest word, one token after another with a cache."""
     ids = writer.vocabulary.encode([[END, *words] for words in drawn])
     places = Places()
-    run = ModelRun(list(writer.stack.blocks), writer.stack.norm, torch.ones(1, 1, 1, 1, dtype=torch.bool), places)
+    run = ModelRun(writer.stack, padding_mask(ids > 0), places)
     places.edits.update(_guarded(put.edits(answer, run)))
-    caches = [KVCache() if put.cache is None else put.cache(answer) for _ in run.blocks]
+    caches = [KVCache() if put.cache is None else put.cache(answer) for _ in run.layers]
     for t in range(N_MAX):
         logits = writer(ids[:, t : t + 1], caches, visit=places)[:, -1]
         if t + 1 == ids.shape[1]:

@@ -108,7 +108,7 @@ def norms_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Ed
         gain, bias = ours.weight.clone(), ours.bias.clone()
         return lambda _: answer(run.places[place].clone(), gain, bias, ours.eps)
 
-    edits = {"normed": norm(run.norm, f"{len(run.blocks)}.state")}
+    edits = {"normed": norm(run.stack.norm, f"{len(run.layers)}.state")}
     for at in run.layers:
         edits[f"{at.name}.attention.normed"] = norm(at.block.norm_1, f"{at.name}.state")
         edits[f"{at.name}.feed_forward.normed"] = norm(at.block.norm_2, f"{at.name}.attention.sum")

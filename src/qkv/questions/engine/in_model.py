@@ -18,14 +18,14 @@ from torch import Tensor
 
 from qkv.sandboxed.cases import load, make
 from qkv.sandboxed.running import Run
-from qkv.transformer import Block, Edit, Places
+from qkv.transformer import Edit, Places, Stack
 
 
 @dataclass(frozen=True, eq=False)
 class At:
     """One layer of a model in a run: its block, the mask of the tokens' padding, and its tensors by place."""
 
-    block: Block
+    block: Any
     name: str
     mask: Tensor
     places: Places
@@ -37,16 +37,15 @@ class At:
 
 @dataclass(frozen=True, eq=False)
 class ModelRun:
-    """A run of a trained model: its blocks, its last norm, the mask of padding, and its tensors by place."""
+    """A run of a trained model: its blocks and last norm, the mask of padding, and its tensors by place."""
 
-    blocks: list[Block]
-    norm: torch.nn.Module
+    stack: Stack
     mask: Tensor
     places: Places
 
     @property
     def layers(self) -> list[At]:
-        return [At(block, f"{layer}", self.mask, self.places) for layer, block in enumerate(self.blocks)]
+        return [At(block, f"{layer}", self.mask, self.places) for layer, block in enumerate(self.stack.blocks)]
 
 
 Edits = Callable[[Any, ModelRun], dict[str, Edit]]  # (answer, run) -> the edits of this run
@@ -79,7 +78,10 @@ def in_each_layer(place: str, compute: Compute, **more: Any) -> InModel:
     """Return the declaration of an answer that computes the tensor at one place of each layer."""
 
     def edits(answer: Any, run: ModelRun) -> dict[str, Edit]:
-        return {f"{at.name}.{place}": lambda _, at=at: compute(answer, at) for at in run.layers}
+        def of(at: At) -> Edit:
+            return lambda _: compute(answer, at)
+
+        return {f"{at.name}.{place}": of(at) for at in run.layers}
 
     return InModel(edits=edits, **more)
 
@@ -95,7 +97,7 @@ def made(answer: Any, sizes: tuple[int, ...], parameters: dict[str, Tensor]) -> 
     run.run_step(1, load(parameters))
     if run.lacking:
         raise ValueError("; ".join(run.lacking))
-    return run.subject.requires_grad_(False)
+    return run.subject
 
 
 # ── one head without biases ───────────────────────────────────────────────────────────────────────
@@ -106,7 +108,7 @@ def with_ones(x: Tensor) -> Tensor:
     return torch.cat([x, torch.ones_like(x[..., :1])], dim=-1)
 
 
-def head_matrices(block: Block, head: int) -> tuple[Tensor, Tensor, Tensor]:
+def head_matrices(block: Any, head: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return W_Q, W_K and W_V of one head for tokens `with_ones`, each (d_model + 1, d_head)."""
     attention = block.attention
 
