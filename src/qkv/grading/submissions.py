@@ -29,7 +29,7 @@ from qkv.questions import chapters, questions_of
 MAX_CELLS = 2_000  # code cells of a notebook that are run
 MAX_SOURCE = 1_000_000  # characters of a cell that is run
 TOO_LONG = f"this cell was not run: it has more than {MAX_SOURCE:,} characters"
-TOO_MANY = f"the cells from here on were not run: this notebook has {{:,}} code cells, and at most {MAX_CELLS:,} are run"
+TOO_MANY = f"the cells from here on were not run: of this notebook's {{:,}} code cells, {MAX_CELLS:,} are run"
 SHOWN_FILES = 5  # of a student without a notebook
 MAX_NAMED = 8  # files that a message names
 MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
