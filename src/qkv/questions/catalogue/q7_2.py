@@ -45,11 +45,17 @@ KV = tuple[Tensor, Tensor]  # keys and values
 
 
 class ProvidedCache:
-    """The cache that is passed to an answer, with `append` and a length."""
+    """The cache that is passed to an answer: a place for each position, the next of which one token takes.
+
+    It is no answer to 7.1, whose caches take any number of positions at a time and have no last place.
+    """
+
+    places = 24  # twice as many as a case needs, because a wrong answer may append twice
 
     def __init__(self) -> None:
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
+        self.taken = 0
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         if k.ndim != 4 or v.ndim != 4:
@@ -57,14 +63,17 @@ class ProvidedCache:
                 f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
             )
         if self.keys is None or self.values is None:
-            self.keys, self.values = k, v
+            end = (0, 0, 0, self.places - k.shape[-2])
+            self.keys, self.values = torch.nn.functional.pad(k, end), torch.nn.functional.pad(v, end)
+            self.taken = k.shape[-2]
         else:
-            self.keys = torch.cat([self.keys, k], dim=-2)
-            self.values = torch.cat([self.values, v], dim=-2)
-        return self.keys, self.values
+            place = torch.arange(self.places)[:, None] == self.taken
+            self.keys, self.values = torch.where(place, k, self.keys), torch.where(place, v, self.values)
+            self.taken += 1
+        return self.keys[..., : self.taken, :], self.values[..., : self.taken, :]
 
     def __len__(self) -> int:
-        return 0 if self.keys is None else self.keys.shape[-2]
+        return self.taken
 
 
 def draw_steps(draw: Draw) -> list[Case]:
