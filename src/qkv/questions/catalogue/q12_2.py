@@ -22,6 +22,7 @@ def draw_writers(draw: Draw) -> list[Case]:
         """Draw a writer, and texts that reach it in pieces of these lengths; without any, in one piece."""
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         s["L"] = fixed.get("L", 2)
+        s["d_head"] += 2  # a norm of very few features may blow up rounding errors
         s |= {"d_model": s["H"] * s["d_head"], "vocab": draw.whole(31, 39), "d_hidden": draw.whole(22, 30)}
         s["n_max"] = max(s["n"], sum(counts)) + fixed.get("more", 2)
         w = provided(draw_writer(draw, s, dtype))

@@ -23,8 +23,8 @@ def draw_texts(draw: Draw) -> list[Case]:
         w = provided(draw_writer(draw, s))
         ids = draw.ids(n, below=s["vocab"]).tolist()
         caches = ([Provided(HeldCache) for _ in range(L)],) if cached else ()
-        # One token after another needs products of this size; a text that is run again needs larger ones.
-        limit = max(n, 2) * s["d_hidden"] if limited else None
+        # The products of one token, or of a short beginning, are smaller; a text that is run again needs larger ones.
+        limit = 5 * s["d_hidden"] if limited else None
         return Case(call(ids, w, s["H"], n_new, *caches), name, s, max_elements=limit, of_products=limited)
 
     return [

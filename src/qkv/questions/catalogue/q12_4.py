@@ -32,8 +32,8 @@ def draw_lost(draw: Draw) -> list[Case]:
         case("plain", layer=0, head=1),
         case("the last layer", layer=2, head=0),
         case("one layer", layer=0, L=1),
-        case("one head", head=0, H=1),
-        case("one feature a head", layer=2, head=1, d_head=1),
+        case("one head", head=0, H=1, d_head=8),
+        case("one feature a head", layer=2, head=1, H=7, d_head=1),
         case("one text", B=1),
         case("float64", dtype=torch.float64, layer=1, head=0),
     ]

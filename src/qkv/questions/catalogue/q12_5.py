@@ -30,7 +30,7 @@ def draw_texts(draw: Draw) -> list[Case]:
         case("plain"),
         case("plain", H=3, L=2),
         case("one layer", L=1, H=3),
-        case("one head", H=1, L=3),
+        case("one head", H=1, L=3, d_head=8),
         case("one text", B=1),
         case("two tokens", n=2, L=2),
         case("float64", dtype=torch.float64),
