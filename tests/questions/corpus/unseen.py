@@ -619,7 +619,7 @@ def positions_minus_one(mask):
 
 
 @right("7.1", "pieces in lists, joined when asked")
-class ListCache:
+class PiecesCache:
     def __init__(self):
         self.k, self.v = [], []
 
@@ -782,7 +782,7 @@ def induction_same_token(weights, ids):
 
 
 @right("9.2", "einsum over bands")
-def heads_einsum(weights, v, w_o):
+def heads_by_bands(weights, v, w_o):
     H, _, d_head = v.shape
     return torch.einsum("hij,hjd,hdm->him", weights, v, w_o.view(H, d_head, -1))
 
@@ -803,7 +803,7 @@ def patch_prefix(run, clean, corrupt, layer, position):
 
 
 @right("10.2", "einsum, two sums over keys")
-def linear_einsum(q, k, v, feature_map):
+def linear_two_sums(q, k, v, feature_map):
     q, k = feature_map(q), feature_map(k)
     kv = torch.einsum("...nd,...nm->...dm", k, v)
     z = 1 / torch.einsum("...nd,...d->...n", q, k.sum(dim=-2))
