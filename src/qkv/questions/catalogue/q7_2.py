@@ -14,6 +14,7 @@ from qkv.attention import attention
 from qkv.cache import decode_step
 from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
 from qkv.questions.shared.attending import WEIGHTS, softmax_over_keys
+from qkv.questions.shared.caching import ProvidedCache
 from qkv.questions.shared.projecting import (
     ROLES,
     WRONG_PRODUCTS,
@@ -28,29 +29,6 @@ from qkv.questions.shared.scales import SQUARE
 from qkv.sandboxed.cases import Step
 
 KV = tuple[Tensor, Tensor]  # keys and values
-
-
-class ProvidedCache:
-    """The cache that is passed to an answer, with `append` and a length."""
-
-    def __init__(self) -> None:
-        self.keys: Tensor | None = None
-        self.values: Tensor | None = None
-
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        if k.ndim != 4 or v.ndim != 4:
-            raise ValueError(
-                f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
-            )
-        if self.keys is None or self.values is None:
-            self.keys, self.values = k, v
-        else:
-            self.keys = torch.cat([self.keys, k], dim=-2)
-            self.values = torch.cat([self.values, v], dim=-2)
-        return self.keys, self.values
-
-    def __len__(self) -> int:
-        return 0 if self.keys is None else self.keys.shape[-2]
 
 
 def draw_steps(draw: Draw) -> list[Case]:
