@@ -9,7 +9,19 @@ import torch
 from torch import Tensor
 
 from qkv.cache import KVCache
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method, mistake
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    InModel,
+    Misconception,
+    Question,
+    Seen,
+    by_knob,
+    length,
+    make,
+    method,
+    mistake,
+)
 from qkv.sandboxed.cases import Step
 
 Join = Callable[[Any, Tensor], Any]  # (cached, or None at first, new) -> cached afterwards
@@ -140,6 +152,7 @@ QUESTION = Question(
     draw=draw_appends,
     reference=KVCache,
     variant=cache_variant,
+    in_model=InModel("writer", cache=lambda answer: answer()),
     quotes={"held_there": held_there},
     misconceptions=(
         joined("forgets", newest_only),

@@ -74,6 +74,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from qkv.questions.engine.draw import Draw
+from qkv.questions.engine.in_model import InModel
 from qkv.sandboxed.cases import Case
 
 
@@ -166,6 +167,7 @@ class Question:
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
         tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
+        in_model: how the answer takes the place of ours in a trained model, whose sentence the card then shows
         row_sums: the known sum of the rows, by output name; the card shows the answer's row sums beside it
         quotes: functions of a `Seen`, by the names in braces in the messages
         called: the name of the answer, if it differs from the reference's name
@@ -188,6 +190,7 @@ class Question:
     any_float: bool = False
     of_implementations: bool = False
     tokens: int | None = None
+    in_model: InModel | None = None
     row_sums: dict[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""
