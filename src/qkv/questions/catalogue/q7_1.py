@@ -197,6 +197,6 @@ QUESTION = Question(
             cache_variant(count=lambda cache: cache.k.shape[-2]),
             cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
         ),
-        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}),
+        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}, remembers=True),
     ),
 )
