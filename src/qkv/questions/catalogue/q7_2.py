@@ -12,7 +12,20 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cache import decode_step
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    InModel,
+    Misconception,
+    Provided,
+    Question,
+    by_knob,
+    call,
+    length,
+    method,
+    mistake,
+)
+from qkv.questions.engine.in_model import At, ModelRun, head_matrices, with_ones
 from qkv.questions.shared.attending import WEIGHTS, softmax_over_keys
 from qkv.questions.shared.projecting import (
     ROLES,
@@ -26,6 +39,7 @@ from qkv.questions.shared.projecting import (
 )
 from qkv.questions.shared.scales import SQUARE
 from qkv.sandboxed.cases import Step
+from qkv.transformer import Edit
 
 KV = tuple[Tensor, Tensor]  # keys and values
 
@@ -137,6 +151,21 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
     return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
 
 
+def steps_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Edit]:
+    """Compute each head of each layer with the answer, one token after another. Each head has a cache of its own."""
+
+    def step(at: At) -> Edit:
+        heads = [(head_matrices(at.block, head), ProvidedCache()) for head in range(at.block.attention.n_heads)]
+
+        def outputs(_: Tensor) -> Tensor:
+            x_t = with_ones(at["attention.normed"])
+            return torch.stack([answer(x_t.clone(), *matrices, held) for matrices, held in heads], dim=1)
+
+        return outputs
+
+    return {f"{at.name}.attention.heads": step(at) for at in run.layers}
+
+
 attending = by_knob("attended")
 scaling = by_knob("scale")
 WEIGHT_MISTAKES = (
@@ -153,6 +182,7 @@ QUESTION = Question(
     reference=decode_step,
     variant=step_variant,
     gradients=True,
+    in_model=InModel("writer", edits=steps_in_model),
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
         Misconception("first-token-not-appended", knobs={"store": not_into_an_empty_cache}),
