@@ -170,7 +170,7 @@ def test_letters_are_at_least_12_px_high_on_a_phone():
 
 
 def test_words_above_a_narrow_heatmap_are_turned_and_its_numbers_shortened():
-    words = "the cat chased the mouse because it was hungry".split()
+    words = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
     fig, ax = plt.subplots(figsize=(7, 2))
     figures.heatmap(ax, np.eye(9)[:2] * 0.5, None, words)
     desk, phone = svgs_of(figures.show(fig, alt="x")).values()

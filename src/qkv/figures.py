@@ -292,7 +292,7 @@ def lay_out_for_a_phone(fig: Figure) -> None:
 
 
 def _turn_long_labels(ax: Axes) -> None:
-    """Turn the words above a panel that do not fit side by side, and write its numbers without the 0 before the point."""
+    """Turn words that do not fit side by side above a panel, and write its numbers without the 0 before the point."""
     words = [label.get_text() for label in ax.get_xticklabels() if "$" not in label.get_text()]
     if sum(len(word) + 1 for word in words) <= LETTERS:
         return
@@ -338,7 +338,8 @@ def _with_svg_tag(svg: str, alt: str, name: str) -> str:
     width = float(found[1]) * 4 / 3
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="{name}" {found[0]} '
-        f'role="img" aria-label="{html.escape(alt)}" style="max-width:{math.ceil(width)}px;min-width:{width * 0.7:.0f}px">'
+        f'role="img" aria-label="{html.escape(alt)}" '
+        f'style="max-width:{math.ceil(width)}px;min-width:{width * 0.7:.0f}px">'
     )
     return head + svg[svg.index(">") + 1 :].strip()
 
