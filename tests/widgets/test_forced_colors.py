@@ -35,8 +35,10 @@ PAINTED = """() => {
     .filter((e) => e.checkVisibility() && !e.matches("svg, g, text, tspan, option"))
     .map((e) => {
       const name = `${e.closest("[data-widget]").dataset.widget} ${e.localName} ${e.type ?? ""}`;
-      const state = `${e.getAttribute("class") ?? ""}${JSON.stringify(e.dataset)}${e.checked ? " (checked)" : ""}${e.ariaPressed ?? ""}`;
-      return [name, state, [null, "::before", "::after"].map((part) => look(e, part)).join(" || ")];
+      const data = JSON.stringify(e.dataset);
+      const state = `${e.getAttribute("class") ?? ""}${data}${e.checked ? " (checked)" : ""}${e.ariaPressed ?? ""}`;
+      const looks = [null, "::before", "::after"].map((part) => look(e, part));
+      return [name, state, looks.join(" || ")];
     });
 }"""
 
