@@ -276,8 +276,9 @@ def lay_out_for_a_phone(fig: Figure) -> None:
     Panels keep their heights and the size of their text. A panel that shared the labels of the one on its left gets
     labels of its own.
     """
-    panels = [ax for ax in fig.axes if ax.get_subplotspec() is not None]
-    rows, columns = panels[0].get_subplotspec().get_gridspec().get_geometry() if panels else (1, 1)
+    specs = {ax: spec for ax in fig.axes if (spec := ax.get_subplotspec()) is not None}
+    panels = list(specs)
+    rows, columns = specs[panels[0]].get_gridspec().get_geometry() if panels else (1, 1)
     width, height = fig.get_size_inches()
     across = min(columns, max(1, int(PHONE * columns / (0.7 * width))))
     down = -(-len(panels) // across) if panels else 1
