@@ -141,6 +141,7 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
 
 
 def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
+    """Return the name of a difference that no wrong idea explains, or None."""
     if difference.kind == "generator":
         return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
     if difference.kind == "silent":

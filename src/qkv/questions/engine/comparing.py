@@ -164,6 +164,7 @@ def _members_difference(question: Question, case: Case, name: str, seen: Any, wa
 def _tensor_difference(
     question: Question, case: Case, name: str, shape: str, seen: Any, want: Tensor
 ) -> Difference | None:
+    """Return how a result differs from the expected tensor: by its type, shape, nan, values or dtype; or None."""
     if not isinstance(seen, Tensor):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
     if seen.shape != want.shape:
@@ -304,6 +305,7 @@ def _count_numbers(value: Any) -> int:
 
 
 def _large_text(case: Case, largest: int) -> str:
+    """Say how large a tensor the answer forms, and how much is enough."""
     sizes = ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
     if case.of_products:
         return (
@@ -317,6 +319,7 @@ def _large_text(case: Case, largest: int) -> str:
 
 
 def _question_about_instability(question: Question, seen: Observation) -> str:
+    """Ask what makes an answer return something else the second time."""
     if seen.global_draws and question.of_implementations:
         return (
             "What does it draw at random? Or is its tolerance too small? Two right ways of computing round differently."

@@ -87,6 +87,7 @@ def _half_precision(name: str, wrong: list[Pair]) -> str:
 
 
 def _has_digits_of(dtype: torch.dtype, pair: Pair) -> bool:
+    """Return whether a result is near the expected one, and has only the digits of this dtype."""
     if not (pair.want.is_floating_point() and pair.seen.is_floating_point() and pair.seen.isfinite().all()):
         return False
     seen, want = pair.seen.double(), pair.want.double()

@@ -80,6 +80,7 @@ def _is_double(tensor: Tensor) -> bool:
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
+    """Yield the tensors in a tensor, or in nested tuples and lists."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list)):
@@ -132,6 +133,7 @@ def has_fewer_digits(seen: Observation, want: Observation) -> bool:
 
 
 def _is_rounded(seen: Any, want: Any) -> bool:
+    """Return whether a float64 result has fewer digits than expected."""
     tensors = isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64
     if not tensors or seen.shape != want.shape:  # a state may have any form
         return False
