@@ -47,7 +47,6 @@ WITHOUT_OPENING = {
     for name in (
         "01_sequence_inputs",
         "02_qkv_projection",
-        "05_multi_head",
         "06_positional_encoding",
         "07_kv_cache",
         "08_transformer",
