@@ -104,6 +104,7 @@ class Misconception:
         alone: True for a rare idea that is not combined with others; where the answer is a test, True for an idea
             that does not concern a single implementation
         in_any_words: True if an answer matches a twin that raises an exception of the same type, whatever its text
+        remembers: True if what the twin does in one case depends on the cases before, as with a store that all share
     """
 
     slug: str
@@ -115,6 +116,7 @@ class Misconception:
     knob_sets: tuple[dict[str, Any], ...] = ()
     alone: bool = False
     in_any_words: bool = False
+    remembers: bool = False
 
     def ways(self) -> Iterator[Misconception]:
         """Yield one misconception for each twin and for each set of knobs."""
