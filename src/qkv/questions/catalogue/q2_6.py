@@ -38,6 +38,8 @@ def other_noun_head(words: Tensor, is_noun: Tensor) -> Matrices:
 
 
 def draw_vocabularies(draw: Draw) -> list[Case]:
+    """Draw words and nouns: several, two, and with many features."""
+
     def case(name: str, vocab: int, n_nouns: int, spare: int = 2) -> Case:
         is_noun = torch.randperm(vocab, generator=draw.generator) < n_nouns
         (words,) = tables(draw, vocab, spare=spare)

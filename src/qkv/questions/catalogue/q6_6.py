@@ -37,6 +37,8 @@ def previous_token_head(words: Tensor, positions: Tensor) -> Matrices:
 
 
 def draw_tables(draw: Draw) -> list[Case]:
+    """Draw words and positions: of several sizes, and with many features."""
+
     def case(name: str, vocab: int, n_max: int, spare: int = 2) -> Case:
         words, positions = tables(draw, vocab, n_max, spare=spare)
         sizes = {"vocab": vocab, "n_max": n_max, "d": vocab + n_max + spare}

@@ -45,6 +45,8 @@ def nearest_noun_head(words: Tensor, is_noun: Tensor, positions: Tensor) -> Matr
 
 
 def draw_tables(draw: Draw) -> list[Case]:
+    """Draw words, nouns and positions: with several nouns, with one, and with many features."""
+
     def case(name: str, vocab: int, n_nouns: int, n_max: int, spare: int = 2) -> Case:
         words, positions = tables(draw, vocab, n_max, spare=spare)
         is_noun = torch.randperm(vocab, generator=draw.generator) < n_nouns

@@ -46,6 +46,8 @@ def induction_heads(words: Tensor, positions: Tensor, free: Tensor) -> Matrices:
 
 
 def draw_tables(draw: Draw) -> list[Case]:
+    """Draw words, positions and free rows: of two sizes, and with many features."""
+
     def case(name: str, vocab: int, n_max: int, spare: int = 2) -> Case:
         words, positions, free = tables(draw, vocab, n_max, vocab, spare=spare)
         sizes = {"vocab": vocab, "n_max": n_max, "d": 2 * vocab + n_max + spare}
