@@ -108,6 +108,7 @@ def endless(folder: Path) -> None:
 
 
 def main() -> None:
+    """Grade on a busy machine, and print the points and the times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=20, metavar="N")
     times = parser.parse_args().times
