@@ -45,10 +45,6 @@ OPENING = "opening"  # the id of the cell whose widget opens a chapter
 WITHOUT_OPENING = {
     f"chapters/{name}"
     for name in (
-        "01_sequence_inputs",
-        "02_qkv_projection",
-        "03_scaling",
-        "05_multi_head",
         "06_positional_encoding",
         "07_kv_cache",
         "08_transformer",
