@@ -593,7 +593,7 @@ def square(x: Tensor) -> Tensor:
 def round(x: Tensor, *, decimals: int = 0) -> Tensor:
     """Round to the nearest integer, ties to even; or to a number of decimals."""
     if decimals and x.dtype.kind < FLOATING:
-        raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+        raise NotImplementedError(f"\"round_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if decimals:
         return (x * 10**decimals).round() / 10**decimals
     return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)

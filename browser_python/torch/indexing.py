@@ -281,7 +281,7 @@ def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
         )
     if len(sizes) > len(shape):
         raise RuntimeError(
-            f"expand({type_name(value)}{sizes}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
+            f"expand({type_name(value)}{{{sizes}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     i = wrong[0]
     raise RuntimeError(
@@ -382,9 +382,9 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if index.ndim != x.ndim and x.ndim and index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if any(n > x.shape[i] for i, n in enumerate(index.shape) if i != d and x.ndim):
+    if large := [i for i, n in enumerate(index.shape) if i != d and x.ndim and n > x.shape[i]]:
         raise RuntimeError(
-            f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+            f"Size does not match at dimension {large[0]} expected index {list(index.shape)} to be no larger than self "
             f"{list(x.shape)} apart from dimension {d}"
         )
     st = list(row_major(x.shape))

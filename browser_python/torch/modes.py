@@ -100,7 +100,7 @@ def get_num_threads() -> int:
 def set_num_threads(n: int) -> None:
     """Do nothing: there is always one thread."""
     if not isinstance(n, int) or n < 1:
-        raise RuntimeError("expected a positive number of threads")
+        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

@@ -63,10 +63,12 @@ def parameters_of(group: dict[str, Any]) -> list[Tensor]:
 def check_settings(group: dict[str, Any]) -> None:
     """Raise an error for a negative setting, or a decay rate that is not below 1."""
     for name, value in group.items():
-        if name == "betas" and not all(0 <= beta < 1 for beta in value):
-            raise ValueError(f"Invalid beta parameter: {value}")
+        for i, beta in enumerate(value if name == "betas" else ()):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         if name not in ("betas", "params") and value < 0:
-            raise ValueError(f"Invalid {name} value: {value}")
+            named = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
+            raise ValueError(f"Invalid {named}: {value}")
 
 
 class SGD(Optimizer):

@@ -222,9 +222,9 @@ def inner(a: Tensor, b: Tensor) -> Tensor:
 @method
 def outer(a: Tensor, b: Tensor) -> Tensor:
     """Return all products of two vectors: result[i, j] = a[i]·b[j]."""
-    for x in (a, b):
+    for name, x in (("self", a), ("vec2", b)):
         if x.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D arguments, but got a tensor with {x.ndim} dimensions")
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
     return a[:, None] * b[None, :]
 
 
@@ -326,7 +326,9 @@ def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[st
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     """Multiply, and sum over the last `dims` axes of `a` and the first of `b`, or over two lists of axes."""
     if isinstance(dims, int):
-        if not 0 <= dims <= min(a.ndim, b.ndim):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
             raise RuntimeError(
                 f"tensordot expects dims in the range of 0 to {min(a.ndim, b.ndim)}, but got dims={dims}"
             )

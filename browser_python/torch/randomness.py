@@ -252,7 +252,7 @@ def randperm(
 ) -> Tensor:
     """Return the integers 0, …, n − 1 in a random order."""
     if n < 0:
-        raise RuntimeError("n must be non-negative")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     g, r = generator or default_generator, list(range(n))
     for i in range(n - 1):
         z = g.word() % (n - i)
@@ -262,8 +262,10 @@ def randperm(
 
 def check_deviation(std: Tensor | float) -> None:
     """Raise torch's error for a negative standard deviation."""
-    if any(v < 0 for v in (std._numbers() if isinstance(std, Tensor) else [std])):
+    if isinstance(std, Tensor) and any(v < 0 for v in std._numbers()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
 def normal(
@@ -383,5 +385,5 @@ def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Genera
 @method
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return x._write(tensor_of((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)

@@ -275,7 +275,7 @@ def index_of_extreme(x: Tensor, dim: int | None, keepdim: bool, f: OfRow) -> Ten
     name = "argmax" if f is max_of_row else "argmin"
     check_not_empty(x, None if dim is None else axis_of(dim, x.ndim), name)
     if x.dtype is bool_:
-        raise RuntimeError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        raise RuntimeError(f"{name}(): does not support bool input")
 
     def at(v: Numbers) -> int:
         best = f(v)

@@ -219,7 +219,7 @@ def expand(x: Tensor, *sizes: int | Sequence[int]) -> Tensor:
     shape = sizes_of(sizes)
     if len(shape) < x.ndim:
         raise RuntimeError(
-            f"expand({type_name(x)}{list(x.shape)}, size={shape}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+            f"expand({type_name(x)}{{{list(x.shape)}}}, size={shape}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
     k = len(shape) - x.ndim
     full_shape = []

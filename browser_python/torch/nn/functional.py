@@ -127,7 +127,7 @@ def tanh(x: Tensor) -> Tensor:
 
 def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation."""
-    check_floating("gelu", x)
+    check_floating("GeluKernelImpl", x)
     if approximate == "tanh":
         return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
     if approximate != "none":
@@ -264,9 +264,9 @@ def nll_loss(
         )
     counted = target.ne(ignore_index)
     target = target * counted
-    numbers = target._numbers()
-    if len(numbers) and not 0 <= min(numbers) <= max(numbers) < logp.shape[d]:
-        raise IndexError("Target is out of bounds.")
+    for number in target._numbers():
+        if not 0 <= number < logp.shape[d]:
+            raise IndexError(f"Target {number} is out of bounds.")
     factor = counted.to(logp.dtype) if weight is None else weight[target] * counted
     losses = -logp.gather(d, target.unsqueeze(d)).squeeze(d) * factor
     return reduced(losses.masked_fill(~counted, 0.0), reduction, factor.sum())
@@ -312,7 +312,10 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | No
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * x.ndim:
-        raise RuntimeError("Padding length too large")
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {x.ndim}"
+        )
     shape, at = list(x.shape), [ALL] * x.ndim
     for i in range(len(pad) // 2):
         a, b = pad[2 * i], pad[2 * i + 1]

@@ -29,6 +29,8 @@ Result = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # (all keys, all value
 
 
 def draw_appends(draw: Draw) -> list[Case]:
+    """Draw a new cache for each case, and what is appended to it, a few tokens at a time."""
+
     def case(
         name: str,
         counts: list[int],
@@ -197,6 +199,6 @@ QUESTION = Question(
             cache_variant(count=lambda cache: cache.k.shape[-2]),
             cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
         ),
-        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}),
+        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}, remembers=True),
     ),
 )
