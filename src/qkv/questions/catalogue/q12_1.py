@@ -35,6 +35,8 @@ Store = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]  # (cache, new ke
 
 
 def draw_blocks(draw: Draw) -> list[Case]:
+    """Draw blocks, with and without a cache that holds earlier tokens."""
+
     def case(
         name: str,
         *counts: int,

@@ -18,6 +18,8 @@ Choose = Callable[[Any, int], Any]  # (caches, layer) -> the cache of this layer
 
 
 def draw_writers(draw: Draw) -> list[Case]:
+    """Draw whole writers, with and without caches."""
+
     def case(name: str, *counts: int, dtype: torch.dtype = torch.float32, cached: bool = False, **fixed: int) -> Case:
         """Draw a writer, and texts that reach it in pieces of these lengths; without any, in one piece."""
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)

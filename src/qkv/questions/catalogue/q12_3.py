@@ -17,6 +17,8 @@ Result = Callable[[list[int], int], Any]  # (text, length of the beginning) -> w
 
 
 def draw_texts(draw: Draw) -> list[Case]:
+    """Draw beginnings of texts, and in the last case a limit that a whole text run again exceeds."""
+
     def case(name: str, n: int, n_new: int, cached: bool = False, limited: bool = False, L: int = 2) -> Case:
         s = {"n": n, "n_new": n_new, "L": L, "H": draw.choose((2, 3)), "d_head": 4, "n_max": n + n_new + 2}
         s |= {"vocab": draw.whole(20, 24), "d_hidden": draw.whole(30, 36)}

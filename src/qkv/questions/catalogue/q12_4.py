@@ -15,6 +15,8 @@ Change = Callable[[Tensor, int, int], Tensor]  # (W_O of the layer, head, d_head
 
 
 def draw_lost(draw: Draw) -> list[Case]:
+    """Draw writers, and a head of each that is lost."""
+
     def case(
         name: str, layer: int | None = None, head: int | None = None, dtype: torch.dtype = torch.float32, **fixed: int
     ) -> Case:

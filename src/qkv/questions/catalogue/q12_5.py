@@ -18,6 +18,8 @@ Compare = Callable[[Tensor, Tensor], Tensor]  # (loss without the head, loss bef
 
 
 def draw_texts(draw: Draw) -> list[Case]:
+    """Draw writers, and texts on which their heads are compared."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("B", "n", "H", "d_head", low=3, high=6, **{"H": 2, "d_head": 4} | fixed)
         s["L"] = fixed.get("L", 3)
@@ -82,6 +84,7 @@ def one_after_another(ids: Tensor, w: Weights, n_heads: int) -> Tensor:
 
 
 def other_heads_lost(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:
+    """Return the logits if this head is the only one left in its layer."""
     name = f"stack.blocks.{layer}.attention.w_o.weight"
     d_head = w[name].shape[1] // n_heads
     kept = torch.zeros_like(w[name])
