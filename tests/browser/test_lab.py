@@ -43,7 +43,7 @@ CASES = {
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
     "MaskPainter": Case("MaskPainter()", "slider:who looks", "ArrowLeft", "queries", "6", "2", "2"),
-    "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "2", "4", "4"),
+    "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "5", "2", "2"),
     "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),
     "Predict": Case(
         'Predict("?", [("one", "a"), ("two", "b")], "B")', "radio:A.", "Space", "guess", "'A'", "'B'", "That is right."

@@ -15,7 +15,7 @@ OpenPage = Callable[..., Page]
 # What a swipe may begin on, and what a drag sideways changes; in the others a press chooses a row.
 PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("TransformerFlow", {}, ".qkv-flow-map", "stage"),
-    ("PatternLab", {"pattern": "window"}, ".qkv-pattern-picture", "window"),
+    ("PatternLab", {}, ".qkv-cone-picture", None),
     ("Everywhere", {}, ".qkv-things", "token"),
     ("HeadMicroscope", {}, ".qkv-scope-map", None),
     ("HeadMicroscope", {}, ".qkv-scope-text", "position"),
