@@ -36,6 +36,7 @@ def opened(open_page: OpenPage, look: tuple[str, dict[str, Any]], selector: str)
     draw(page, [look])
     page.add_style_tag(content="body { padding-bottom: 2000px }")
     picture = page.locator(selector).first
+    picture.evaluate("e => e.closest('details')?.setAttribute('open', '')")
     picture.evaluate("e => e.scrollIntoView({ block: 'center' })")
     frame(page)
     return page, picture
