@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "2", "7", "7"),
+    "CacheStepper": Case("CacheStepper()", "radio:because", "Space", "step", "4", "7", "off"),
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
     "HeadAtlas": Case("HeadAtlas()", "slider:token that looks", "ArrowLeft", "token", "2", "0", "1"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),

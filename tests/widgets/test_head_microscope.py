@@ -332,5 +332,7 @@ def test_on_a_phone_all_but_the_training_is_on_the_screen_of_an_opening(open_pag
     page = open_phone(open_page)
     widget = show(page)
     note = widget.locator(".qkv-scope-modes .qkv-note")
-    below = note.evaluate("e => e.getBoundingClientRect().bottom - e.closest('.qkv-widget').getBoundingClientRect().top")
+    below = note.evaluate(
+        "e => e.getBoundingClientRect().bottom - e.closest('.qkv-widget').getBoundingClientRect().top"
+    )
     assert below <= 480
