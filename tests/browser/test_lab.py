@@ -56,9 +56,7 @@ CASES = {
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
     "TemperatureLab": Case("TemperatureLab()", "switch:width 64", "Space", "d_k", "64", "1", "off"),
-    "TransformerFlow": Case(
-        "TransformerFlow()", "slider:place", "ArrowRight", "stage", "'2 sum 1'", "'embedding'", "0"
-    ),
+    "TransformerFlow": Case("TransformerFlow()", "switch:residual", "Space", "residual", "False", "False", "off"),
 }
 CELLS = [
     "from IPython.display import display\nfrom qkv import widgets as W\n"
