@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
+from qkv.questions import find
+
 SIGN = "qkv-cell-"  # prefix of the CSS class that names a cell's kind
 STORAGE_KEY = "qkv-answers"  # in localStorage
 # Before the first paint, this script puts the text of an earlier visit into the editor instead of the stub.
@@ -153,6 +155,7 @@ def scratch() -> str:
 def check(cell: Cell) -> str:
     """Return the button that checks an answer, and the element for its card."""
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
+    about += " data-models" if find(cell.question).in_model else ""  # the check runs a trained model, too
     card = '<div class="qkv-verdict" aria-live="polite"></div>'
     return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST_VERDICT)}{card}</div>'
 

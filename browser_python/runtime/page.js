@@ -284,7 +284,8 @@ function reset(cell) {
 async function check(question, onShown = () => {}) {
   const place = one(`.qkv-check[data-question="${question}"]`);
   const { area, text } = editors.get(question);
-  const request = { cells: cellsBefore(place), question, name: area.dataset.name };
+  const models = place.dataset.models !== undefined; // whether a trained model runs with the answer
+  const request = { cells: cellsBefore(place), question, name: area.dataset.name, models };
   let first;
   const last = await ask(place, request, (found) => {
     first = found;

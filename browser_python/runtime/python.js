@@ -9,7 +9,7 @@ import frame from "./frame.html";
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
-const MODELS = "models.zip"; // the trained models, which few cells use
+const MODELS = "models.zip"; // the trained models, which few cells and checks use
 const RUNNING = "Running …";
 const DIED =
   "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
@@ -156,11 +156,11 @@ export class Python {
     for (const { resolve } of left) resolve(answer);
   }
 
-  /** Send a message to the worker when it is ready, after the trained models if a cell is the first that names them. */
+  /** Send a message to the worker when it is ready, after the trained models if it is the first that needs them. */
   async #send(message) {
     const worker = this.#worker;
     await this.#ready;
-    if (!this.#hasModels && message.cells.some((source) => /\bmodels\b/.test(source))) {
+    if (!this.#hasModels && (message.models || message.cells.some((source) => /\bmodels\b/.test(source)))) {
       this.#hasModels = true;
       const archive = await bytesOf(this.#folder, MODELS);
       worker.send({ archive }, [archive]);

@@ -155,8 +155,12 @@ def pre_norm_block(
 class Block(nn.Module):
     """A block: self-attention, cross-attention if `cross`, feed-forward; each result is added to its input.
 
-    A norm comes before each of these parts (pre-norm, GPT-2) or after each sum (post-norm,
-    Vaswani et al., 2017). Dropout acts on the result of each part.
+        x = x + attention(norm_1(x))
+        x = x + feed_forward(norm_2(x))
+
+    These two lines are a block without `cross` and dropout. A norm comes before each part as here
+    (pre-norm, GPT-2), or after each sum (post-norm, Vaswani et al., 2017). Dropout acts on the
+    result of each part.
 
     Shapes:
         x (B, n, d_model)   mask, bool, broadcasts to (B, H, n, n_k)

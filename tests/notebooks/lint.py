@@ -40,6 +40,23 @@ NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # 
 ENDING = ["Summary", "Exercises", "References"]
 LETTERS = "ABCD"
 DEEPER = "chapters/deeper/"
+OPENING = "opening"  # the id of the cell whose widget opens a chapter
+# Chapters that do not open with a widget yet. This list may only become shorter.
+WITHOUT_OPENING = {
+    f"chapters/{name}"
+    for name in (
+        "01_sequence_inputs",
+        "02_qkv_projection",
+        "03_scaling",
+        "05_multi_head",
+        "06_positional_encoding",
+        "07_kv_cache",
+        "08_transformer",
+        "09_inside",
+        "10_cheaper",
+        "11_everywhere",
+    )
+}
 
 
 class Finding(NamedTuple):
@@ -86,6 +103,11 @@ def is_seen(cell: NotebookNode) -> bool:
 def is_code_seen(cell: NotebookNode) -> bool:
     """Check whether the site shows a cell's code, open or folded."""
     return is_seen(cell) and "remove-input" not in tags(cell)
+
+
+def setup_and_imports(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the code cells that prepare the notebook: setup and imports. A chapter's opening may lie between them."""
+    return [cell for cell in of_type(notebook, "code") if cell.id != OPENING][:2]
 
 
 def predict_calls(cell: NotebookNode) -> list[ast.Call]:
@@ -154,7 +176,7 @@ def all_lines(notebook: NotebookNode) -> int:
 @rule
 def cells_are_short(notebook: NotebookNode) -> Findings:
     """Code cells are short. Code that the reader does not see at first may be longer, also folded imports."""
-    imports = [cell.id for cell in of_type(notebook, "code")[1:2] if "hide-input" in tags(cell)]
+    imports = [cell.id for cell in setup_and_imports(notebook)[1:] if "hide-input" in tags(cell)]
     code = of_type(notebook, "code")
     counts = {cell.id: lines(cell) for cell in code if is_code_seen(cell) and cell.id not in imports}
     for cell in code:
@@ -174,15 +196,17 @@ def setup_comes_first(notebook: NotebookNode) -> Findings:
 
 @rule
 def imports_stand_together(notebook: NotebookNode) -> Findings:
-    for cell in of_type(notebook, "code")[2:]:
-        if re.search(r"^\s*(import|from)\s+\w", cell.source, re.MULTILINE):
-            yield Finding(cell.id, "imports something; all imports belong in the second code cell")
+    """All imports are in one cell, after the setup. The opening imports its own widget, because it comes before."""
+    known = [OPENING, *(cell.id for cell in setup_and_imports(notebook))]
+    for cell in of_type(notebook, "code"):
+        if cell.id not in known and re.search(r"^\s*(import|from)\s+\w", cell.source, re.MULTILINE):
+            yield Finding(cell.id, "imports something; all imports belong in the cell after the setup")
 
 
 @rule
 def seeds_stand_with_the_imports(notebook: NotebookNode) -> Findings:
     """The global generators are seeded once, after the imports. A local generator may be seeded anywhere."""
-    second, *later = of_type(notebook, "code")[1:]
+    second, *later = [cell for cell in of_type(notebook, "code") if cell.id != OPENING][1:]
     seeding = re.compile(r"torch\.manual_seed\(|random\.seed\(|torch\.seed\(")
     if not seeding.search(second.source):
         yield Finding(second.id, "sets no seed: call torch.manual_seed after the imports")
@@ -223,14 +247,14 @@ def hidden_cells_hold_numbers(notebook: NotebookNode) -> Findings:
     for cell in of_type(notebook, "code")[1:]:
         if not is_seen(cell) and "assert" not in cell.source:
             yield Finding(cell.id, "is hidden, but has no assert")
-        if "remove-input" in tags(cell) and not predict_calls(cell):
+        if "remove-input" in tags(cell) and cell.id != OPENING and not predict_calls(cell):
             yield Finding(cell.id, "hides its code, but has no prediction")
 
 
 @rule
 def folded_code_draws_or_imports(notebook: NotebookNode) -> Findings:
     """Only code that draws a figure or imports may be folded. Code that teaches has to be open, because it counts."""
-    imports = of_type(notebook, "code")[1]
+    imports = setup_and_imports(notebook)[1]
     for cell in of_type(notebook, "code"):
         draws = any(ast.unparse(call.func) == "show" for call in calls(cell))
         if "hide-input" in tags(cell) and not draws and cell.id != imports.id:
@@ -238,9 +262,19 @@ def folded_code_draws_or_imports(notebook: NotebookNode) -> Findings:
 
 
 @chapter_rule
-def a_widget_is_shown(notebook: NotebookNode) -> Findings:
-    if not reading(notebook).widgets:
-        yield Finding("the chapter", "has no widget")
+def a_widget_opens_the_chapter(notebook: NotebookNode) -> Findings:
+    """A chapter begins with its title and one sentence about the widget, the setup, and the widget itself."""
+    title, *_ = of_type(notebook, "markdown")
+    if (count := len(list(sentences(title.source)))) != 1:
+        yield Finding(title.id, f"has {count} sentences under the title; the opening needs exactly one")
+    beginning = [cell.id for cell in notebook.cells[:3]]
+    if beginning != [title.id, of_type(notebook, "code")[0].id, OPENING]:
+        yield Finding("the chapter", f"must begin with the title, the setup and a cell “{OPENING}”")
+        return
+    cell = notebook.cells[2]
+    names = [name for found, name, _ in widget_calls(notebook) if found.id == cell.id]
+    if len(names) != 1 or names[0].startswith("Predict") or tags(cell) != {"remove-input"}:
+        yield Finding(cell.id, "must show one widget that is no prediction, and have the tag remove-input")
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
@@ -451,7 +485,8 @@ def deeper_pages_are_linked(pages: Pages) -> Findings:
 
 def rules_for(name: str) -> set[str]:
     """Return the names of the rules for a page: fewer for a deeper page."""
-    return set(RULES) - (OF_CHAPTERS if name.startswith(DEEPER) else set())
+    unopened = {a_widget_opens_the_chapter.__name__} if name in WITHOUT_OPENING else set()
+    return set(RULES) - unopened - (OF_CHAPTERS if name.startswith(DEEPER) else set())
 
 
 def lint(notebook: NotebookNode, name: str = "") -> dict[str, list[Finding]]:

@@ -55,6 +55,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
     ("HeadMicroscope", {"symbols": "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "modes": ["mean", "on", "other text", "zeros"]}),
     ("TransformerFlow", {"stage": "1 hidden", "residual": False}),
+    ("TemperatureLab", {"handles": ["scores", "width", "draws"], "d_k": 64}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),
     ("SentenceLab", {"handles": ["temperature", "scale", "positions", "heads", "layers"], "matrix": True}),

@@ -65,6 +65,7 @@ def test_it_opens_on_a_causal_window_below_the_word_it():
 def lab(open_page: Callable[..., Page]) -> Page:
     page = open_page()
     draw(page, [("PatternLab", {})])
+    page.get_by_text("Other patterns").click()
     return page
 
 

@@ -54,6 +54,7 @@ class Card:
     table: Table | None = None
     printed: str = ""
     mixing: str = ""  # which line of the answer mixes tokens
+    in_model: str = ""  # what a trained model does with the answer
 
     @property
     def headline(self) -> str:
@@ -68,6 +69,7 @@ class Card:
             lines += wrapped(f"Tried with {self.tried}.")
         if self.mixing:
             lines += wrapped(f"Followed line by line: {self.mixing}")
+        lines += wrapped(self.in_model)
         if self.printed:
             lines += ["Your answer printed:", *(f"  {line}" for line in self.printed.splitlines())]
         return "\n".join(lines)
@@ -83,6 +85,7 @@ class Card:
             f"<details><summary>Which line mixes the tokens?</summary><p>{_prose(self.mixing)}</p></details>"
             if self.mixing
             else "",
+            f'<p class="qkv-card-model">{_prose(self.in_model)}</p>' if self.in_model else "",
             f"<details><summary>What your answer printed</summary><pre>{_escaped(self.printed)}</pre></details>"
             if self.printed
             else "",

@@ -1,7 +1,7 @@
 """The base class of all widgets, and synced traits that check their values.
 
 A widget consists of three files, found by their names: `<name>.py`, `js/<name>.js` and `<name>.css`. `tools/bundle.mjs`
-builds the last two into `static/`, and `from qkv.widgets import ClassName` imports the class from the first.
+builds the last two into `static/`. `__init__.py` imports the class from the first.
 """
 
 import math

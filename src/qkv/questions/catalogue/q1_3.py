@@ -194,7 +194,8 @@ QUESTION = Question(
             "padded-in-front", knob_sets=({"start": in_front}, {"start": in_front, "change_mask": longer_by(0)})
         ),
         Misconception(
-            "padded-with-something-else", knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -torch.inf, torch.nan))
+            "padded-with-something-else",
+            knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -100.0, -torch.inf, torch.nan)),
         ),
         Misconception("cut-to-the-shortest", knobs={"width": min}),
         Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),

@@ -7,7 +7,7 @@ from itertools import permutations
 import torch
 
 from qkv.attention import merge_heads
-from qkv.questions.engine import Case, Draw, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, call, in_each_layer, mistake
 from qkv.questions.shared.heads import MERGES, Merge
 
 
@@ -52,6 +52,7 @@ QUESTION = Question(
     reference=merge_heads,
     gradients=True,
     tokens=-2,
+    in_model=in_each_layer("attention.out", lambda answer, at: at.block.attention.w_o(answer(at["attention.heads"]))),
     misconceptions=(
         *(mistake(slug, *merges) for slug, merges in MERGES.items() if slug != "heads-averaged"),
         mistake("heads-averaged", *MERGES["heads-averaged"], lambda x: x.mean(1)),

@@ -74,6 +74,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from qkv.questions.engine.draw import Draw
+from qkv.questions.engine.in_model import InModel
 from qkv.sandboxed.cases import Case
 
 
@@ -103,6 +104,7 @@ class Misconception:
         alone: True for a rare idea that is not combined with others; where the answer is a test, True for an idea
             that does not concern a single implementation
         in_any_words: True if an answer matches a twin that raises an exception of the same type, whatever its text
+        remembers: True if what the twin does in one case depends on the cases before, as with a store that all share
     """
 
     slug: str
@@ -114,6 +116,7 @@ class Misconception:
     knob_sets: tuple[dict[str, Any], ...] = ()
     alone: bool = False
     in_any_words: bool = False
+    remembers: bool = False
 
     def ways(self) -> Iterator[Misconception]:
         """Yield one misconception for each twin and for each set of knobs."""
@@ -166,6 +169,7 @@ class Question:
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
         tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
+        in_model: how the answer takes the place of ours in a trained model, whose sentence the card then shows
         row_sums: the known sum of the rows, by output name; the card shows the answer's row sums beside it
         quotes: functions of a `Seen`, by the names in braces in the messages
         called: the name of the answer, if it differs from the reference's name
@@ -188,6 +192,7 @@ class Question:
     any_float: bool = False
     of_implementations: bool = False
     tokens: int | None = None
+    in_model: InModel | None = None
     row_sums: dict[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""

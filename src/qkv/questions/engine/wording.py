@@ -46,7 +46,7 @@ def _members(values: tuple[Any, ...] | list[Any]) -> str:
 
 def are(name: str) -> str:
     """Return "are" for a plural name, such as "weights", and "is" for any other."""
-    return "are" if name.endswith("s") and not name.endswith("ss") else "is"
+    return "are" if name.endswith("s") and not name.endswith(("ss", "bias")) else "is"
 
 
 def type_name(value: Any) -> str:

@@ -36,14 +36,17 @@ export default widget("PatternLab", {
       ${picture(state, set)}
       <div class="qkv-cone-beside">
         ${words(state, set)}
-        ${choices({
-          label: "what a word sees in one layer",
-          name: `${id}-pattern`,
-          value: state.pattern,
-          options: PATTERNS.map((value) => ({ value, label: value })),
-          onChange: (pattern) => set({ pattern }),
-        })}
-        ${toggle({ label: "hide the future", checked: state.causal, onChange: (causal) => set({ causal }) })}
+        <details class="qkv-tables">
+          <summary>Other patterns</summary>
+          ${choices({
+            label: "what a word sees in one layer",
+            name: `${id}-pattern`,
+            value: state.pattern,
+            options: PATTERNS.map((value) => ({ value, label: value })),
+            onChange: (pattern) => set({ pattern }),
+          })}
+          ${toggle({ label: "hide the future", checked: state.causal, onChange: (causal) => set({ causal }) })}
+        </details>
       </div>
     </div>
     ${tables(() => [table(state)])}`,
