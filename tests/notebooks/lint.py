@@ -49,12 +49,6 @@ WITHOUT_OPENING = {
         "02_qkv_projection",
         "03_scaling",
         "05_multi_head",
-        "06_positional_encoding",
-        "07_kv_cache",
-        "08_transformer",
-        "09_inside",
-        "10_cheaper",
-        "11_everywhere",
     )
 }
 
