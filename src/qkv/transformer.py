@@ -191,6 +191,8 @@ class Block(nn.Module):
         cache: KVCache | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
+        """Return x after self-attention, cross-attention if there is a memory, and the feed-forward network."""
+
         def attend(y: Tensor, see: Visit) -> Tensor:
             return self.attention(y, mask=mask, cache=cache, visit=see)[0]
 
@@ -257,6 +259,7 @@ class Stack(nn.Module):
         caches: Sequence[KVCache] | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
+        """Return x after all blocks, and after the last norm."""
         for layer, block in enumerate(self.blocks):
             see = under(f"{layer}", visit)
             cache = None if caches is None else caches[layer]
@@ -317,6 +320,7 @@ class Decoder(nn.Module):
         memory_real: Tensor | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
+        """Return the logits of the token after each new one."""
         n_new, n_held = ids.shape[-1], len(caches[0]) if caches else 0
         mask = causal_mask(n_new, n_held + n_new).to(ids.device)
         memory_mask = None if memory_real is None else padding_mask(memory_real)

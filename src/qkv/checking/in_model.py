@@ -54,6 +54,7 @@ def say_in_model(question: Question, answer: Any, passed: bool) -> str:
 
 
 def _say_tagger(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
+    """Say what the tagger answers with this part, and in how many new sentences it is right."""
     example = read(EXAMPLE.split())
     assert example is not None
     drawn = sentences("new", N_SENTENCES, 0, "english", only_it=True)
@@ -91,6 +92,7 @@ def _true_nouns(batch: list[Sentence]) -> Tensor:
 
 
 def _say_writer(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
+    """Say how the writer continues a sentence with this part, and how often it writes what it writes with ours."""
     drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in sentences("new", N_WRITTEN, 0, "english"))]
     writer = load_writer()
     (example, *texts), (_, *ours) = written(writer, put, answer, drawn), written(writer, InModel("writer"), None, drawn)

@@ -49,6 +49,11 @@ class Answer:
     by_hand: bool = False  # whether the points were entered by hand
 
     def __post_init__(self) -> None:
+        """Bring each field to its type and length.
+
+        Raises:
+            MalformedError: the status is unknown, or points are no finite number from 0.
+        """
         if self.status not in STATUSES:
             raise MalformedError(f"unknown status of a question: {str(self.status)[:40]!r}")
         _set_fields(
@@ -86,6 +91,11 @@ class Result:
     source: str = ""  # the code, to compare submissions; it is not written to the file
 
     def __post_init__(self) -> None:
+        """Bring each field to its type and length.
+
+        Raises:
+            MalformedError: the status is unknown, or a score is no finite number from 0.
+        """
         if self.status not in ("graded", "ungraded"):
             raise MalformedError(f"unknown status: {str(self.status)[:40]!r}")
         _set_fields(

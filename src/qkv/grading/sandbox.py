@@ -131,6 +131,7 @@ class Worker:
         return max(map(waiting_seconds, _descendants(self.process.pid)), default=0.0)
 
     def stop(self) -> None:
+        """End the worker and all its processes."""
         self.control.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -148,6 +149,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
+    """Return the ids of a process's children."""
     try:
         return [
             int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()

@@ -256,6 +256,7 @@ class _Attempt:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
+        """Start a session, and close it at the end."""
         session = self.start_session()
         try:
             yield session
@@ -600,6 +601,7 @@ def answer_call(call: replies.Call) -> dict[str, Any]:
 
 
 def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
+    """Return a verdict as a row of the result."""
     return Answer(
         id=question.id,
         points=float(question.points if verdict.status == "passed" else 0),

@@ -432,6 +432,7 @@ def _cells(tree: Any) -> list[Any] | None:
 
 
 def _code_source(cell: Any) -> str | None:
+    """Return the source of a code cell; None for another cell, or one that is malformed."""
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return None
     source = cell.get("source", cell.get("input", ""))

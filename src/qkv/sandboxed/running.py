@@ -294,6 +294,7 @@ class Counting(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operation, and remember the size of the largest tensor so far."""
         given = operation(*args, **(kwargs or {}))
         counted = [] if self.of_products and operation.name() not in PRODUCTS else _tensors(given)
         self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in counted)])

@@ -33,6 +33,7 @@ class Widget(anywidget.AnyWidget):
     _name = traitlets.Unicode().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Find the bundled script and style of a widget by the name of its module."""
         if Widget in cls.__bases__:  # not for the subclass without a module that anywidget makes for each instance
             stem = cls.__module__.rpartition(".")[2]
             cls._esm = _STATIC / f"{stem}.js"

@@ -45,6 +45,8 @@ Apply = Callable[[Layer, Tensor], Tensor]  # (layer, x) -> projection
 
 
 def draw_heads(draw: Draw) -> list[Case]:
+    """Draw the sizes and the weights of a head, and tokens for one call or two."""
+
     def case(
         name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
     ) -> Case:

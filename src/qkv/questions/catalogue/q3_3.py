@@ -11,6 +11,8 @@ from qkv.questions.shared.scales import NON_SQUARES, SQUARE
 
 
 def draw_qkv(draw: Draw) -> list[Case]:
+    """Draw queries, keys and values, in several sizes."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         d_k = SQUARE if dtype == torch.float64 else draw.choose(NON_SQUARES)
         sizes = draw.sizes("n_q", "n_k", "d_k", "d_v", **{"d_k": d_k} | fixed)

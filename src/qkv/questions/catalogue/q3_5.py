@@ -47,6 +47,8 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 
 def mixing_by(weights_of: Weights, after: Callable[[Tensor, Tensor], Tensor] = lambda weights, q: weights) -> Attend:
+    """Return an attention with these weights; `after` changes them."""
+
     def steps(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         weights = after(weights_of(q, k, v), q)
         return weights @ v, weights
@@ -101,6 +103,8 @@ RIGHT: dict[str, Attend] = {
 
 
 def scores_divided_by(scale: Callable[..., Any]) -> Attend:
+    """Return an attention whose scores are divided by this scale."""
+
     def weights_of(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = q @ k.mT
         return (scores / scale(q=q, k=k, v=v, scores=scores)).softmax(-1)

@@ -20,6 +20,8 @@ STRESS = 1e-3  # tolerance for scores near 10,000, where a float32 has three dec
 
 
 def draw_scores(draw: Draw) -> list[Case]:
+    """Draw scores along several axes, with temperatures; very large scores, and temperatures that are refused."""
+
     def case(
         name: str, *leading: int, dtype: torch.dtype = torch.float32, n_k: int | None = None, **given: float
     ) -> Case:

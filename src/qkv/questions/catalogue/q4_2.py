@@ -13,6 +13,8 @@ from qkv.softmax import entropy
 
 
 def draw_weights(draw: Draw) -> list[Case]:
+    """Draw weights along several axes: some of them 0, all on one, all equal."""
+
     def case(name: str, *leading: int, dtype: torch.dtype = torch.float32) -> Case:
         s = draw.sizes("n_q", "n_k")
         return Case(call(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype)), name, s)

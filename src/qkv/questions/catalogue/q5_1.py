@@ -16,6 +16,8 @@ from qkv.transformer import Edit
 
 
 def draw_cases(draw: Draw) -> list[Case]:
+    """Draw tokens and numbers of heads, also some that do not divide d_model."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         x = draw.normal(s["B"], s["n"], s["H"] * s["d_head"], dtype=dtype)

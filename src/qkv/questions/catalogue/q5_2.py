@@ -12,6 +12,8 @@ from qkv.questions.shared.heads import MERGES, Merge
 
 
 def draw_heads(draw: Draw) -> list[Case]:
+    """Draw heads, also in the memory layout in which a split leaves them."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         x = draw.normal(s["B"], s["H"], s["n"], s["d_head"], dtype=dtype)

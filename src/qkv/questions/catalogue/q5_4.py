@@ -22,6 +22,8 @@ from qkv.softmax import masked_softmax
 
 
 def draw_masked(draw: Draw) -> list[Case]:
+    """Draw queries, keys, values and masks that broadcast in several ways, also with rows that see nothing."""
+
     def case(
         name: str, leading: tuple[int, ...] = (), over: str = "qk", dtype: torch.dtype = torch.float32, **fixed: int
     ) -> Case:

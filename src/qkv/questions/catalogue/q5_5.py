@@ -41,6 +41,8 @@ Project = Callable[[Any, Tensor, Tensor, Tensor], QKV]  # (module, those three i
 
 
 def draw_modules(draw: Draw) -> list[Case]:
+    """Draw a module, its weights and calls of it: with and without keys, values and masks."""
+
     def case(
         name: str,
         *optional: str,
@@ -139,6 +141,8 @@ def module_variant(
     result: Result = out_and_weights,
     default: Callable[[Tensor], Tensor] = all_visible,
 ) -> Callable[..., Any]:
+    """Return a class of multi-head attention in which each part can be another, also a wrong one."""
+
     class Variant(nn.Module):
         def __init__(self, d_model: int, n_heads: int) -> None:
             super().__init__()

@@ -29,6 +29,8 @@ Result = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # (all keys, all value
 
 
 def draw_appends(draw: Draw) -> list[Case]:
+    """Draw a new cache for each case, and what is appended to it, a few tokens at a time."""
+
     def case(
         name: str,
         counts: list[int],

@@ -58,6 +58,7 @@ class ProvidedCache:
         self.taken = 0
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Write new keys and values into the reserved places, and return all so far."""
         if k.ndim != 4 or v.ndim != 4:
             raise ValueError(
                 f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
@@ -77,6 +78,8 @@ class ProvidedCache:
 
 
 def draw_steps(draw: Draw) -> list[Case]:
+    """Draw a cache with a few tokens or none, and new tokens one after the other."""
+
     def case(
         name: str, n_held: int, n_steps: int, dtype: torch.dtype = torch.float32, batch: int | None = None, **fixed: int
     ) -> Case:

@@ -43,6 +43,11 @@ class ProvidedCache:
         self.values: list[Tensor] = []
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Append new keys and values, and return all so far.
+
+        Raises:
+            ValueError: they have another number of axes, or there is no place for them.
+        """
         if k.ndim != 4 or v.ndim != 4:
             raise ValueError(
                 f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
@@ -61,6 +66,8 @@ class ProvidedCache:
 
 
 def draw_prompts(draw: Draw) -> list[Case]:
+    """Draw prompts and sizes of chunks, with an empty cache or a filled one; one case limits memory."""
+
     def case(
         name: str,
         n: int,

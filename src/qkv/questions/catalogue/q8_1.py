@@ -18,6 +18,8 @@ Affine = Callable[[Tensor, Tensor, Tensor], Tensor]  # (normed x, gain, bias) ->
 
 
 def draw_rows(draw: Draw) -> list[Case]:
+    """Draw rows with means of their own, also some that hardly vary, with a gain and a bias."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),

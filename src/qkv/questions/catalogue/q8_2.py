@@ -47,6 +47,8 @@ def make_feed_forward(wide: Tensor, narrow: Tensor) -> Callable[[Tensor], Tensor
 
 
 def draw_blocks(draw: Draw) -> list[Case]:
+    """Draw tokens, and the norms, the attention and the feed-forward network of a block."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "d_model", "d_hidden", **fixed)
         n, d, wide = s["n"], s["d_model"], s["d_hidden"]

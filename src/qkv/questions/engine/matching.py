@@ -234,6 +234,7 @@ class Matching:
         return all(self.has_same_effect(i, kind, other, ours[i]) for i, other in others)
 
     def has_same_effect(self, i: int, kind: str, other: Observation, ours: list[Any]) -> bool:
+        """Return whether another observation of case i shows the differences `ours`, of this kind, too."""
         found = differences(self.question, self.cases[i], other, self.want[i])
         if [d.place for d in found if d.kind == kind] != ours:
             return False

@@ -167,6 +167,7 @@ def step_name(case: Case, i: int) -> str:
 
 
 def _step_label(step: Step) -> str:
+    """Return how messages name a step of a case."""
     if step.act == "make":
         return "making the object"
     if step.act == "load":
