@@ -28,7 +28,10 @@ declare var qkvIndex: { page: string; title: string; places: [anchor: string, he
 declare var qkvFile: (name: string, text: string) => void;
 
 /** The editor of a page's texts, once its script is loaded. */
-declare var qkvEditor: { enhance: (area: HTMLTextAreaElement, written: () => void) => unknown };
+declare var qkvEditor: {
+  enhance: (area: HTMLTextAreaElement, written: () => void) => unknown;
+  press: (view: unknown, key: string) => void;
+};
 
 /** The engine of the real model, once its script is loaded. */
 declare var qkvRealModel: {

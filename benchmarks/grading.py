@@ -91,10 +91,10 @@ def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
 
     hand_in(folder / "in", n, "{student}/" + f"{SLUG}.ipynb", unlike)
     times: list[float] = []
-    writer = Writer(folder / "out", 1)
+    writer = Writer(folder / "out")
     with Reader() as reader:
         results = grade_all(
-            find([folder / "in"], reader.exercise_in), Settings(seed=1), reader, writer, JOBS,
+            find([folder / "in"], reader.run), Settings(seed=1), reader, writer, JOBS,
             on_graded=lambda *_: times.append(time.perf_counter()),
         )  # fmt: skip
     full = sum(result.score == result.max_score for result in results)

@@ -124,6 +124,7 @@ def source_of(commit: str) -> Iterator[Path]:
 
 
 def main() -> None:
+    """Measure the programs here, and in another commit if one is named, and print the best times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", metavar="COMMIT", help="an older commit, to measure beside this working tree")
     asked = parser.parse_args()

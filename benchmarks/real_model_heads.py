@@ -216,6 +216,7 @@ class Looks(NamedTuple):
 
 
 def looks_of(model: Model, half: list[Group]) -> Looks:
+    """Return how much *it* attends to each noun, for each text of these groups, by layer and head."""
     found = []
     for group in half:
         both = []
@@ -365,6 +366,8 @@ def measure_interventions(model: Model, half: list[Group], means: Tensor, layer:
 
 
 def replacing(at: int, head: int, row: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return a change that replaces the output of one head at one position."""
+
     def change(heads: Tensor) -> Tensor:
         heads[at, head] = row
         return heads
@@ -405,6 +408,7 @@ def measure() -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
+    """Return nested data with floats rounded to four decimals."""
     if isinstance(value, dict):
         return {key: rounded(each) for key, each in value.items()}
     if isinstance(value, list):

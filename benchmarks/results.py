@@ -78,6 +78,7 @@ def timed(name: str, step: Callable[[], Any]) -> Any:
 
 
 def main() -> None:
+    """Measure writing, reading and comparing the results of many students, and print the times."""
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     draw = random.Random(3)
     results = [made_up(student, draw) for student in range(n)]

@@ -152,6 +152,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Train each case that has no stored result yet, and print or store the means over seeds."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", default="", help="only the cases with this word in their names")

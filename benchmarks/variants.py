@@ -233,6 +233,7 @@ def print_caches() -> None:
 
 
 def main() -> None:
+    """Measure the variants for growing lengths and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--max-n", type=int, default=16384, metavar="N", help="the longest sequence; default: 16384")
     parser.add_argument("--seconds", type=float, default=60, metavar="S", help="for all timings together; default: 60")

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
+from qkv.questions import find
+
 SIGN = "qkv-cell-"  # prefix of the CSS class that names a cell's kind
 STORAGE_KEY = "qkv-answers"  # in localStorage
 # Before the first paint, this script puts the text of an earlier visit into the editor instead of the stub.
@@ -31,6 +33,12 @@ OFFER = (
 )
 
 
+# In a cell of parts, each part begins with a line such as "# 5.1: …": the question whose answer it is.
+BROUGHT = re.compile(r"^# (\d+\.\d+): ", re.MULTILINE)
+BRING = (
+    '<p class="qkv-do"><button type="button" class="qkv-run" data-do="bring">Bring my answers</button> '
+    '<span class="qkv-said" role="status"></span></p>'
+)
 LAST_VERDICT = '<span class="qkv-said qkv-last"></span>'
 PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
 PAD = """import torch
@@ -66,7 +74,7 @@ def page_cells(cells: list[dict[str, Any]]) -> Iterator[Cell]:
     question = ""
     for place, cell in enumerate(cells):
         name = str(cell.get("id", ""))
-        if found := re.fullmatch(r"(?:question|try|check)-(\d+)-(\d+)", name):
+        if found := re.fullmatch(r"(?:question|parts|try|check)-(\d+)-(\d+)", name):
             question = f"{found[1]}.{found[2]}"
         kind = kind_of(name, cell)
         if kind:
@@ -100,8 +108,10 @@ def answer(cell: Cell) -> str:
     """Return the editor of an answer, which holds the stub."""
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE)
     name = f' data-name="{named[1]}"' if named else ""
-    area = editor(cell.question, f"Your answer to question {cell.question}", cell.source, name)
-    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}</div>'
+    brought = BROUGHT.findall(cell.source)
+    label = "Your parts" if brought else f"Your answer to question {cell.question}"
+    area = editor(cell.question, label, cell.source, name)
+    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{BRING if brought else ""}</div>'
 
 
 def attempt(cell: Cell) -> str:
@@ -153,6 +163,7 @@ def scratch() -> str:
 def check(cell: Cell) -> str:
     """Return the button that checks an answer, and the element for its card."""
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
+    about += " data-models" if find(cell.question).in_model else ""  # the check runs a trained model, too
     card = '<div class="qkv-verdict" aria-live="polite"></div>'
     return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST_VERDICT)}{card}</div>'
 

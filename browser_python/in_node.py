@@ -28,6 +28,11 @@ class Interpreter:
         self.process: psutil.Popen | None = None
 
     def start(self) -> psutil.Popen:
+        """Start Node.js with the page's Python, and return its process once Python is ready.
+
+        Raises:
+            RuntimeError: Python did not start.
+        """
         pipe = subprocess.PIPE
         command = ["node", str(pack.HERE / "in_node.mjs"), str(self.folder / "python")]
         self.process = process = psutil.Popen(
@@ -66,6 +71,7 @@ class Interpreter:
         return {"printed": "", "problem": "TimeoutError", "seconds": SECONDS}
 
     def close(self) -> None:
+        """End the process, if there is one. The next request starts a new one."""
         if self.process is not None:
             self.process.kill()
             self.process.communicate()

@@ -1,4 +1,8 @@
-"""Settings and fixtures of all tests."""
+"""Settings and fixtures of all tests.
+
+Some tests draw a few of many: mutants, twins, tensors of any shape. Which ones depends on the commit, so that a failure
+can be repeated, and the next commit tries others. A failed run prints its seed; `QKV_SEED=N make test` draws by it.
+"""
 
 import os
 import random
@@ -13,6 +17,7 @@ from hypothesis import settings
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from qkv.questions.engine import draw
+from tests.seeds import SEED
 from tools.system import chromium, how_to_get
 
 # The tensors are tiny, and pytest uses all cores with its own processes, so a second thread would only wait.
@@ -26,16 +31,21 @@ settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True)
-def same_draws_in_every_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seed all generators from a test's name, so that the gate is reproducible. Slow tests draw new numbers."""
-    if request.node.get_closest_marker("slow"):
-        return
-    seed = zlib.crc32(request.node.nodeid.encode())
+def seeded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed all generators from a test's name; if the test is slow or draws a few of many, also from the run's seed."""
+    by_run = any(request.node.get_closest_marker(name) for name in ("slow", "draws"))
+    seed = zlib.crc32(f"{request.node.nodeid}{SEED if by_run else ''}".encode())
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
     seeds = random.Random(seed)
     monkeypatch.setattr(draw, "any_seed", lambda: seeds.getrandbits(48))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the run's seed if a test failed."""
+    if terminalreporter.stats.get("failed"):
+        terminalreporter.write_line(f"Tests drew by the seed {SEED}. QKV_SEED={SEED} draws the same again.")
 
 
 @pytest.fixture(scope="session")

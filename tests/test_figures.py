@@ -34,9 +34,13 @@ def heat_figure() -> plt.Figure:
 
 
 def svg_of(shown: figures.InlineFigure) -> ElementTree.Element:
-    markup = re.search(r"<svg.*</svg>", shown.markup, re.DOTALL)
-    assert markup is not None
-    return ElementTree.fromstring(markup[0])
+    return svgs_of(shown)["qkv-desk"]
+
+
+def svgs_of(shown: figures.InlineFigure) -> dict[str, ElementTree.Element]:
+    """Both pictures of a figure, by their classes."""
+    found = map(ElementTree.fromstring, re.findall(r"<svg.*?</svg>", shown.markup, re.DOTALL))
+    return {str(root.get("class")): root for root in found}
 
 
 # --- showing --------------------------------------------------------------------------------------------------------
@@ -114,6 +118,66 @@ def test_figure_carries_the_palette_for_places_that_have_none():
     assert '[data-jp-theme-light="false"]' in style[1]
     assert ") :where(" in style[1], "the descendant combinator was lost"
     assert "<style" not in markup.replace(style[0], ""), "matplotlib's own style would apply to the whole page"
+
+
+# --- on a phone -----------------------------------------------------------------------------------------------------
+
+
+def panels_figure(rows: int, columns: int, width: float) -> plt.Figure:
+    fig, axes = plt.subplots(rows, columns, figsize=(width, 2.0 * rows), sharey=True, squeeze=False)
+    for ax in axes.flat:
+        ax.plot([0, 1], [0, 1])
+    axes[0, 0].set_ylabel("entropy (nats)")
+    return fig
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "width", "phone"),
+    [
+        (1, 2, 8.2, (2, 1)),
+        (1, 4, 8, (2, 2)),
+        (1, 3, 8, (3, 1)),
+        (2, 5, 5.2, (2, 5)),
+        (2, 1, 7, (2, 1)),
+        (1, 1, 7, (1, 1)),
+    ],
+)
+def test_panels_that_do_not_fit_beside_each_other_on_a_phone_are_stacked(rows, columns, width, phone):
+    fig = panels_figure(rows, columns, width)
+    figures.lay_out_for_a_phone(fig)
+    fig.canvas.draw()
+    corners = [(round(ax.get_position().x0, 2), round(ax.get_position().y0, 2)) for ax in fig.axes]
+    assert (len({y for _, y in corners}), len({x for x, _ in corners})) == phone
+    assert tuple(fig.get_size_inches()) == pytest.approx((figures.PHONE, 2.0 * phone[0]))
+    for ax in fig.axes:
+        assert phone[1] > 1 or rows > 1 or ax.get_ylabel() == "entropy (nats)", "a stacked panel has lost its label"
+    plt.close(fig)
+
+
+def font_sizes(root: ElementTree.Element) -> list[float]:
+    """The sizes of all letters, in px of a column that is 354 px wide."""
+    width = float(str(root.get("viewBox")).split()[2])
+    sizes = re.findall(
+        r"font-size: ([\d.]+)px|font: (?:[\w ]+ )?([\d.]+)px", ElementTree.tostring(root, encoding="unicode")
+    )
+    return [float(a or b) * 354.8 / width for a, b in sizes]
+
+
+def test_letters_are_at_least_12_px_high_on_a_phone():
+    shown = figures.show(panels_figure(1, 2, 8.2), alt="x")
+    assert min(font_sizes(svgs_of(shown)["qkv-phone"])) >= 12
+    assert min(font_sizes(svgs_of(shown)["qkv-desk"])) < 8, "the picture for a desk cannot be read there"
+
+
+def test_words_above_a_narrow_heatmap_are_turned_and_its_numbers_shortened():
+    words = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
+    fig, ax = plt.subplots(figsize=(7, 2))
+    figures.heatmap(ax, np.eye(9)[:2] * 0.5, None, words)
+    desk, phone = svgs_of(figures.show(fig, alt="x")).values()
+    texts = {name: [t.text for t in root.iter(f"{SVG}text")] for name, root in (("desk", desk), ("phone", phone))}
+    assert ("0.50" in texts["desk"], ".50" in texts["phone"], "0.50" in texts["phone"]) == (True, True, False)
+    turned = [t for t in phone.iter(f"{SVG}text") if "rotate(-90" in (t.get("transform") or "")]
+    assert len(turned) >= len(words)
 
 
 # --- what is drawn --------------------------------------------------------------------------------------------------

@@ -153,12 +153,25 @@
     if (map) showMap(pages);
   }
 
-  /** Return the points of an exercise's answers when they were last checked on its page.
+  /** Return the answers of a set of exercises that were checked on its page: their points, and how many are right.
    * @param {string} page */
-  function pointsOf(page) {
+  function standing(page) {
     const chapter = Number(page.match(/^exercises\/(\d+)_/)?.[1]);
     const answers = Object.entries(loadOther(ANSWERS)).filter(([id]) => Number.parseInt(id, 10) === chapter);
-    return answers.reduce((sum, [, { points = 0 }]) => sum + points, 0);
+    const right = answers.filter(([, { status }]) => status === "passed").length;
+    return { right, points: answers.reduce((sum, [, { points = 0 }]) => sum + points, 0) };
+  }
+
+  /** Tick a set of exercises once all of its answers are right. The reader may untick it.
+   * @param {string} page
+   * @param {number} questions */
+  function tickDone(page, questions) {
+    if (questions && standing(page).right === questions && !load()[page]?.read) note(page, "read", today());
+  }
+
+  /** Tick all sets of exercises on the map whose answers are right. */
+  function tickAll() {
+    for (const { dataset } of all("[data-questions]", map)) tickDone(dataset.progress ?? "", Number(dataset.questions));
   }
 
   /** @param {Pages} pages */
@@ -168,9 +181,10 @@
     for (const place of all("[data-visited]", map)) {
       const page = place.dataset.visited ?? "";
       const { visited, read } = pages[page] ?? {};
-      const points = pointsOf(page);
+      const { points, right } = standing(page);
+      const questions = boxes.find((box) => box.dataset.progress === page)?.dataset.questions;
       const day = read ? `, ${read}` : visited ? `, opened ${visited}` : "";
-      place.textContent = points ? `${day}, ${points} points on the page` : day;
+      place.textContent = points ? `${day}, ${points} points, ${right} of ${questions} answers right` : day;
     }
     /** @param {string} kind */
     const countOf = (kind) => {
@@ -218,6 +232,7 @@
       }
       if (!save(pages)) throw new Error("this browser stores nothing");
       show();
+      tickAll();
     } catch (problem) {
       say(`The file cannot be read: ${/** @type {Error} */ (problem).message}.`);
     }
@@ -249,6 +264,7 @@
   }
 
   if (map) {
+    tickAll();
     const file = /** @type {HTMLInputElement} */ (map.querySelector("input[type=file]"));
     file.addEventListener("change", async () => {
       if (file.files?.length) await take(file.files[0]);
@@ -270,8 +286,8 @@
     const { visited } = load()[here] ?? {};
     if (!visited) note(here, "visited", today());
   }
-  // A chapter counts as read once it has been open for LEAST and its end has come into the window. The reader ticks off
-  // exercises by hand.
+  // A chapter counts as read once it has been open for LEAST and its end has come into the window. Exercises count as done
+  // once all answers are right; the reader may also tick them.
   const end = document.querySelector("footer");
   if (end && here.startsWith("chapters/") && !load()[here]?.read) {
     let inSight = false;
@@ -288,6 +304,7 @@
     observer.observe(end);
     setTimeout(check, LEAST + 50);
   }
+  document.addEventListener("qkv-checked", () => tickDone(here, all(".qkv-check").length)); // from python-page.js
   addEventListener("storage", ({ key }) => {
     if (key === KEY) show();
   });

@@ -1,12 +1,13 @@
 // The editor: CodeMirror 6 with Python's colours, indentation, undo and brackets. It is loaded when a text first gets
 // the focus. Tab indents; Escape, then Tab, leaves the editor.
 
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentMore, indentWithTab, undo } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { PHONE } from "./keys.js";
 
 // As everywhere in the course, keywords are bold, and comments and strings have a softer colour.
 const quiet = HighlightStyle.define([
@@ -14,6 +15,21 @@ const quiet = HighlightStyle.define([
   { tag: [tags.comment, tags.string], color: "var(--qkv-muted)" },
   { tag: tags.comment, fontStyle: "italic" },
 ]);
+
+// On a phone lines wrap, and the line that is written is scrolled to above the row of keys.
+const onPhone = [
+  EditorView.lineWrapping,
+  EditorView.scrollMargins.of(() => ({
+    bottom: /** @type {HTMLElement?} */ (document.querySelector(".qkv-keys"))?.offsetHeight,
+  })),
+];
+
+/** Do what a key of the row of keys says. */
+export function press(view, key) {
+  if (key === "↹") indentMore(view);
+  else if (key === "↶") undo(view);
+  else view.dispatch(view.state.replaceSelection(key), { scrollIntoView: true, userEvent: "input.type" });
+}
 
 /** Replace a textarea by an editor with its text, its label, its selection and the focus. `onChange` is called after
  * each change of the text. */
@@ -27,6 +43,7 @@ export function enhance(area, onChange) {
     bracketMatching(),
     python(),
     syntaxHighlighting(quiet),
+    matchMedia(PHONE).matches ? onPhone : [],
     keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
     // The tabindex is for axe, which does not count editable content as focusable.
     EditorView.contentAttributes.of({ "aria-label": `${label}. Escape, then Tab, leaves it.`, tabindex: "0" }),

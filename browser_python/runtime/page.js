@@ -4,6 +4,7 @@
 import { cardOf } from "./cards.js";
 import { editorOf, textOf } from "./files.js";
 import { load, note, save } from "./kept.js";
+import { showKeys } from "./keys.js";
 import { Python } from "./python.js";
 
 const all = (selector, from = /** @type {ParentNode} */ (document)) =>
@@ -104,6 +105,8 @@ function showImported() {
   if (!keys.length) for (const asked of all(".qkv-accept")) asked.remove();
 }
 
+/** @param {string} className
+ * @param {string} textContent */
 const line = (className, textContent) => Object.assign(document.createElement("p"), { className, textContent });
 
 /** Ask the reader, beside the button that was pressed, to read the imported texts before any of them runs.
@@ -137,6 +140,30 @@ const showNotice = (words) => {
   const place = document.querySelector(".qkv-offer");
   if (place) place.textContent = words;
 };
+
+// ── answers to earlier questions, as parts ─────────────────────────────────────────────────────────
+/** Put the answers that this browser keeps into a cell of parts, each below the line that names its question, and say
+ * which ones it does not keep. What was imported from a file stays marked as that. */
+function bring(cell) {
+  const { key } = one(".qkv-editor", cell).dataset;
+  const editor = editors.get(key);
+  const kept = load();
+  const missing = [];
+  let imported = false;
+  const parts = editor.area.defaultValue.split(/^(?=# \d+\.\d+: )/m).map((stub) => {
+    const [line, question] = stub.match(/^# (\d+\.\d+): .*$/m) ?? [];
+    const source = kept[question]?.source;
+    if (question && !source) missing.push(question);
+    imported ||= Boolean(kept[question]?.imported);
+    return source ? `${line}\n${source.trim()}\n\n\n` : stub;
+  });
+  editor.text = `${parts.join("").trimEnd()}\n`;
+  if (imported) note(key, { imported: true });
+  showImported();
+  one(".qkv-said", cell).textContent = missing.length
+    ? `This browser keeps no answer to ${missing.join(", ")}: write it again. Read the others.`
+    : "All parts are your answers. Read them.";
+}
 
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
 let fetched; // the promise of the page's notebook
@@ -179,6 +206,7 @@ let queue = Promise.resolve(); // resolves when all earlier requests are answere
 async function ask(cell, request, onFirst) {
   const message = askToRead(cell);
   if (message) return { status: "error", points: 0, misconception: null, message, problem: message };
+  for (const card of all(".qkv-ended")) card.remove();
   const [run, stop] = /** @type {HTMLButtonElement[]} */ (
     all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell)
   );
@@ -216,14 +244,24 @@ function reveal(button, selector) {
     shown.scrollIntoView({ block: height < innerHeight ? "end" : "start", behavior: still ? "instant" : "smooth" });
 }
 
+/** Return a card with a message of the page's own: why there is no verdict or output. The next run removes it. */
+function messageCard(message) {
+  const card = Object.assign(document.createElement("section"), { className: "qkv-card qkv-ended" });
+  card.dataset.status = "error";
+  const [title, ...rest] = message.split(/(?<=[.:?]) /);
+  card.append(line("qkv-card-status", title), line("", rest.join(" ")));
+  return card;
+}
+
 /** Show what a cell printed, and beside its buttons which cells ran before it. From now on Python can be restarted. */
-function showOutput(cell, { printed = "", problem, above = 0, isNew = false }) {
+function showOutput(cell, { printed = "", problem, above = 0, isNew = false, hasEnded = false }) {
   const ran = above ? `Ran ${above === 1 ? "the cell" : `the ${above} cells`} above first.` : "";
   const why = isNew ? "Python was started anew, because it had used much memory. " : "";
   one(".qkv-said", cell).textContent = why + ran;
   one("[data-do=restart]", cell).hidden = false;
   const shown = cell.querySelector(".qkv-printed");
-  shown.hidden = false;
+  shown.hidden = hasEnded;
+  if (hasEnded) return shown.after(messageCard(problem));
   shown.removeAttribute("data-old");
   const words = printed + problem ? problem : `It printed nothing.${whyNothing(cell)}`;
   shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
@@ -284,7 +322,8 @@ function reset(cell) {
 async function check(question, onShown = () => {}) {
   const place = one(`.qkv-check[data-question="${question}"]`);
   const { area, text } = editors.get(question);
-  const request = { cells: cellsBefore(place), question, name: area.dataset.name };
+  const models = place.dataset.models !== undefined; // whether a trained model runs with the answer
+  const request = { cells: cellsBefore(place), question, name: area.dataset.name, models };
   let first;
   const last = await ask(place, request, (found) => {
     first = found;
@@ -308,14 +347,33 @@ function showVerdict(place, text, { html, ...report }) {
   const card = place.querySelector(".qkv-verdict");
   card.dataset.status = report.status;
   card.removeAttribute("data-old");
-  card.replaceChildren(html ? cardOf(html) : report.message);
+  card.replaceChildren(html ? cardOf(html) : messageCard(report.message));
   const found = { status: report.status, points: report.points };
   if (html) note(question, { checked: { source: text, ...found } });
   const isOld = editors.get(question).text !== text;
   if (html && !isOld) note(question, found);
   markOld(question, isOld);
   showPoints();
+  if (report.status === "passed" && !isOld) card.append(nextStep());
+  document.dispatchEvent(new Event("qkv-checked")); // progress.js ticks an exercise whose answers are all right
   showLast(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
+}
+
+/** Return what a right answer leads to: the next question without one, or the map of the course. */
+function nextStep() {
+  const kept = load();
+  const checks = all(".qkv-check");
+  const left = checks.filter(({ dataset }) => kept[dataset.question ?? ""]?.status !== "passed");
+  const said = left.length
+    ? `${checks.length - left.length} of ${checks.length} answers on this page are right. Next: `
+    : `All ${checks.length} answers on this page are right. `;
+  const section = left[0]?.closest("section");
+  const link = document.createElement("a");
+  link.href = section ? `#${section.id}` : `${document.documentElement.dataset.content_root}book/map.html`;
+  link.textContent = section?.querySelector("h2")?.firstChild?.textContent ?? "See your way through the course";
+  const step = line("qkv-next", said);
+  step.append(link);
+  return step;
 }
 
 /** Return the text of an answer; with a `source`, set it first. */
@@ -400,6 +458,7 @@ const actions = {
   edit: (button) => edit(cellOf(button)),
   reset: (button) => reset(cellOf(button)),
   check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
+  bring: (button) => bring(button.closest(".qkv-live")),
   stop: () => python.end(`Stopped. ${GONE}`),
   restart: (button) => {
     python.end("Restarted.");
@@ -414,7 +473,28 @@ function obstacle() {
   return window.WebAssembly && window.Worker ? "" : "This browser cannot run Python on the page";
 }
 
+// ── keys on a phone ────────────────────────────────────────────────────────────────────────────────
+/** Return the place of the editor that has the focus. */
+const written = () => /** @type {HTMLElement} */ (document.activeElement?.closest(".qkv-live"));
+
+/** Return the button that checks the answer, or runs the cell, that is being written. */
+function ownButton() {
+  const { question } = written().dataset;
+  const place = question ? one(`.qkv-check[data-question="${question}"]`) : written();
+  return /** @type {HTMLButtonElement} */ (one("[data-do=check], [data-do=run], [data-do=runCell]", place));
+}
+
+/** Do what a key of the row of keys says, in the editor that has the focus. */
+function press(key) {
+  const { area, view } = editors.get(one(".qkv-editor", written()).dataset.key);
+  if (view) return globalThis.qkvEditor.press(view, key);
+  if (key === "↶") return document.execCommand("undo");
+  area.setRangeText(key === "↹" ? "    " : key, area.selectionStart, area.selectionEnd, "end");
+  area.dispatchEvent(new Event("input"));
+}
+
 for (const area of all(".qkv-editor")) addEditor(area);
+showKeys({ press, button: ownButton });
 for (const button of all("article [data-do]"))
   button.addEventListener("click", () => actions[button.dataset.do](button));
 if (obstacle()) {

@@ -9,12 +9,21 @@ import frame from "./frame.html";
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
-const MODELS = "models.zip"; // the trained models, which few cells use
+const MODELS = "models.zip"; // the trained models, which few cells and checks use
 const RUNNING = "Running …";
 const DIED =
   "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
   "the next Run or Check.";
-const failure = (why) => `Python could not start here (${why}). Open this notebook in JupyterLab or Colab instead.`;
+const START = "Starting Python …";
+const STAGES = {
+  compiling: "Starting Python: compiling it, the longest part of a first visit …",
+  importing: "Starting Python: importing torch and the checks …",
+  keeping: "Starting Python: keeping what was imported, for a quick start next time …",
+};
+const failure = (why) =>
+  navigator.onLine
+    ? `Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
+    : "You are offline; your answer is kept. Python starts here once you are online again.";
 
 /** A worker in its frame. */
 class Worker {
@@ -26,7 +35,7 @@ class Worker {
   constructor(receive) {
     this.#channel.port1.onmessage = ({ data }) => receive(data);
     this.#onFrame = ({ source, data }) => {
-      if (source === this.#frame.contentWindow) receive({ failed: String(data?.failed) });
+      if (source === this.#frame.contentWindow) receive({ failed: data?.failed ?? "Its program could not be loaded" });
     };
     window.addEventListener("message", this.#onFrame);
     this.#frame.hidden = true;
@@ -69,6 +78,7 @@ export class Python {
   #isNew = false; // whether this worker replaced one that had used much memory
   #hasModels = false;
   #memory;
+  #stage = START; // what is said while it starts
 
   /** `folder` has worker.js and the files that it needs. `say` is called with texts about the start and the running. */
   constructor(folder, say) {
@@ -78,6 +88,7 @@ export class Python {
 
   start() {
     if (this.#worker) return;
+    this.#stage = START;
     const worker = new Worker((message) => this.#worker === worker && this.#receive(message));
     this.#worker = worker;
     this.#ready = new Promise((resolve) => {
@@ -90,6 +101,12 @@ export class Python {
       .catch((problem) => this.end(failure(problem.message)));
   }
 
+  /** Say what the start is doing, also to those that ask from now on. */
+  #sayStage(words) {
+    this.#stage = words;
+    this.#say(words);
+  }
+
   /** Fetch the worker's program and files, and say how far that is. */
   async #load() {
     const sizes = await bytesOf(this.#folder, "sizes.json");
@@ -98,7 +115,7 @@ export class Python {
     let done = 0;
     const onBytes = (count) => {
       done += count;
-      this.#say(`Loading Python: ${Math.min(100, Math.floor((100 * done) / total))} %`);
+      this.#sayStage(`Loading Python: ${Math.min(100, Math.floor((100 * done) / total))} %`);
     };
     const program = bytesOf(this.#folder, "worker.js");
     const heavy = await Promise.all(HEAVY.map((name) => bytesOf(this.#folder, name, onBytes)));
@@ -113,9 +130,10 @@ export class Python {
     for (const name of ["worker.js", "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
-  #receive({ memory, ready, failed, died, id, first, ...answer }) {
+  #receive({ memory, stage, ready, failed, died, id, first, ...answer }) {
     const isReady = this.#readySince < Number.POSITIVE_INFINITY;
     if (failed) this.end(failure(failed.split("\n")[0]));
+    else if (stage) this.#sayStage(STAGES[stage]);
     else if (died) this.end(DIED);
     else if (memory) {
       // Only before the first request: later it could be what a cell made of it, and later visits would start from that.
@@ -152,15 +170,15 @@ export class Python {
     this.#terminate();
     const left = [...this.#waiting.values()];
     this.#waiting.clear();
-    const answer = { status: "error", points: 0, misconception: null, message: why, problem: why };
+    const answer = { status: "error", points: 0, misconception: null, message: why, problem: why, hasEnded: true };
     for (const { resolve } of left) resolve(answer);
   }
 
-  /** Send a message to the worker when it is ready, after the trained models if a cell is the first that names them. */
+  /** Send a message to the worker when it is ready, after the trained models if it is the first that needs them. */
   async #send(message) {
     const worker = this.#worker;
     await this.#ready;
-    if (!this.#hasModels && message.cells.some((source) => /\bmodels\b/.test(source))) {
+    if (!this.#hasModels && (message.models || message.cells.some((source) => /\bmodels\b/.test(source)))) {
       this.#hasModels = true;
       const archive = await bytesOf(this.#folder, MODELS);
       worker.send({ archive }, [archive]);
@@ -176,7 +194,7 @@ export class Python {
     this.start();
     const id = ++this.#lastId;
     const since = Date.now();
-    this.#say(this.#readySince < since ? RUNNING : "Starting Python …");
+    this.#say(this.#readySince < since ? RUNNING : this.#stage);
     const clock = setInterval(() => {
       if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
         this.end(

@@ -2,7 +2,7 @@
 //
 // The worker's first message brings its files and a port, through which all others go. Messages to the worker:
 // {id, cells, question, name} checks an answer, {id, cells} runs cells, {archive} brings more modules. Messages from the
-// worker: {memory}, if it was not among the files, then {ready} or {failed}, and for each request {id, …, used}. Before
+// worker: {stage}, what the start does, {memory}, if it was not among the files, then {ready} or {failed}, and for each request {id, …, used}. Before
 // that comes {id, first}, a first verdict, if naming the misconception takes long. {died} says that the interpreter ended.
 
 import "./classic.js"; // before all others
@@ -29,13 +29,17 @@ async function boot(files, port) {
   const { lock } = JSON.parse(new TextDecoder().decode(files["sizes.json"]));
   const options = { indexURL: HERE, lockFileContents: { ...LOCK, info: lock }, createPyodideModule };
   const kept = files.memory;
+  const say = (stage) => port.postMessage({ stage });
+  say("compiling");
   const restored = kept && (await loadPyodide({ ...options, _loadSnapshot: kept }).catch(() => {}));
   const python = /** @type {Python} */ (restored ?? (await loadPyodide({ ...options, _makeSnapshot: true })));
   unpack(python, files["course.zip"]);
   if (restored) {
     python.runPython("import random; random.seed()"); // without this, every visit would draw the same numbers
   } else {
+    say("importing");
     python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
+    say("keeping");
     port.postMessage({ memory: python.makeMemorySnapshot() });
   }
   giveKernels(python);

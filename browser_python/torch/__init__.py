@@ -277,7 +277,7 @@ class _C:
         def __enter__(self) -> None:
             return None
 
-        def __exit__(self, *a: Any) -> None:
+        def __exit__(self, *a: object) -> None:
             return None
 
 

@@ -6,14 +6,14 @@ import builtins
 import math
 import operator
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from math import inf
 from typing import Any
 
 from .creation import tensor
 from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
-from .kernels import BIG, KERNELS, address_of, loop_of, scalar
+from .kernels import BIG, KERNELS, Kernel, address_of, loop_of, scalar
 from .numbers import (
     DIVISION_BY_ZERO,
     cos_of,
@@ -40,6 +40,7 @@ from .numbers import (
 )
 from .shapes import broadcast, common_shape
 from .tensors import (
+    Rule,
     Tensor,
     as_tensor_of,
     broadcast_view,
@@ -90,18 +91,18 @@ SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # applied to integers, these return 
 }
 
 
-def empty_output(dt: dtype, shape: Any) -> Tensor:
+def empty_output(dt: dtype, shape: Sequence[int]) -> Tensor:
     """Return a tensor of zeros, into which a kernel writes its result."""
     n = math.prod(shape)
     return tensor_of(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
 
 
-def kernel_for(name: str, n: int, dt: dtype) -> Any:
+def kernel_for(name: str, n: int, dt: dtype) -> Kernel | None:
     """Return the kernel of this operation and dtype, or None if there is none, or a loop over `n` numbers is short."""
     return KERNELS.get((name, dt)) if n > BIG else None
 
 
-def unary_op(name: str, x: Tensor, f: Number, rule: Any, dt: dtype) -> Tensor:
+def unary_op(name: str, x: Tensor, f: Number, rule: Rule, dt: dtype) -> Tensor:
     """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients."""
     out = map_one(x, name, f, dt) if x.is_contiguous() else laid_out(map_one, [x], name, f, dt)
     return record_rules(out, [x], [rule], x=x, y=out) if x.requires_grad else out
@@ -122,7 +123,9 @@ def floating_dtype(x: Tensor) -> dtype:
     return x.dtype if x.dtype.kind == FLOATING else State.default_dtype
 
 
-def binary_op(name: str, a: Any, b: Any, f: Number, rules: Any = None, kind: dtype | None = None) -> Any:
+def binary_op(
+    name: str, a: Any, b: Any, f: Number, rules: tuple[Rule, Rule] | None = None, kind: dtype | None = None
+) -> Tensor:
     """Apply a function to pairs of numbers of two operands, with broadcasting; record it for gradients.
 
     Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote. `rules`
@@ -188,7 +191,7 @@ def map_two(x: Tensor, y: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
     return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), x.shape, kind)
 
 
-def map_with_number(t: Tensor, s: Any, flip: bool, f: Number, dt: dtype, kind: dtype) -> Tensor:
+def map_with_number(t: Tensor, s: float, flip: bool, f: Number, dt: dtype, kind: dtype) -> Tensor:
     """Apply a function to each number of a tensor and a number `s`, which is the first operand if `flip` is set."""
     if dt.kind == FLOATING:
         s = array(dt.code, [s])[0]
@@ -199,7 +202,7 @@ def map_with_number(t: Tensor, s: Any, flip: bool, f: Number, dt: dtype, kind: d
         raise RuntimeError(DIVISION_BY_ZERO) from None
 
 
-def scaled(b: Any, alpha: Any, *operands: Any) -> Any:
+def scaled(b: Tensor | float, alpha: float, *operands: Tensor | float) -> Tensor | float:
     """Return the operand of a sum, times `alpha`."""
     if alpha == 1:
         return b
@@ -215,12 +218,17 @@ OF_QUOTIENT = (lambda g, b: g / b, lambda g, a, b: -g * (a / b) / b)
 
 
 @method
-def add(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+def add(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     return binary_op("add", a, scaled(b, alpha, a), operator.add, OF_SUM)
 
 
 @method
-def sub(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
+def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
+    """Return a − alpha·b, with broadcasting.
+
+    Raises:
+        RuntimeError: an operand is a bool.
+    """
     b = scaled(b, alpha, a)
     if all(isinstance(x, Tensor) and x.dtype is bool_ for x in (a, b)):
         raise RuntimeError(
@@ -236,12 +244,13 @@ def sub(a: Any, b: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @method
-def mul(a: Any, b: Any) -> Tensor:
+def mul(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("mul", a, b, operator.mul, OF_PRODUCT)
 
 
 @method
-def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(a: Tensor | float, b: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
+    """Return a / b, with broadcasting; with `rounding_mode`, rounded down ("floor") or toward 0 ("trunc")."""
     if rounding_mode is not None:
         if rounding_mode not in ROUNDED:
             raise RuntimeError(
@@ -255,20 +264,27 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
 ROUNDED = {"floor": ("fdiv", floor_quotient), "trunc": ("tdiv", trunc_quotient)}
 
 
-def gradient_of_base(g: Tensor, a: Tensor, b: Any) -> Tensor:
+def gradient_of_base(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:
+    """Return the gradient of `a` in `a ** b`: g·b·aᵇ⁻¹, and 0 where b = 0."""
     if isinstance(b, Tensor):
         zero: Any = b == 0
         return g * where(zero, 0.0, b * a ** (b - 1))
     return g * (b * a ** (b - 1) if b else 0.0)
 
 
-def gradient_of_exponent(g: Tensor, a: Any, b: Any, y: Tensor) -> Tensor:
+def gradient_of_exponent(g: Tensor, a: Tensor | float, b: Tensor | float, y: Tensor) -> Tensor:
     log = a.log() if isinstance(a, Tensor) else log_of(a)
-    return g * where((a == 0) & (b >= 0), 0.0, y * log)
+    base_is_zero: Any = a == 0
+    return g * where(base_is_zero & (b >= 0), 0.0, y * log)
 
 
 @method
-def pow(a: Any, b: Any) -> Tensor:
+def pow(a: Tensor | float, b: Tensor | float) -> Tensor:
+    """Return aᵇ, with broadcasting. A square is computed as a product.
+
+    Raises:
+        RuntimeError: integers have a negative integer exponent.
+    """
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if type(b) in (int, float) and b == 2 and isinstance(a, Tensor) and a.dtype.kind == FLOATING:
@@ -278,12 +294,12 @@ def pow(a: Any, b: Any) -> Tensor:
 
 
 @method
-def floor_divide(a: Any, b: Any) -> Tensor:
+def floor_divide(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("fdiv", a, b, floor_quotient, (without_gradient("floor_divide"), without_gradient("floor_divide")))
 
 
 @method
-def remainder(a: Any, b: Any) -> Tensor:
+def remainder(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("mod", a, b, modulo, (lambda g: g, lambda g, a, b: -g * div(a, b, rounding_mode="floor")))
 
 
@@ -294,6 +310,7 @@ def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
 
 @method
 def maximum(a: Tensor, b: Tensor) -> Tensor:
+    """Return the larger number of each pair, with broadcasting; nan if one of the two is nan."""
     check_tensors(a, b)
     return binary_op(
         "max",
@@ -306,6 +323,7 @@ def maximum(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def minimum(a: Tensor, b: Tensor) -> Tensor:
+    """Return the smaller number of each pair, with broadcasting; nan if one of the two is nan."""
     check_tensors(a, b)
     return binary_op(
         "min",
@@ -316,7 +334,7 @@ def minimum(a: Tensor, b: Tensor) -> Tensor:
     )
 
 
-def check_tensors(*operands: Any) -> None:
+def check_tensors(*operands: object) -> None:
     for x in operands:
         if not isinstance(x, Tensor):
             raise TypeError(f"argument 'other' must be Tensor, not {type(x).__name__}")
@@ -325,7 +343,7 @@ def check_tensors(*operands: Any) -> None:
 def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
     """Return a function that compares two operands elementwise, and add it to `Tensor` as a method."""
 
-    def compare(a: Tensor, b: Any) -> Any:
+    def compare(a: Tensor, b: Tensor | float) -> Tensor:
         return binary_op(name, a, b, f, kind=bool_)
 
     setattr(Tensor, name, compare)
@@ -333,12 +351,12 @@ def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any],
 
 
 @method
-def gt(a: Any, b: Any) -> Tensor:
+def gt(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("lt", b, a, operator.lt, kind=bool_)
 
 
 @method
-def ge(a: Any, b: Any) -> Tensor:
+def ge(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("le", b, a, operator.le, kind=bool_)
 
 
@@ -349,7 +367,7 @@ lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
 def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
     """Return a bitwise function of two operands, and add it to `Tensor` as a method."""
 
-    def combine(a: Any, b: Any) -> Any:
+    def combine(a: Tensor | float, b: Tensor | float) -> Tensor:
         for x in (a, b):
             if isinstance(x, float) or (isinstance(x, Tensor) and x.dtype.kind == FLOATING):
                 kind = TYPE_NAMES[x.dtype] if isinstance(x, Tensor) else "Float"
@@ -401,6 +419,10 @@ def bitwise_not(x: Tensor) -> Tensor:
 
 
 def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
+    """Return the numbers of `a` where the condition holds, and of `b` elsewhere, with broadcasting.
+
+    Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
+    """
     if a is None:
         return cond.nonzero(as_tuple=True)
     dt = result_type(a, b)
@@ -430,7 +452,13 @@ def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
 
 
 @method
-def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
+    """Return a copy of `x` with `value` in each place where `mask` is True. The mask is broadcast to the shape of `x`.
+
+    Raises:
+        TypeError: the mask is not a tensor, or the value is None.
+        RuntimeError: the mask is not bool, or the value is a tensor with axes.
+    """
     if not isinstance(mask, Tensor) or value is None:
         given = ", ".join("NoneType" if one is None else type(one).__name__ for one in (mask, value))
         raise TypeError(
@@ -448,7 +476,8 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 @method
-def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(x: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+    """Return `x` with numbers below `min` replaced by `min`, and those above `max` by `max`. The gradient there is 0."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [bound for bound in (min, max) if bound is not None]
@@ -470,7 +499,8 @@ clip = clamp
 
 
 @method
-def nan_to_num(x: Tensor, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+def nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """Return `x` with other numbers for nan, inf and −inf: by default 0 and the limits of its dtype."""
     top = finfo(x.dtype).max if x.dtype.kind == FLOATING else 0
     hi, lo = top if posinf is None else posinf, -top if neginf is None else neginf
     out = tensor_of(
@@ -500,6 +530,7 @@ def isfinite(x: Tensor) -> Tensor:
 
 
 def check_nearness(a: Tensor, b: Tensor, rtol: float, atol: float) -> None:
+    """Raise torch's error for `isclose`: two dtypes differ, or a tolerance is negative."""
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
     for name, value in (("rtol", rtol), ("atol", atol)):
@@ -517,13 +548,14 @@ def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) ->
 
 
 @method
-def isclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Tensor:
+def isclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     check_nearness(a, b, rtol, atol)
     return tensor_of(nearness(a, b, rtol, atol, equal_nan), common_shape(a.shape, b.shape), bool_)
 
 
 @method
-def allclose(a: Tensor, b: Tensor, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool:
+def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Return whether all numbers are close: |a − b| ≤ atol + rtol·|b|, after broadcasting."""
     check_nearness(a, b, rtol, atol)
     if a.shape == b.shape and a._numbers() == b._numbers():  # a shortcut for the frequent case of equal numbers
         return True
@@ -537,18 +569,18 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 
 @method
-def lerp(a: Tensor, b: Tensor, w: Any) -> Tensor:
+def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
     return a + w * (b - a)
 
 
-def gradient_of_factor(g: Tensor, a: Tensor, b: Any) -> Tensor:
+def gradient_of_factor(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:
     """Return the gradient of `a` in `xlogy(a, b)`."""
     b = as_tensor_of(b, a.dtype)
     return g * where((a == 0) & (b <= 0), 0.0, b.log())
 
 
 @method
-def xlogy(a: Any, b: Any) -> Tensor:
+def xlogy(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("xlogy", a, b, times_log, (gradient_of_factor, lambda g, a, b: g * a / b))
 
 
@@ -559,8 +591,9 @@ def square(x: Tensor) -> Tensor:
 
 @method
 def round(x: Tensor, *, decimals: int = 0) -> Tensor:
+    """Round to the nearest integer, ties to even; or to a number of decimals."""
     if decimals and x.dtype.kind < FLOATING:
-        raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+        raise NotImplementedError(f"\"round_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if decimals:
         return (x * 10**decimals).round() / 10**decimals
     return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)
@@ -568,6 +601,11 @@ def round(x: Tensor, *, decimals: int = 0) -> Tensor:
 
 @method
 def neg(x: Tensor) -> Tensor:
+    """Return −x.
+
+    Raises:
+        RuntimeError: the tensor is bool.
+    """
     if x.dtype is bool_:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
@@ -577,7 +615,7 @@ def neg(x: Tensor) -> Tensor:
 
 
 # ── functions of one number, and their in-place versions ──────────────────────────────────────────
-def add_function(name: str, f: Number, rule: Any, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
+def add_function(name: str, f: Number, rule: Rule, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
     """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`)."""
 
     def apply(x: Tensor) -> Tensor:
@@ -603,12 +641,12 @@ Tensor.clip = clamp  # type: ignore[attr-defined]
 
 
 @method
-def clamp_min(x: Tensor, min: Any) -> Tensor:
+def clamp_min(x: Tensor, min: Tensor | float) -> Tensor:
     return clamp(x, min)
 
 
 @method
-def clamp_max(x: Tensor, max: Any) -> Tensor:
+def clamp_max(x: Tensor, max: Tensor | float) -> Tensor:
     return clamp(x, max=max)
 
 

@@ -60,6 +60,11 @@ class functional:
 
     @staticmethod
     def jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        """Return the derivatives of each number of `f(x)` with respect to each number of `x`.
+
+        Shapes:
+            result (*shape of f(x), *shape of x)
+        """
         x = x.detach().clone().requires_grad_()
         y = f(x)
         rows = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from .dtypes import INTEGER, State, bool_, check_device, float32, int64, promoted_dtype, uint8
+from .dtypes import INTEGER, Device, State, bool_, check_device, float32, int64, promoted_dtype, uint8
 from .dtypes import dtype as Kind
 from .numbers import convert_numbers, is_number, to_array
 from .shapes import product, sizes_of
@@ -65,13 +66,20 @@ def inferred_dtype(numbers: list[Any]) -> Kind:
     return State.default_dtype if float in kinds or not kinds else int64 if int in kinds else bool_
 
 
-def placed(t: Tensor, device: Any, requires_grad: bool) -> Tensor:
+def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
     """Return a new tensor, on the only device that exists here, and with a gradient if one is wanted."""
     check_device(device)
     return t.requires_grad_() if requires_grad else t
 
 
-def tensor(data: Any, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False) -> Tensor:
+    """Return a new tensor of numbers in nested lists, or a copy of a tensor or of an array of the page's numpy.
+
+    The dtype is inferred: float32 (the default dtype) if a number is a float, else int64, or bool.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: see `flatten_nested` and `check_range`.
+    """
     data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
     if isinstance(data, Tensor):
         return placed(data.detach().clone().to(dtype or data.dtype), device, requires_grad)
@@ -100,19 +108,30 @@ def check_range(low: int, high: int, kind: Kind) -> None:
         raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
 
 
-def as_tensor(data: Any, *, dtype: Kind | None = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Kind | None = None, device: Device = None) -> Tensor:
     check_device(device)
     data = getattr(data, "_tensor", data)
     return data.to(dtype or data.dtype) if isinstance(data, Tensor) else tensor(data, dtype=dtype)
 
 
-def scalar_tensor(s: float, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: float, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False) -> Tensor:
     return full((), s, dtype=dtype or State.default_dtype, device=device, requires_grad=requires_grad)
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False
+    size: Sequence[int],
+    fill_value: Tensor | float,
+    *,
+    dtype: Kind | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
 ) -> Tensor:
+    """Return a tensor of this shape in which each number is `fill_value`.
+
+    Raises:
+        TypeError: `size` is not a tuple or list, or the value requires a gradient.
+        RuntimeError: a size is negative.
+    """
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     if isinstance(fill_value, Tensor) and fill_value.requires_grad:
@@ -127,11 +146,15 @@ def full(
     return placed(tensor_of(one * product(shape), shape, dtype), device, requires_grad)
 
 
-def zeros(*sizes: Any, size: Any = None, dtype: Kind | None = None, **more: Any) -> Tensor:
+def zeros(
+    *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: Kind | None = None, **more: Any
+) -> Tensor:
     return full(sizes_of(sizes, size), 0, dtype=dtype or State.default_dtype, **more)
 
 
-def ones(*sizes: Any, size: Any = None, dtype: Kind | None = None, **more: Any) -> Tensor:
+def ones(
+    *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: Kind | None = None, **more: Any
+) -> Tensor:
     return full(sizes_of(sizes, size), 1, dtype=dtype or State.default_dtype, **more)
 
 
@@ -139,8 +162,14 @@ empty = zeros
 
 
 def full_like(
-    x: Tensor, fill_value: Any, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False
+    x: Tensor,
+    fill_value: Tensor | float,
+    *,
+    dtype: Kind | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
 ) -> Tensor:
+    """Return a tensor with the shape, dtype and memory layout of `x` in which each number is `fill_value`."""
     t = laid_out(lambda x: full(x.shape, fill_value, dtype=dtype or x.dtype), [x])
     return placed(t, device, requires_grad)
 
@@ -156,7 +185,10 @@ def ones_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
 empty_like = zeros_like
 
 
-def eye(n: Any, m: Any = None, *, dtype: Kind | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def eye(
+    n: int, m: int | None = None, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """Return the (n, m) matrix with ones on its diagonal and zeros elsewhere; m = n by default."""
     m = n if m is None else m
     for name, size in (("n", n), ("m", m)):
         if size < 0:
@@ -166,14 +198,19 @@ def eye(n: Any, m: Any = None, *, dtype: Kind | None = None, device: Any = None,
 
 
 def arange(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: Tensor | float = 0,
+    end: Tensor | float | None = None,
+    step: Tensor | float = 1,
     *,
     dtype: Kind | None = None,
-    device: Any = None,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
+    """Return start, start + step, …, without `end`; `arange(end)` begins at 0. Its dtype is int64 if all three are ints.
+
+    Raises:
+        RuntimeError: the step is 0, or leads away from the end.
+    """
     if end is None:
         start, end = 0, start
     start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
@@ -190,21 +227,22 @@ def arange(
     return placed(tensor_of(numbers, (n,), dtype), device, requires_grad)
 
 
-def points(start: Any, end: Any, steps: int) -> list[float]:
+def points(start: float, end: float, steps: int) -> list[float]:
     step = (end - start) / (steps - 1) if steps > 1 else 0
     half = steps / 2  # torch computes each half from its own end, which rounds differently
     return [start + i * step if i < half else end - (steps - 1 - i) * step for i in range(steps)]
 
 
 def linspace(
-    start: Any,
-    end: Any,
-    steps: Any,
+    start: Tensor | float,
+    end: Tensor | float,
+    steps: int,
     *,
     dtype: Kind | None = None,
-    device: Any = None,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
+    """Return `steps` numbers at equal distances, from `start` to `end` inclusive."""
     steps = int(steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -214,20 +252,22 @@ def linspace(
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: Any,
-    base: Any = 10.0,
+    start: float,
+    end: float,
+    steps: int,
+    base: float = 10.0,
     *,
     dtype: Kind | None = None,
-    device: Any = None,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
+    """Return the powers of `base` whose exponents are `steps` numbers at equal distances, from `start` to `end`."""
     numbers = [base**v for v in points(start, end, steps)]
     return placed(tensor_of(numbers, (steps,), dtype or State.default_dtype), device, requires_grad)
 
 
 def from_numpy(a: Any) -> Tensor:
+    """Return the tensor that an array of the page's numpy wraps: both share their storage."""
     if not hasattr(a, "_tensor"):
         raise TypeError(f"expected np.ndarray (got {type(a).__name__})")
     found: Tensor = a._tensor
@@ -241,23 +281,26 @@ def hann_window(n: int, periodic: bool = True, *, dtype: Kind | None = None) -> 
 def hamming_window(
     n: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Kind | None = None
 ) -> Tensor:
+    """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic."""
     turn = 2 * math.pi / (n if periodic else n - 1) if n > 1 else 0.0
     first = [1.0] if n == 1 else [alpha - beta * math.cos(turn * i) for i in range(n)]
     return tensor_of(first, (n,), dtype or State.default_dtype)
 
 
 @method
-def new_zeros(x: Tensor, *sizes: Any, dtype: Kind | None = None, **more: Any) -> Tensor:
+def new_zeros(x: Tensor, *sizes: int | Sequence[int], dtype: Kind | None = None, **more: Any) -> Tensor:
     return zeros(*sizes, dtype=dtype or x.dtype, **more)
 
 
 @method
-def new_ones(x: Tensor, *sizes: Any, dtype: Kind | None = None, **more: Any) -> Tensor:
+def new_ones(x: Tensor, *sizes: int | Sequence[int], dtype: Kind | None = None, **more: Any) -> Tensor:
     return ones(*sizes, dtype=dtype or x.dtype, **more)
 
 
 @method
-def new_full(x: Tensor, size: Any, fill_value: Any, *, dtype: Kind | None = None, **more: Any) -> Tensor:
+def new_full(
+    x: Tensor, size: Sequence[int], fill_value: Tensor | float, *, dtype: Kind | None = None, **more: Any
+) -> Tensor:
     return full(size, fill_value, dtype=dtype or x.dtype, **more)
 
 

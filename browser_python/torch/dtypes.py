@@ -110,7 +110,12 @@ DEVICES = "cpu, cuda, xpu, mps, xla, meta"
 class device:
     """The device of a tensor. Here every tensor is on the CPU."""
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: str | int | device = "cpu", index: int | None = None) -> None:
+        """Take a name such as "cpu" or "cuda:1", an index of a CUDA device, or another device.
+
+        Raises:
+            RuntimeError: torch has no device of this name.
+        """
         self.type, _, number = str(f"cuda:{type}" if isinstance(type, int) else type).partition(":")
         if self.type not in DEVICES.split(", "):
             raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {self.type}")
@@ -129,7 +134,10 @@ class device:
         return hash(str(self))
 
 
-def check_device(given: Any) -> None:
+Device = device | str | int | None
+
+
+def check_device(given: Device) -> None:
     """Raise an error if a device is given that is not the CPU."""
     kind = "cpu" if given is None else device(given).type
     if kind == "cuda":

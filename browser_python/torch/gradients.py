@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .dtypes import State
+
+if TYPE_CHECKING:
+    from .tensors import Tensor
+
 
 USED_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -13,6 +17,9 @@ USED_TWICE = (
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
 )
+
+
+Back = Callable[..., list[Any]]  # from the gradient of a result, and saved values, to those of its operands
 
 
 class Saved:
@@ -41,7 +48,7 @@ class Saved:
         self.value, self.freed = None, True
 
 
-def writes_to(value: Any) -> int:
+def writes_to(value: object) -> int:
     """Return the number of in-place writes to a tensor's storage, or 0 for a number."""
     return value._writes[0] if hasattr(value, "_writes") else 0
 
@@ -56,7 +63,9 @@ class Node:
     retains: Any = None
     unlinking: ClassVar[list[Any]] = []  # what nodes held that are gone
 
-    def __init__(self, parents: Any, back: Any, leaf: Any = None, saved: Any = ()) -> None:
+    def __init__(
+        self, parents: Sequence[Node | None], back: Back | None, leaf: Tensor | None = None, saved: Iterable[Any] = ()
+    ) -> None:
         self.parents, self.back, self.leaf, self.saved = parents, back, leaf, [Saved(value) for value in saved]
 
     def __del__(self) -> None:
@@ -70,11 +79,11 @@ class Node:
         if is_first:
             Node.unlinking.clear()
 
-    def __repr__(self) -> Any:
+    def __repr__(self) -> str:
         return "<Backward0>"
 
 
-def node_of(t: Any) -> Any:
+def node_of(t: Tensor) -> Node | None:
     """Return the node that receives a tensor's gradient: its operation's, or a leaf's own; None without gradient."""
     if not t.requires_grad or t._node is not None:
         return t._node
@@ -83,7 +92,9 @@ def node_of(t: Any) -> Any:
     return t._leaf
 
 
-def record_step(out: Any, parents: Any, back: Callable[..., list[Any]], saved: Any = ()) -> Any:
+def record_step(
+    out: Tensor, parents: Sequence[Tensor], back: Callable[..., list[Any]], saved: Iterable[Any] = ()
+) -> Tensor:
     """Record that `out` was computed from `parents`, if gradients are on, and return `out`.
 
     `back` maps the gradient of `out`, and the tensors in `saved`, to a list with the gradient of each parent.
@@ -145,7 +156,7 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
     return got
 
 
-def store_gradient(n: Node, g: Any) -> None:
+def store_gradient(n: Node, g: Tensor) -> None:
     """Add a node's gradient to the `grad` of its leaf, or store it in the `grad` of the tensor that retains it."""
     if n.leaf is None:
         if n.retains is not None:

@@ -50,6 +50,11 @@ class Selection:
         self.strides.append(stride)
 
     def take_slice(self, key: slice) -> None:
+        """Apply a slice to the next axis.
+
+        Raises:
+            ValueError: its step is not positive.
+        """
         if key.step is not None and key.step <= 0:
             raise ValueError("step must be greater than zero")
         start, stop, step = key.indices(self.tensor.shape[self.axis])
@@ -59,6 +64,11 @@ class Selection:
         self.axis += 1
 
     def take_integer(self, key: int) -> None:
+        """Apply an integer to the next axis, which the result then does not have.
+
+        Raises:
+            IndexError: the integer is out of bounds.
+        """
         size = self.tensor.shape[self.axis]
         if not -size <= key < size:
             raise IndexError(f"index {key} is out of bounds for dimension {self.axis} with size {size}")
@@ -76,6 +86,11 @@ class Selection:
         self.axis += 1
 
     def take_mask(self, key: Tensor) -> None:
+        """Apply a mask, which has one axis or more, as one tensor of indices for each of its axes.
+
+        Raises:
+            IndexError: the mask has other sizes than these axes.
+        """
         shape = self.tensor.shape
         for j in range(key.ndim):
             if key.shape[j] != shape[self.axis + j]:
@@ -86,6 +101,11 @@ class Selection:
             self.take_indices(part)
 
     def take(self, key: Any) -> None:
+        """Apply one key: None, a slice, a bool, an integer, or a tensor of bools or integers.
+
+        Raises:
+            IndexError: it has another type.
+        """
         if key is None:
             self.keep_axis(1, 0)
         elif isinstance(key, slice):
@@ -188,6 +208,7 @@ def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
 
 @method
 def __getitem__(x: Tensor, key: Any) -> Tensor:
+    """Return `x[key]`: a view for integers and slices, else a copy. `selection` lists the errors."""
     if type(key) is int and x.shape:
         return select(x, 0, key)
     if (
@@ -260,7 +281,7 @@ def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
         )
     if len(sizes) > len(shape):
         raise RuntimeError(
-            f"expand({type_name(value)}{sizes}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
+            f"expand({type_name(value)}{{{sizes}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     i = wrong[0]
     raise RuntimeError(
@@ -270,6 +291,12 @@ def fit_value(value: Tensor, shape: Sequence[int], picked: bool) -> Tensor:
 
 @method
 def __setitem__(x: Tensor, key: Any, value: Any) -> None:
+    """Write a number or a tensor, broadcast to the shape of `x[key]`, into `x[key]`.
+
+    Raises:
+        TypeError: the value is a list, a tuple or None.
+        RuntimeError: the value cannot be broadcast, `x` is a leaf that requires a gradient, or both overlap in memory.
+    """
     picked = bool(selection(x, key).picks)
     check_leaf(x)
     shape, places = chosen_places(x, key)
@@ -294,7 +321,8 @@ def write_at(x: Tensor, shape: Sequence[int], places: list[int], flat: Callable[
 
 
 @method
-def select(x: Tensor, dim: Any, index: Any) -> Tensor:
+def select(x: Tensor, dim: int, index: int) -> Tensor:
+    """Return a view of the part of `x` with this index along the axis `dim`, without this axis."""
     if type(index) is not int or not x.shape:
         return x[tuple([ALL] * axis_of(dim, x.ndim) + [index])]
     d = axis_of(dim, len(x.shape))
@@ -307,6 +335,11 @@ def select(x: Tensor, dim: Any, index: Any) -> Tensor:
 
 @method
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return a view of the indices start, …, start + length − 1 of the axis `dim`.
+
+    Raises:
+        RuntimeError: the length is negative, or this is more than the axis has.
+    """
     d = axis_of(dim, x.ndim)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -317,12 +350,12 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 @method
-def unbind(x: Tensor, dim: Any = 0) -> tuple[Tensor, ...]:
+def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     d = axis_of(dim, x.ndim)
     return tuple(x.select(d, i) for i in range(x.shape[d]))
 
 
-def gather_flat(x: Tensor, shape: Sequence[int], places: Any, saved: Sequence[Tensor] = ()) -> Tensor:
+def gather_flat(x: Tensor, shape: Sequence[int], places: Sequence[int], saved: Sequence[Tensor] = ()) -> Tensor:
     """Return the numbers of `x` at flat positions, counted as if `x` were contiguous."""
     v, given = x._numbers(), x.shape
     out = tensor_of([v[p] for p in places], shape, x.dtype)
@@ -335,16 +368,23 @@ def gather_flat(x: Tensor, shape: Sequence[int], places: Any, saved: Sequence[Te
 
 
 @method
-def gather(x: Tensor, dim: Any, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """Take numbers along the axis `dim`: result[i][j][k] = x[i][index[i][j][k]][k] for 3 axes and dim = 1.
+
+    The result has the shape of `index`.
+
+    Raises:
+        RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of bounds.
+    """
     refuse_set("gather", sparse_grad=sparse_grad)
     d = axis_of(dim, x.ndim)
     if index.dtype not in (int32, int64):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if index.ndim != x.ndim and x.ndim and index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if any(n > x.shape[i] for i, n in enumerate(index.shape) if i != d and x.ndim):
+    if large := [i for i, n in enumerate(index.shape) if i != d and x.ndim and n > x.shape[i]]:
         raise RuntimeError(
-            f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+            f"Size does not match at dimension {large[0]} expected index {list(index.shape)} to be no larger than self "
             f"{list(x.shape)} apart from dimension {d}"
         )
     st = list(row_major(x.shape))
@@ -358,7 +398,8 @@ def gather(x: Tensor, dim: Any, index: Tensor, *, sparse_grad: bool = False) -> 
 
 
 @method
-def take_along_dim(x: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
+def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Return `gather` along an axis, with all other axes broadcast; without `dim`, of the flat tensors."""
     if dim is None:
         x, indices, dim = x.flatten(), indices.flatten(), 0
     d = axis_of(dim, x.ndim)
@@ -369,7 +410,13 @@ def take_along_dim(x: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
 
 
 @method
-def index_select(x: Tensor, dim: Any, index: Tensor) -> Tensor:
+def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the parts of `x` at these indices of the axis `dim`, as a copy.
+
+    Raises:
+        IndexError: an index is negative or too large, or the indices have several axes.
+        RuntimeError: their dtype is not int32 or int64.
+    """
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if index.dtype not in (int32, int64):
@@ -385,7 +432,8 @@ def take(x: Tensor, index: Tensor) -> Tensor:
 
 
 @method
-def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(x: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
+    """Return the indices of all numbers that are not 0: one row each, or with `as_tuple`, one tensor for each axis."""
     st = row_major(x.shape)
     rows: list[list[int]] = []
     for p, v in enumerate(x._numbers()):

@@ -28,7 +28,7 @@ from .tensors import (
 
 
 @method
-def _write(x: Tensor, value: Any) -> Tensor:
+def _write(x: Tensor, value: Tensor) -> Tensor:
     """Write this value into the tensor's storage, record the write for gradients, and return the tensor."""
     check_leaf(x)
     if tuple(value.shape) != tuple(x.shape):
@@ -46,7 +46,7 @@ def _write(x: Tensor, value: Any) -> Tensor:
     x._writes[0] += 1
     if State.grad_enabled and (value.requires_grad or x.requires_grad):
         value = value.to(x.dtype)
-        node = node_of(value) if value.requires_grad else Node([node_of(x)], lambda g: [zeros_like(g)])
+        node: Any = node_of(value) if value.requires_grad else Node([node_of(x)], lambda g: [zeros_like(g)])
         node.saved = [Saved(x) if saved.value is value else saved for saved in node.saved]  # notices writes to `x`
         record_in_base(x, value)
         x._node, x._needs_grad = node, True
@@ -54,7 +54,8 @@ def _write(x: Tensor, value: Any) -> Tensor:
 
 
 @method
-def copy_(x: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+def copy_(x: Tensor, other: Tensor | float, non_blocking: bool = False) -> Tensor:
+    """Write the numbers of `other`, converted to the dtype of `x` and broadcast to its shape, into `x`."""
     other = as_tensor_of(other, x.dtype)
     if other is x:
         return x
@@ -68,7 +69,8 @@ def copy_(x: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 @method
-def fill_(x: Tensor, value: Any) -> Tensor:
+def fill_(x: Tensor, value: Tensor | float) -> Tensor:
+    """Write one value, a number or a tensor without axes, into each place of `x`."""
     if not isinstance(value, Tensor):
         return x._write(full(x.shape, value, dtype=x.dtype))
     if value.ndim:
@@ -82,7 +84,8 @@ def zero_(x: Tensor) -> Tensor:
 
 
 @method
-def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+def fill_diagonal_(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write one value into the diagonal of a matrix, or of a tensor whose axes have equal sizes."""
     refuse_set("fill_diagonal_", wrap=wrap)
     if x.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
@@ -94,10 +97,19 @@ def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 @method
-def scatter_(x: Tensor, dim: Any, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
-    src = value if src is None else src
+def scatter_(
+    x: Tensor, dim: int, index: Tensor, src: Tensor | float | None = None, value: float | None = None
+) -> Tensor:
+    """Write numbers along the axis `dim`: x[i][index[i][j][k]][k] = src[i][j][k] for 3 axes and dim = 1.
+
+    The source is a tensor, or one number for all places (`value`).
+
+    Raises:
+        RuntimeError: an index is out of bounds; see also `check_scatter`.
+    """
+    source: Any = value if src is None else src
     d = axis_of(dim, x.ndim)
-    check_scatter(x, d, index, src)
+    check_scatter(x, d, index, source)
     at = index._numbers()
     for i in at:
         if not 0 <= i < x.shape[d]:
@@ -108,15 +120,16 @@ def scatter_(x: Tensor, dim: Any, index: Tensor, src: Any = None, value: Any = N
         return [o + i * strides[d] for o, i in zip(offsets_of(index.shape, others, offset), at, strict=True)]
 
     check_leaf(x)
-    if isinstance(src, Tensor):
-        given = src[tuple(slice(0, n) for n in index.shape)]
+    if isinstance(source, Tensor):
+        given = source[tuple(slice(0, n) for n in index.shape)]
     else:
-        given = full(index.shape, src, dtype=x.dtype)
+        given = full(index.shape, source, dtype=x.dtype)
     write_at(x, index.shape, places(x._strides, x._offset), lambda: places(row_major(x.shape), 0), given)
     return x
 
 
-def check_scatter(x: Tensor, d: int, index: Tensor, src: Any) -> None:
+def check_scatter(x: Tensor, d: int, index: Tensor, src: Tensor | float | None) -> None:
+    """Raise torch's error if an index or a source does not fit: its dtype, number of axes or sizes."""
     if index.dtype is not int64:
         raise RuntimeError("scatter(): Expected dtype int64 for index")
     shapes = [list(t.shape) for t in (index, src) if isinstance(t, Tensor)]
@@ -133,11 +146,13 @@ def check_scatter(x: Tensor, d: int, index: Tensor, src: Any) -> None:
 
 
 @method
-def scatter(x: Tensor, dim: Any, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
+def scatter(
+    x: Tensor, dim: int, index: Tensor, src: Tensor | float | None = None, value: float | None = None
+) -> Tensor:
     return x.clone().scatter_(dim, index, src, value)
 
 
-def key_along(x: Tensor, dim: int, index: Any) -> tuple[Any, ...]:
+def key_along(x: Tensor, dim: int, index: Tensor | int) -> tuple[Any, ...]:
     """Return the key that selects these indices of an axis.
 
     Raises:
@@ -158,14 +173,15 @@ def check_source(x: Tensor, dim: int, index: Tensor, source: Tensor, error: type
 
 
 @method
-def index_copy_(x: Tensor, dim: Any, index: Tensor, source: Tensor) -> Tensor:
+def index_copy_(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     check_source(x, dim, index, source, IndexError)
     x[key_along(x, dim, index)] = source
     return x
 
 
 @method
-def index_fill_(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
+def index_fill_(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
+    """Write one value into the parts of `x` at these indices of the axis `dim`."""
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -175,12 +191,13 @@ def index_fill_(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
 
 
 @method
-def index_fill(x: Tensor, dim: Any, index: Tensor, value: Any) -> Tensor:
+def index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
     return x.clone().index_fill_(dim, index, value)
 
 
 @method
-def index_add_(x: Tensor, dim: Any, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add_(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """Add each part of `source`, times alpha, to the part of `x` at its index of the axis `dim`."""
     d = axis_of(dim, x.ndim)
     check_source(x, dim, index, source, RuntimeError)
     for j, i in enumerate(index.tolist()):
@@ -198,13 +215,14 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @method
 def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Write the first numbers of `source`, in order, into the places of `x` where the mask is True."""
     if source.dtype is not x.dtype:
         raise RuntimeError("masked_scatter_: expected self and source to have same dtypes")
     x[mask.expand(x.shape)] = source.flatten()[: int(mask.expand(x.shape).sum())]
     return x
 
 
-def addr(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return x * beta + outer(a, b) * alpha
 
 

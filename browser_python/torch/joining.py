@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .creation import arange, tensor, zeros
-from .dtypes import bfloat16, float16, int64, promoted_dtype
+from .dtypes import Device, bfloat16, float16, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
@@ -15,14 +15,21 @@ from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
 from .tensors import Tensor, accept_numpy_names, method, numbers_as, places_in, tensor_of, view_of
 
 
-def list_of_tensors(function: str, tensors: Any) -> list[Tensor]:
+def list_of_tensors(function: str, tensors: Iterable[Tensor]) -> list[Tensor]:
     if isinstance(tensors, Tensor):
         raise TypeError(f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     return list(tensors)
 
 
 @accept_numpy_names
-def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
+def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors along an axis that all of them have. The dtype is that to which all promote.
+
+    Raises:
+        ValueError: there are none.
+        TypeError: one of them is not a tensor.
+        RuntimeError: one has no axes, or they differ in another axis.
+    """
     ts = list_of_tensors("cat", tensors)
     if not ts:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -64,7 +71,13 @@ def cat(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
 
 
 @accept_numpy_names
-def stack(tensors: Iterable[Tensor], dim: Any = 0) -> Tensor:
+def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors of one shape along a new axis.
+
+    Raises:
+        RuntimeError: there are none, or shapes differ.
+        TypeError: one of them is not a tensor.
+    """
     ts = list_of_tensors("stack", tensors)
     if not ts:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -93,7 +106,12 @@ def column_stack(tensors: Iterable[Tensor]) -> Tensor:
 
 
 @method
-def split(x: Tensor, size: Any, dim: Any = 0) -> tuple[Tensor, ...]:
+def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Split an axis into parts of one size, of which the last may be smaller, or of the given sizes. They are views.
+
+    Raises:
+        RuntimeError: the size is not positive, or the sizes do not sum to that of the axis.
+    """
     d = axis_of(dim, x.ndim)
     n = x.shape[d]
     if isinstance(size, int):
@@ -114,7 +132,8 @@ def split(x: Tensor, size: Any, dim: Any = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def chunk(x: Tensor, chunks: Any, dim: Any = 0) -> tuple[Tensor, ...]:
+def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Split an axis into at most this number of parts of equal size. The last may be smaller."""
     n = x.shape[axis_of(dim, x.ndim)]
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -122,13 +141,14 @@ def chunk(x: Tensor, chunks: Any, dim: Any = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def tensor_split(x: Tensor, k: Any, dim: Any = 0) -> tuple[Tensor, ...]:
+def tensor_split(x: Tensor, k: int, dim: int = 0) -> tuple[Tensor, ...]:
     n = x.shape[axis_of(dim, x.ndim)]
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
 
 
 @method
-def flip(x: Tensor, dims: Any, *more: Any) -> Tensor:
+def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
+    """Return a copy with the order of these axes reversed."""
     dims = axes_of([dims, *list(more)] if isinstance(dims, int) else list(dims), x.ndim)
     g = places_in(x.shape)
     for d in dims:
@@ -148,6 +168,7 @@ def fliplr(x: Tensor) -> Tensor:
 
 @method
 def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor."""
     if dims is None:
         return roll(x.flatten(), shifts, 0).view(x.shape)
     if not isinstance(dims, int):
@@ -160,7 +181,13 @@ def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 @method
-def repeat_interleave(x: Tensor, repeats: Any, dim: Any = None) -> Tensor:
+def repeat_interleave(x: Tensor, repeats: Tensor | int, dim: int | None = None) -> Tensor:
+    """Repeat each part along an axis, all equally often or each by its own count; of the flat tensor without `dim`.
+
+    Raises:
+        TypeError: the counts are neither an integer nor a tensor.
+        RuntimeError: a count is negative, or their number differs from the size of the axis.
+    """
     if not isinstance(repeats, (int, Tensor)):
         raise TypeError(
             f"repeat_interleave() received an invalid combination of arguments - got ({type(repeats).__name__}, dim=int), but expected one of:\n * (Tensor repeats, int dim = None, *, int output_size = None)\n * (int repeats, int dim = None, *, int output_size = None)\n"
@@ -182,13 +209,14 @@ def repeat_interleave(x: Tensor, repeats: Any, dim: Any = None) -> Tensor:
 
 
 @method
-def tile(x: Tensor, *sizes: Any) -> Tensor:
+def tile(x: Tensor, *sizes: int | Sequence[int]) -> Tensor:
     reps = sizes_of(sizes)
     return x.repeat([1] * (x.ndim - len(reps)) + reps)
 
 
 @method
-def repeat(self: Tensor, *sizes: Any) -> Tensor:
+def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
+    """Repeat the tensor this often along each axis. More sizes than axes add axes at the front."""
     reps = sizes_of(sizes)
     if len(reps) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -200,7 +228,8 @@ def repeat(self: Tensor, *sizes: Any) -> Tensor:
 
 
 @method
-def diag(x: Tensor, diagonal: Any = 0) -> Tensor:
+def diag(x: Tensor, diagonal: int = 0) -> Tensor:
+    """Return a diagonal of a matrix, or the matrix with these numbers on a diagonal and zeros elsewhere."""
     if x.ndim == 2:
         return x.diagonal(diagonal).clone()
     if x.ndim != 1:
@@ -209,7 +238,8 @@ def diag(x: Tensor, diagonal: Any = 0) -> Tensor:
 
 
 @method
-def diag_embed(x: Tensor, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Tensor:
+def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Return matrices, in the axes `dim1` and `dim2`, with the numbers of the last axis on a diagonal."""
     a, b = axis_of(dim1, x.ndim + 1), axis_of(dim2, x.ndim + 1)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -224,7 +254,8 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
     return diag(x.flatten(), offset)
 
 
-def block_diag(*ts: Any) -> Tensor:
+def block_diag(*ts: Tensor) -> Tensor:
+    """Return the matrix with these matrices along its diagonal and zeros elsewhere."""
     for i, t in enumerate(ts):
         if t.ndim > 2:
             raise RuntimeError(
@@ -252,15 +283,15 @@ def triangle(name: str, x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
 
 
 @method
-def tril(x: Tensor, diagonal: Any = 0) -> Tensor:
+def tril(x: Tensor, diagonal: int = 0) -> Tensor:
     return triangle("tril", x, lambda i, j: j <= i + diagonal)
 
 
 @method
-def triu(x: Tensor, diagonal: Any = 0) -> Tensor:
+def triu(x: Tensor, diagonal: int = 0) -> Tensor:
     return triangle("triu", x, lambda i, j: j >= i + diagonal)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Kind = int64, device: Any = None) -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Kind = int64, device: Device = None) -> Tensor:
     places = [(i, j) for i in range(row) for j in range(col) if j <= i + offset]
     return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype, device=device)

@@ -44,7 +44,9 @@ Kernel = Callable[..., Any]
 bind: Any = None  # see set_kernels
 
 
-def set_kernels(of_float32: dict[str, Kernel], of_float64: dict[str, Kernel], binding: Any) -> None:
+def set_kernels(
+    of_float32: dict[str, Kernel], of_float64: dict[str, Kernel], binding: Callable[[Kernel, str], Kernel]
+) -> None:
     """Use these kernels, by name, from now on.
 
     `binding(kernel, fixed)` returns a function of addresses only, because the arguments of a call from Python take longer
@@ -69,7 +71,7 @@ def address_of(numbers: array[Any]) -> int:
     return numbers.buffer_info()[0]
 
 
-def scalar(value: Any, kind: dtype) -> int:
+def scalar(value: float, kind: dtype) -> int:
     """Return the address of a number, until the next call."""
     SCALARS[kind][0] = value
     return SCALARS[kind].buffer_info()[0]

@@ -11,11 +11,13 @@ from .dtypes import FLOATING, TYPE_NAMES, dtype, finfo, float64
 from .gradients import record_step
 from .missing import missing_getattr, refuse
 from .reductions import norm as norm_of
-from .shapes import axes_of
+from .shapes import Axes, axes_of
 from .tensors import Tensor, without_gradient
 
 
-def norm(x: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
+def norm(
+    x: Tensor, ord: float | str | None = None, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
     """Return a vector norm, or the norm `ord` of matrices: of a tensor with two axes, or in the axes `dim`."""
     axes = axes_of(dim, x.ndim)
     if ord is None or len(axes) == 1:
@@ -35,8 +37,9 @@ def norm(x: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 
 def vector_norm(
-    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
+    x: Tensor, ord: float = 2, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
+    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers."""
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     return norm_of(x, ord, dim, keepdim, dtype=dtype)
@@ -114,6 +117,7 @@ def matrix_rank(a: Tensor, tol: float | None = None, *, atol: float | None = Non
 
 
 def matrix_power(a: Tensor, n: int) -> Tensor:
+    """Return the n-th power of a square matrix; of its inverse if n is negative."""
     check_matrix("matrix_power", a)
     a, out = inv(a) if n < 0 else a, eye(a.shape[-1], dtype=a.dtype)
     for _ in range(abs(n)):

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from .creation import ones_like
-from .dtypes import CPU, FLOATING, State, check_device, device, dtype
+from .dtypes import CPU, FLOATING, Device, State, check_device, device, dtype
 from .gradients import run_backward
 from .missing import refuse_set
 from .tensors import Tensor, method
 
 
 class set_grad_enabled:
-    def __init__(self, on: Any) -> None:
+    """A context manager that switches the recording of gradients on or off; also without `with`."""
+
+    def __init__(self, on: bool) -> None:
         self.was, State.grad_enabled = State.grad_enabled, on
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *a: Any) -> Any:
+    def __exit__(self, *a: object) -> None:
         State.grad_enabled = self.was
 
 
@@ -28,17 +31,18 @@ class Mode:
 
     enables = False  # whether gradients are recorded inside
 
-    def __init__(self, f: Any = None) -> None:
+    def __init__(self, f: Callable[..., Any] | None = None) -> None:
         self.f = f
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         self.was, State.grad_enabled = State.grad_enabled, self.enables
         return self
 
-    def __exit__(self, *a: Any) -> Any:
+    def __exit__(self, *a: object) -> None:
         State.grad_enabled = self.was
 
     def __call__(self, *a: Any, **k: Any) -> Any:
+        """Return a function that runs in this mode: as `@no_grad()` and as `@no_grad`, it wraps a function."""
         if self.f is None:
             f = a[0]
             mode = type(self)
@@ -85,7 +89,7 @@ def get_default_device() -> device:
     return CPU
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: Device) -> None:
     check_device(device)
 
 
@@ -96,7 +100,7 @@ def get_num_threads() -> int:
 def set_num_threads(n: int) -> None:
     """Do nothing: there is always one thread."""
     if not isinstance(n, int) or n < 1:
-        raise RuntimeError("expected a positive number of threads")
+        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -109,8 +113,17 @@ def is_tensor(x: object) -> bool:
 
 @method
 def backward(
-    x: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    x: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
 ) -> None:
+    """Add the gradient of this scalar to the `grad` of each leaf that it depends on; `gradient` starts that of a tensor.
+
+    Raises:
+        RuntimeError: the tensor has no gradient history, or is not a scalar and no `gradient` is given.
+    """
     refuse_set("backward", create_graph=create_graph, inputs=inputs)
     if not x.requires_grad:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")

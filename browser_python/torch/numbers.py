@@ -6,12 +6,13 @@ import math
 import operator
 import struct
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from math import inf, nan
 from typing import Any
 
 from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
 
+Numbers = Sequence[Any]  # the numbers of a tensor: ints or floats, by its dtype
 DIVISION_BY_ZERO = "ZeroDivisionError"  # torch's whole message for an integer division by zero
 
 
@@ -32,7 +33,7 @@ def to_bfloat16(v: float) -> float:
     return struct.unpack("f", struct.pack("I", n))[0]
 
 
-def to_array(values: Any, dt: dtype) -> Any:
+def to_array(values: Iterable[float], dt: dtype) -> array[Any]:
     """Return an `array` of these numbers, converted to this dtype."""
     if dt is float16:
         values = [to_half(v) for v in values]
@@ -55,7 +56,7 @@ def wrap_around(v: int, dt: dtype) -> int:
     return v - (1 << bits) if dt is not uint8 and v >> (bits - 1) else v
 
 
-def convert_numbers(values: Any, src: dtype, dst: dtype) -> Any:
+def convert_numbers(values: Iterable[float], src: dtype, dst: dtype) -> Any:
     """Return numbers of the dtype `src` converted to the dtype `dst`."""
     if dst is bool_:
         return [1 if v else 0 for v in values]
@@ -68,22 +69,24 @@ def is_number(x: object) -> bool:
     return isinstance(x, (int, float))
 
 
-def exp_of(x: float) -> Any:
+def exp_of(x: float) -> float:
+    """Return eˣ, or inf where it is too large."""
     try:
         return math.exp(x)
     except OverflowError:
         return inf
 
 
-def log_of(x: float) -> Any:
+def log_of(x: float) -> float:
     return math.log(x) if x > 0 else -inf if x == 0 else nan
 
 
-def sqrt_of(x: float) -> Any:
+def sqrt_of(x: float) -> float:
     return math.sqrt(x) if x >= 0 else nan
 
 
-def quotient(a: Any, b: Any) -> Any:
+def quotient(a: float, b: float) -> float:
+    """Return a / b; for b = 0, an infinity of the right sign, or nan if a is 0 or nan."""
     try:
         return a / b
     except ZeroDivisionError:
@@ -93,7 +96,7 @@ def quotient(a: Any, b: Any) -> Any:
 def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]:
     """Return a function that equals `f`, and is nan where `f` raises an error."""
 
-    def g(x: Any) -> Any:
+    def g(x: float) -> float:
         try:
             return f(x)
         except (ValueError, OverflowError):
@@ -105,7 +108,7 @@ def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]
 def infinite_where_too_large(f: Callable[[float], float]) -> Callable[[float], float]:
     """Return a function that equals `f`, and is infinite where the result of `f` is too large."""
 
-    def g(x: Any) -> Any:
+    def g(x: float) -> float:
         try:
             return f(x)
         except OverflowError:
@@ -114,11 +117,11 @@ def infinite_where_too_large(f: Callable[[float], float]) -> Callable[[float], f
     return g
 
 
-def lgamma_of(x: float) -> Any:
+def lgamma_of(x: float) -> float:
     return inf if x <= 0 and x % 1 == 0 else math.lgamma(x)
 
 
-def times_log(a: Any, b: Any) -> Any:
+def times_log(a: float, b: float) -> float:
     return nan if b != b else 0.0 if a == 0 else a * log_of(b)
 
 
@@ -134,7 +137,7 @@ BUILT_IN: dict[Any, Callable[..., Any]] = {
 }
 
 
-def map_numbers(f: Any, *numbers: Any) -> list[Any]:
+def map_numbers(f: Callable[..., float], *numbers: Iterable[float]) -> list[Any]:
     """Apply a function to each number, or to each pair of two sequences, and return the results.
 
     Python's faster built-in function is tried first; if it raises an error, `f` itself is applied.
@@ -147,7 +150,8 @@ def map_numbers(f: Any, *numbers: Any) -> list[Any]:
     return list(map(f, *numbers))
 
 
-def power(a: Any, b: Any) -> Any:
+def power(a: float, b: float) -> float:
+    """Return aᵇ: nan instead of a complex number, and an infinity where it is too large or b is negative and a is 0."""
     try:
         r = a**b
         return r if not isinstance(r, complex) else nan
@@ -155,11 +159,11 @@ def power(a: Any, b: Any) -> Any:
         return -inf if math.copysign(1, a) < 0 and b % 2 == 1 else inf
 
 
-def sigmoid_of(x: float) -> Any:
+def sigmoid_of(x: float) -> float:
     return 0.0 if x <= -700 else 1 / (1 + math.exp(-x))
 
 
-def round_of(x: float) -> Any:
+def round_of(x: float) -> float:
     return x if x != x or x in (inf, -inf) else math.copysign(float(round(x)), x)
 
 
@@ -168,31 +172,36 @@ def keeping_infinities(f: Callable[[float], float]) -> Callable[[float], float]:
     return lambda x: x if x != x or x in (inf, -inf) else float(f(x))
 
 
-def check_divisor(a: Any, b: Any) -> None:
+def check_divisor(a: float, b: float) -> None:
     if b == 0 and isinstance(a, int) and isinstance(b, int):
         raise RuntimeError(DIVISION_BY_ZERO)
 
 
-def floor_quotient(a: Any, b: Any) -> Any:
+def floor_quotient(a: float, b: float) -> float:
     check_divisor(a, b)
     return quotient(a, b) if b == 0 else a // b
 
 
-def trunc_quotient(a: Any, b: Any) -> Any:
+def trunc_quotient(a: float, b: float) -> float:
+    """Return a / b without its decimals.
+
+    Raises:
+        RuntimeError: an integer is divided by 0.
+    """
     check_divisor(a, b)
     if isinstance(a, int) and isinstance(b, int):
         return a // b if a * b >= 0 else -(-a // b)
     return keeping_infinities(math.trunc)(quotient(a, b))
 
 
-def modulo(a: Any, b: Any) -> Any:
+def modulo(a: float, b: float) -> float:
     check_divisor(a, b)
     return nan if b == 0 else a % b
 
 
-def larger(a: Any, b: Any) -> Any:
+def larger(a: float, b: float) -> float:
     return a if a != a or a > b else b
 
 
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: float, b: float) -> float:
     return a if a != a or a < b else b

@@ -32,11 +32,13 @@ class Optimizer:
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
+        """Remove the gradients of all parameters, or set them to zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
     def step(self) -> None:
+        """Update each parameter that has a gradient."""
         with no_grad():
             for group in self.param_groups:
                 for p in group["params"]:
@@ -61,10 +63,12 @@ def parameters_of(group: dict[str, Any]) -> list[Tensor]:
 def check_settings(group: dict[str, Any]) -> None:
     """Raise an error for a negative setting, or a decay rate that is not below 1."""
     for name, value in group.items():
-        if name == "betas" and not all(0 <= beta < 1 for beta in value):
-            raise ValueError(f"Invalid beta parameter: {value}")
+        for i, beta in enumerate(value if name == "betas" else ()):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         if name not in ("betas", "params") and value < 0:
-            raise ValueError(f"Invalid {name} value: {value}")
+            named = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
+            raise ValueError(f"Invalid {named}: {value}")
 
 
 class SGD(Optimizer):
@@ -87,7 +91,8 @@ class SGD(Optimizer):
         refuse_set("SGD", dampening=dampening, nesterov=nesterov, maximize=maximize, differentiable=differentiable)
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+    def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Update one parameter p by its gradient g."""
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if group["momentum"]:
             before = state.get("momentum_buffer")
@@ -118,7 +123,11 @@ class Adam(Optimizer):
         refuse_set(type(self).__name__, amsgrad=amsgrad, maximize=maximize, differentiable=differentiable)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
-    def update(self, p: Any, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+    def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Update one parameter p by its gradient g: p ← p − lr·m̂ / (√v̂ + eps), by a kernel if there is one.
+
+        m and v are running means of g and g², of which m̂ and v̂ are free of the bias of the first steps.
+        """
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         if decay and not self.decoupled:
             g = g + p * decay

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from .tensors import Tensor
 
@@ -23,11 +23,11 @@ class TorchFunctionMode:
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return function(*args, **(kwargs or {}))
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         self.replaced = [*self._replace()]
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         for place, name, function in self.replaced:
             setattr(place, name, function)
 

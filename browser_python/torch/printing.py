@@ -35,6 +35,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
+    """Set how tensors are printed: a whole profile ("default", "short" or "full"), or single settings."""
     chosen = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen = PROFILES.get(profile or "", {}) | {name: value for name, value in chosen.items() if value is not None}
     for name, value in chosen.items():
@@ -46,6 +47,7 @@ class Formatter:
     """The number format of a tensor: all its numbers are printed in the same format, padded to the same width."""
 
     def __init__(self, numbers: Sequence[float], kind: dtype) -> None:
+        """Choose integers, decimals or scientific notation, and the width, for these numbers."""
         self.floating, self.spec, self.point, self.width = kind.kind == FLOATING, "", "", 1
         if not self.floating:
             self.width = max([1, *(len(str(v)) for v in numbers)])
@@ -66,7 +68,7 @@ class Formatter:
             self.spec, self.point = f".{PRINT_OPTS.precision}f", ""
         self.width = max([1, *(len(format(v, self.spec)) + len(self.point) for v in usual)])
 
-    def format(self, value: Any) -> str:
+    def format(self, value: float) -> str:
         text = format(value, self.spec) + (self.point if math.isfinite(value) else "") if self.floating else str(value)
         return text.rjust(self.width)
 
@@ -78,6 +80,7 @@ def shown_ranges(n: int, summarized: bool) -> tuple[range, range]:
 
 
 def row_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter) -> str:
+    """Return a vector as text, in as many lines as the line width requires."""
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (formatter.width + 2))
     numbers = t.tolist()
     first, last = ([formatter.format(numbers[i]) for i in part] for part in shown_ranges(len(numbers), summarized))
@@ -87,6 +90,7 @@ def row_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter) -> 
 
 
 def numbers_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter) -> str:
+    """Return the numbers of a tensor as text in nested brackets, with "..." where they are left out."""
     if t.ndim == 0:
         return formatter.format(t.item())
     if t.ndim == 1:

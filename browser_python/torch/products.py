@@ -12,12 +12,13 @@ from typing import Any
 
 from .dtypes import C_NAMES, TYPE_NAMES, bool_, dtype
 from .kernels import BIG, KERNELS, Loop, address_of, bound, merged, starts_of
+from .numbers import Numbers
 from .shapes import Size, axis_of, common_shape, product, strides_of
 from .tensors import Tensor, broadcast_view, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
 
 
-def product_of_rows(A: Any, B: Any, m: int, k: int, n: int) -> list[float]:
+def product_of_rows(A: Numbers, B: Numbers, m: int, k: int, n: int) -> list[float]:
     """Return the product of an m × k and a k × n matrix; A, B and the result are flat sequences in row order."""
     B = list(B)
     cols = [B[j::n] for j in range(n)] if n else []
@@ -28,14 +29,14 @@ def product_of_rows(A: Any, B: Any, m: int, k: int, n: int) -> list[float]:
     return out
 
 
-def sum_of_products(x: Any, y: Any) -> float:
+def sum_of_products(x: Numbers, y: Numbers) -> float:
     return sum(map(mul, x, y))
 
 
 dot_of_rows = getattr(math, "sumprod", sum_of_products)  # `math.sumprod` is new in Python 3.12; the page has it
 
 
-def check_product(a: Any, b: Any) -> None:
+def check_product(a: object, b: object) -> None:
     """Raise torch's error if torch would not multiply these operands."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is b.dtype and a.dtype is not bool_:
         (*_, k), (*rest, n) = a.shape or (0,), b.shape or (1,)
@@ -125,6 +126,7 @@ def product_with_vector(a: Tensor, b: Tensor) -> list[float]:
 
 
 def product_of_matrices(A: Tensor, B: Tensor) -> Tensor:
+    """Multiply the matrices in the last two axes, and broadcast the others; nothing is recorded for gradients."""
     kind = A.dtype
     if ("matmul", kind) in KERNELS:
         loop = loop_of_product(kind, A.shape, A._strides, B.shape, B._strides)
@@ -177,6 +179,7 @@ def loop_of_product(
 
 @method
 def bmm(a: Tensor, b: Tensor) -> Tensor:
+    """Multiply two batches of matrices: (B, m, k) and (B, k, n) to (B, m, n)."""
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
@@ -188,6 +191,7 @@ def bmm(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def mm(a: Tensor, b: Tensor) -> Tensor:
+    """Multiply two matrices."""
     for name, x in (("self", a), ("mat2", b)):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -217,9 +221,10 @@ def inner(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def outer(a: Tensor, b: Tensor) -> Tensor:
-    for x in (a, b):
+    """Return all products of two vectors: result[i, j] = a[i]·b[j]."""
+    for name, x in (("self", a), ("vec2", b)):
         if x.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D arguments, but got a tensor with {x.ndim} dimensions")
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
     return a[:, None] * b[None, :]
 
 
@@ -237,6 +242,11 @@ def expand_ellipses(terms: list[str], ops: Sequence[Tensor]) -> tuple[list[str],
 
 
 def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict[str, int]:
+    """Return the size of the axes of each letter of an equation of `einsum`.
+
+    Raises:
+        RuntimeError: a letter stands for two sizes that do not broadcast, or only occurs in the result.
+    """
     sizes: dict[str, int] = {}
     for i, (term, x) in enumerate(zip(terms, ops, strict=True)):
         for c, n in zip(term, x.shape, strict=True):
@@ -314,8 +324,11 @@ def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[st
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
+    """Multiply, and sum over the last `dims` axes of `a` and the first of `b`, or over two lists of axes."""
     if isinstance(dims, int):
-        if not 0 <= dims <= min(a.ndim, b.ndim):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
             raise RuntimeError(
                 f"tensordot expects dims in the range of 0 to {min(a.ndim, b.ndim)}, but got dims={dims}"
             )
@@ -334,6 +347,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
 
 
 def kron(a: Tensor, b: Tensor) -> Tensor:
+    """Return the Kronecker product: the blocks a[i, j]·b."""
     n = max(a.ndim, b.ndim)
     A, B = a.reshape([1] * (n - a.ndim) + list(a.shape)), b.reshape([1] * (n - b.ndim) + list(b.shape))
     sa, sb, shape = [], [], []
@@ -345,10 +359,10 @@ def kron(a: Tensor, b: Tensor) -> Tensor:
 
 
 @method
-def __matmul__(x: Tensor, o: Any) -> Tensor:
+def __matmul__(x: Tensor, o: Tensor) -> Tensor:
     return matmul(x, o)
 
 
 @method
-def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return x * beta + mm(a, b) * alpha

@@ -12,15 +12,16 @@ import random
 import struct
 from array import array
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
 from .arithmetic import kernel_for
 from .creation import placed
-from .dtypes import CPU, FLOATING, TYPE_NAMES, State, check_device, device, dtype, float64, int64, uint8
+from .dtypes import CPU, FLOATING, TYPE_NAMES, Device, State, check_device, device, dtype, float64, int64, uint8
 from .dtypes import dtype as Kind
 from .kernels import KERNELS, address_of
-from .numbers import quotient, to_array
+from .numbers import Numbers, quotient, to_array
 from .shapes import common_shape, product, sizes_of
 from .tensors import Tensor, method, tensor_of
 
@@ -34,7 +35,7 @@ STATE_LAYOUT = struct.Struct(
 class Generator:
     """A generator of random numbers, determined by its seed."""
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Device = "cpu") -> None:
         check_device(device)
         self._twister = random.Random()
         self.manual_seed(67280421310721)
@@ -44,6 +45,7 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
+        """Seed the Mersenne Twister as torch does, and return the generator."""
         self._seed, self._spare_normal = int(seed) % 2**64, None
         word = self._seed & 0xFFFFFFFF
         words = [word]
@@ -55,7 +57,7 @@ class Generator:
 
     _spare_normal: float | None
 
-    def words(self, n: int) -> Any:
+    def words(self, n: int) -> array[int]:
         """Draw n words of 32 bits."""
         return array("I", self._twister.getrandbits(32 * n).to_bytes(4 * n, "little")) if n else array("I")
 
@@ -68,7 +70,7 @@ class Generator:
     def double(self) -> float:
         return (self.long_word() & 0x1FFFFFFFFFFFFF) / 9007199254740992
 
-    def uniform(self, n: int, kind: dtype) -> Any:
+    def uniform(self, n: int, kind: dtype) -> Numbers:
         """Draw n uniform numbers in [0, 1): with 53 random bits for float64, else with 24."""
         if kernel_for("uniform", n, kind):
             return self.uniform_by_kernel(n, kind)
@@ -77,7 +79,7 @@ class Generator:
         both = self.words(2 * n)
         return [((h & 0x1FFFFF) << 32 | low) / 9007199254740992 for h, low in zip(both[::2], both[1::2], strict=True)]
 
-    def uniform_by_kernel(self, n: int, kind: dtype) -> Any:
+    def uniform_by_kernel(self, n: int, kind: dtype) -> array[Any]:
         """Draw n uniform numbers with the page's kernel, in chunks, to save the memory of all words at once."""
         numbers = array(kind.code, bytes(n * kind.itemsize))
         for start in range(0, n, CHUNK):
@@ -86,7 +88,7 @@ class Generator:
             KERNELS["uniform", kind](at, address_of(words), min(CHUNK, n - start))
         return numbers
 
-    def normal(self, n: int, kind: dtype) -> Any:
+    def normal(self, n: int, kind: dtype) -> Numbers:
         """Draw n normal numbers by Box and Muller (1958): for n < 16 one pair at a time, else in blocks of 16."""
         if n < 16:
             return [self.one_normal() for _ in range(n)]
@@ -99,6 +101,7 @@ class Generator:
         return numbers
 
     def one_normal(self) -> float:
+        """Draw one normal number: half of a pair, of which the other is kept for the next call."""
         if self._spare_normal is not None:
             drawn, self._spare_normal = self._spare_normal, None
             return drawn
@@ -123,6 +126,7 @@ class Generator:
         return tensor_of(array("B", state), (len(state),), uint8)
 
     def set_state(self, state: Tensor) -> Generator:
+        """Continue from a state that `get_state` returned."""
         seed, *words, has_ahead, ahead = STATE_LAYOUT.unpack(bytes(state._numbers()))
         self._seed, self._spare_normal = seed, ahead if has_ahead else None
         self._twister.setstate((3, tuple(words), None))
@@ -132,7 +136,7 @@ class Generator:
         return Generator().set_state(self.get_state())
 
 
-def box_muller(numbers: Any, start: int, stop: int, kind: dtype) -> None:
+def box_muller(numbers: array[Any], start: int, stop: int, kind: dtype) -> None:
     """Convert uniform numbers to normal ones in place. In each block of 16, number j is paired with number j + 8."""
     if kernel := kernel_for("normal", stop - start, kind):
         kernel(address_of(numbers), start, stop)
@@ -167,10 +171,10 @@ def set_rng_state(state: Tensor) -> None:
 
 
 def drawn(
-    draw: Any,
+    draw: Callable[[int, Kind], Numbers],
     shape: list[int],
     dtype: Kind | None = None,
-    device: Any = None,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor of floating-point numbers that `draw` draws."""
@@ -184,11 +188,15 @@ def check_floating(kind: Kind) -> None:
         raise NotImplementedError(f"random numbers are not implemented for '{TYPE_NAMES[kind]}'")
 
 
-def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, **more: Any) -> Tensor:
+def randn(
+    *sizes: int | Sequence[int], size: Sequence[int] | None = None, generator: Generator | None = None, **more: Any
+) -> Tensor:
     return drawn((generator or default_generator).normal, sizes_of(sizes, size), **more)
 
 
-def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, **more: Any) -> Tensor:
+def rand(
+    *sizes: int | Sequence[int], size: Sequence[int] | None = None, generator: Generator | None = None, **more: Any
+) -> Tensor:
     return drawn((generator or default_generator).uniform, sizes_of(sizes, size), **more)
 
 
@@ -210,13 +218,19 @@ def randint(*bounds: Any, **arguments: Any) -> Tensor:
 def integers(
     low: int,
     high: int,
-    size: Any,
+    size: Sequence[int],
     *,
     generator: Generator | None = None,
     dtype: Kind = int64,
-    device: Any = None,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
+    """Return a tensor of random integers from `low` to `high` − 1.
+
+    Raises:
+        TypeError: `size` is not a tuple or list, or a bound is a float.
+        RuntimeError: `low` is not below `high`.
+    """
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     if isinstance(low, float) or isinstance(high, float):
@@ -233,11 +247,12 @@ def randperm(
     *,
     generator: Generator | None = None,
     dtype: Kind = int64,
-    device: Any = None,
+    device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
+    """Return the integers 0, …, n − 1 in a random order."""
     if n < 0:
-        raise RuntimeError("n must be non-negative")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     g, r = generator or default_generator, list(range(n))
     for i in range(n - 1):
         z = g.word() % (n - i)
@@ -245,13 +260,23 @@ def randperm(
     return placed(tensor_of(r, (n,), dtype), device, requires_grad)
 
 
-def check_deviation(std: Any) -> None:
+def check_deviation(std: Tensor | float) -> None:
     """Raise torch's error for a negative standard deviation."""
-    if any(v < 0 for v in (std._numbers() if isinstance(std, Tensor) else [std])):
+    if isinstance(std, Tensor) and any(v < 0 for v in std._numbers()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
-def normal(mean: Any, std: Any = 1, size: Any = None, *, generator: Generator | None = None, **more: Any) -> Tensor:
+def normal(
+    mean: Tensor | float,
+    std: Tensor | float = 1,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    **more: Any,
+) -> Tensor:
+    """Draw normal numbers with these means and standard deviations: tensors, or numbers and a `size`."""
     check_deviation(std)
     if size is not None:
         return randn(size=size, generator=generator, **more) * std + mean
@@ -263,6 +288,7 @@ def normal(mean: Any, std: Any = 1, size: Any = None, *, generator: Generator | 
 
 @method
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Draw 1 with the probability that each number of `x` gives, or with the probability p; else 0."""
     if p is not None:
         return x.detach().clone().bernoulli_(p, generator=generator)
     check_floating(x.dtype)
@@ -280,7 +306,7 @@ def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None)
     return x._write(tensor_of([1 if u < p else 0 for u in draws], x.shape, x.dtype))
 
 
-def check_probabilities(numbers: Any) -> None:
+def check_probabilities(numbers: Numbers) -> None:
     if not all(0 <= v <= 1 for v in numbers):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
@@ -337,13 +363,17 @@ def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dt
 
 
 @method
-def normal_(x: Tensor, mean: Any = 0, std: Any = 1, *, generator: Generator | None = None) -> Tensor:
+def normal_(
+    x: Tensor, mean: Tensor | float = 0, std: Tensor | float = 1, *, generator: Generator | None = None
+) -> Tensor:
+    """Write normal numbers with this mean and standard deviation into `x`."""
     check_deviation(std)
     return x._write(randn_like(x, generator=generator) * std + mean)
 
 
 @method
-def uniform_(x: Tensor, from_: Any = 0, /, to: Any = 1, *, generator: Generator | None = None) -> Tensor:
+def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Write uniform numbers between `from_` and `to` into `x`."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     draws = rand_like(x, generator=generator)
@@ -355,5 +385,5 @@ def uniform_(x: Tensor, from_: Any = 0, /, to: Any = 1, *, generator: Generator 
 @method
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return x._write(tensor_of((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)

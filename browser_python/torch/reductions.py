@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from math import inf, nan
 from operator import mul
@@ -15,12 +16,14 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather
 from .joining import cat
-from .kernels import address_of
+from .kernels import Kernel, address_of
 from .missing import refuse
-from .numbers import exp_of, map_numbers, power, quotient, sqrt_of
-from .shapes import axes_of, axis_of, check_flag, product
-from .tensors import Tensor, method, record_rules, tensor_of, without_gradient
+from .numbers import Numbers, exp_of, map_numbers, power, quotient, sqrt_of
+from .shapes import Axes, axes_of, axis_of, check_flag, product
+from .tensors import Rule, Tensor, method, record_rules, tensor_of, without_gradient
 from .views import diagonal, permuted_view
+
+OfRow = Callable[[Numbers], float]
 
 
 def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
@@ -38,7 +41,9 @@ def keepdim_shape(x: Tensor, dims: list[int]) -> list[int]:
     return [1 if i in dims else n for i, n in enumerate(x.shape)]
 
 
-def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype, rule: Any = None) -> Tensor:
+def reduce_rows(
+    name: str, x: Tensor, dim: Axes, keepdim: bool, f: OfRow, dt: dtype, rule: Rule | None = None
+) -> Tensor:
     """Reduce the axes `dim` with a function `f` of a row, or with the kernel `name`, to a result of the dtype `dt`.
 
     `rule` is the rule for the gradient of `x`, from the gradient `g` of the result `y`. Both have axes of size 1 for
@@ -67,7 +72,7 @@ def reduce_rows(name: Any, x: Tensor, dim: Any, keepdim: bool, f: Any, dt: dtype
     return out
 
 
-def fold_by_kernel(kernel: Any, x: Tensor, dims: list[int], y: Tensor, m: int, n: int, out: Tensor) -> None:
+def fold_by_kernel(kernel: Kernel, x: Tensor, dims: list[int], y: Tensor, m: int, n: int, out: Tensor) -> None:
     """Fold the axes `dims` of `x` with a kernel, into `out`. `y` is `x` with these axes last: m rows of n numbers."""
     side_by_side = dims == list(range(dims[0], dims[0] + len(dims))) if dims else False
     if side_by_side and x.is_contiguous():
@@ -79,7 +84,8 @@ def fold_by_kernel(kernel: Any, x: Tensor, dims: list[int], y: Tensor, m: int, n
 
 
 @method
-def sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+def sum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    """Return the sum over these axes, or over all numbers; of integers and bools in int64."""
     if x.dtype is bool_ and dtype is None:
         return reduce_rows("count", x, dim, keepdim, builtins.sum, int64)
     x, dt = as_summed(x, dtype)
@@ -94,7 +100,12 @@ def as_summed(x: Tensor, dtype: Kind | None) -> tuple[Tensor, Kind]:
 
 
 @method
-def mean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    """Return the mean over these axes, or of all numbers.
+
+    Raises:
+        RuntimeError: the dtype is not floating-point.
+    """
     x = x.to(dtype) if dtype is not None else x
     if x.dtype.kind < FLOATING:
         raise RuntimeError(
@@ -107,6 +118,10 @@ def mean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | Non
 def var(
     x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
 ) -> Tensor:
+    """Return the variance: the sum of squared distances from the mean, divided by n − `correction`.
+
+    The correction is 1, or 0 if `unbiased` is False.
+    """
     if x.dtype.kind < FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if isinstance(dim, bool):
@@ -116,7 +131,7 @@ def var(
     n = product([x.shape[d] for d in axes_of(dim, x.ndim)])
     if not x.requires_grad:
 
-        def f(v: Any) -> float:
+        def f(v: Numbers) -> float:
             mu = builtins.sum(v) / len(v) if len(v) else nan
             return quotient(builtins.sum([(u - mu) ** 2 for u in v]), float(builtins.max(0, n - c)))
 
@@ -140,14 +155,16 @@ def root(x: Tensor, p: float) -> Tensor:
 
 def var_mean(
     x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
+    """Return the variance and the mean."""
     return var(x, dim, unbiased, keepdim, correction=correction), mean(
         x, None if isinstance(dim, bool) else dim, keepdim
     )
 
 
 @method
-def prod(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    """Return the product over an axis, or of all numbers."""
     x, dt = as_summed(x, dtype)
     d = None if dim is None else axis_of(dim, x.ndim)
 
@@ -161,14 +178,14 @@ def prod(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | Non
     return reduce_rows("prod", x, d, keepdim, product, dt, rule)
 
 
-def products_of_others(v: Any) -> list[float]:
+def products_of_others(v: Numbers) -> list[float]:
     """Return for each number of a row the product of all others."""
     before = accumulate(v[:-1], mul, initial=1.0)
     after = list(accumulate(v[:0:-1], mul, initial=1.0))
     return [a * b for a, b in zip(before, reversed(after), strict=True)]
 
 
-def max_of_row(v: Any) -> Any:
+def max_of_row(v: Numbers) -> float:
     """Return the largest number of a row, or nan if the row contains nan."""
     total = builtins.sum(v)
     if total == total:
@@ -182,7 +199,7 @@ def max_of_row(v: Any) -> Any:
     return best
 
 
-def min_of_row(v: Any) -> Any:
+def min_of_row(v: Numbers) -> float:
     """Return the smallest number of a row, or nan if the row contains nan."""
     total = builtins.sum(v)
     if total == total:
@@ -196,7 +213,7 @@ def min_of_row(v: Any) -> Any:
     return best
 
 
-def check_not_empty(x: Tensor, dim: Any, name: str) -> None:
+def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
     """Raise torch's error if `dim` is an empty axis, which has no extreme."""
     if all_zero := [d for d in axes_of(dim, x.ndim) if x.ndim and x.shape[d] == 0]:
         if dim is None:
@@ -206,7 +223,8 @@ def check_not_empty(x: Tensor, dim: Any, name: str) -> None:
         raise IndexError(f"{name}(): Expected reduction dim {all_zero[0]} to have non-zero size.")
 
 
-def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
+def extreme(x: Tensor, dim: Axes, keepdim: bool, f: OfRow, name: str) -> Tensor:
+    """Return the largest or smallest numbers over these axes; equal ones share the gradient."""
     check_not_empty(x, dim, name)
 
     def rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -217,12 +235,12 @@ def extreme(x: Tensor, dim: Any, keepdim: bool, f: Any, name: Any) -> Tensor:
 
 
 @method
-def amax(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def amax(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     return extreme(x, dim, keepdim, max_of_row, "amax")
 
 
 @method
-def amin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     return extreme(x, dim, keepdim, min_of_row, "amin")
 
 
@@ -232,12 +250,13 @@ class NamedResults(tuple[Tensor, ...]):
     names = ("values", "indices")
     kind: str
 
-    def __getattr__(self, name: Any) -> Any:
+    def __getattr__(self, name: str) -> Tensor:
         if name in self.names:
             return self[self.names.index(name)]
         raise AttributeError(f"'torch.return_types' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
+        """Return the text that torch prints for such a result."""
         return (
             f"torch.return_types.{self.kind}(\n"
             + ",\n".join([f"{n}={v!r}" for n, v in zip(self.names, self, strict=True)])
@@ -251,13 +270,14 @@ def named_results(kind: str, *values: Tensor) -> NamedResults:
     return got
 
 
-def index_of_extreme(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
+def index_of_extreme(x: Tensor, dim: int | None, keepdim: bool, f: OfRow) -> Tensor:
+    """Return the index of the first largest or smallest number along an axis, or of the first nan."""
     name = "argmax" if f is max_of_row else "argmin"
     check_not_empty(x, None if dim is None else axis_of(dim, x.ndim), name)
     if x.dtype is bool_:
-        raise RuntimeError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        raise RuntimeError(f"{name}(): does not support bool input")
 
-    def at(v: Any) -> int:
+    def at(v: Numbers) -> int:
         best = f(v)
         return next(i for i, u in enumerate(v) if u == best or u != u)
 
@@ -265,16 +285,24 @@ def index_of_extreme(x: Tensor, dim: Any, keepdim: bool, f: Any) -> Tensor:
 
 
 @method
-def argmax(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return index_of_extreme(x, dim, keepdim, max_of_row)
 
 
 @method
-def argmin(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return index_of_extreme(x, dim, keepdim, min_of_row)
 
 
-def extreme_with_index(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pair: Any, kind: Any) -> Any:
+def extreme_with_index(
+    x: Tensor,
+    dim: Tensor | int | None,
+    keepdim: bool,
+    f: OfRow,
+    arg: Callable[..., Tensor],
+    pair: Callable[[Tensor, Tensor], Tensor],
+    kind: str,
+) -> Tensor | NamedResults:
     """Implement `max` and `min`: of two tensors, of all numbers, or of an axis with the indices."""
     if isinstance(dim, Tensor):
         return pair(x, dim)
@@ -289,23 +317,24 @@ def extreme_with_index(x: Tensor, dim: Any, keepdim: bool, f: Any, arg: Any, pai
 
 
 @method
-def max(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+def max(x: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
     return extreme_with_index(x, dim, keepdim, max_of_row, argmax, maximum, "max")
 
 
 @method
-def min(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+def min(x: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
     return extreme_with_index(x, dim, keepdim, min_of_row, argmin, minimum, "min")
 
 
-def place_of_median(v: Any) -> int:
+def place_of_median(v: Numbers) -> int:
     """Return the index of the median of a row, or of its first nan."""
     order = sorted(range(len(v)), key=lambda i: (v[i] == v[i], v[i], i))
     return order[0] if v[order[0]] != v[order[0]] else order[(len(v) - 1) // 2]
 
 
 @method
-def median(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
+    """Return the median, the lower one of two; along an axis with its index. nan if the row contains nan."""
     if dim is None:
         return reduce_rows(
             "", x, None, False, lambda v: v[place_of_median(v)] if len(v) else nan, x.dtype, without_gradient("median")
@@ -316,29 +345,30 @@ def median(x: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 @method
-def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def all(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     dt = uint8 if x.dtype is uint8 else bool_
     return reduce_rows("all", x, dim, keepdim, lambda v: 1 if builtins.all(v) else 0, dt)
 
 
 @method
-def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def any(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     dt = uint8 if x.dtype is uint8 else bool_
     return reduce_rows("any", x, dim, keepdim, lambda v: 1 if builtins.any(v) else 0, dt)
 
 
 @method
-def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(x: Tensor, dim: Axes = None) -> Tensor:
     return sum(x.ne(0), dim)
 
 
 @method
-def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+def nansum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     return masked_fill(x, x.isnan(), 0).sum(dim, keepdim, dtype=dtype)
 
 
 @method
-def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
+    """Return log Σ exp x over these axes, computed without overflow."""
     if not x.numel():
         return x.exp().sum(dim, keepdim).log()
     top = amax(x, dim, True).detach()
@@ -354,7 +384,8 @@ def logaddexp(a: Tensor, b: Tensor) -> Tensor:
 
 
 @method
-def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+def norm(x: Tensor, p: Any = 2, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+    """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers."""
     x = x if dtype is None else x.to(dtype)
     if p == "nuc":
         refuse("the nuclear norm")
@@ -372,11 +403,11 @@ def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype
 
 
 @method
-def dist(a: Tensor, b: Tensor, p: Any = 2) -> Tensor:
+def dist(a: Tensor, b: Tensor, p: float = 2) -> Tensor:
     return norm(a - b, p)
 
 
-def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Return the distances between rows. `compute_mode` only chooses torch's way to compute them."""
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
@@ -395,18 +426,20 @@ def move_axis_back(x: Tensor, d: int) -> Tensor:
     return x if d >= last else permuted_view(x, [*range(d), last, *range(d, last)]).contiguous()
 
 
-def along_axis(f: Any, dim: Any, *xs: Tensor, dtype: Kind | None = None) -> Tensor:
+def along_axis(f: Callable[..., Iterable[float]], dim: int, *xs: Tensor, dtype: Kind | None = None) -> Tensor:
     """Return the results of a function that maps a row along this axis, of each tensor, to a row of its result."""
     d = axis_of(dim, xs[0].ndim)
     moved = [move_axis_last(x, d) for x in xs]
     y, rows = moved[0], [x._numbers() for x in moved]
-    n, numbers = (y.shape[-1] if y.ndim else 1), []
+    n = y.shape[-1] if y.ndim else 1
+    numbers: list[Any] = []
     for start in range(0, y.numel(), n or 1):
         numbers += f(*[row[start : start + n] for row in rows])
     return move_axis_back(tensor_of(numbers, y.shape, dtype or y.dtype), d)
 
 
-def softmax_of_row(v: Any) -> list[float]:
+def softmax_of_row(v: Numbers) -> list[float]:
+    """Return exp x / Σ exp x of a row, computed without overflow."""
     top = max_of_row(v)
     p = map_numbers(exp_of, [u - top for u in v])
     s = builtins.sum(p)
@@ -414,7 +447,13 @@ def softmax_of_row(v: Any) -> list[float]:
 
 
 @method
-def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
+def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Tensor:
+    """Return exp x / Σ exp x along an axis, by a kernel if there is one.
+
+    Raises:
+        TypeError: no axis is given.
+        NotImplementedError: the dtype is not floating-point.
+    """
     if dtype is not None:
         x = x.to(dtype)
     if dim is None:
@@ -437,7 +476,8 @@ def softmax(x: Tensor, dim: Any = None, dtype: Kind | None = None) -> Tensor:
 
 
 @method
-def log_softmax(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
+def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
+    """Return x − log Σ exp x along an axis, by a kernel if there is one."""
     x = x if dtype is None else x.to(dtype)
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
@@ -451,20 +491,20 @@ def log_softmax(x: Tensor, dim: Any, dtype: Kind | None = None) -> Tensor:
 
 
 @method
-def cumsum(x: Tensor, dim: Any, *, dtype: Kind | None = None) -> Tensor:
+def cumsum(x: Tensor, dim: int, *, dtype: Kind | None = None) -> Tensor:
     x, dt = as_summed(x, dtype)
     out = along_axis(accumulate, dim, x.to(dt))
     return record_step(out, [x], lambda g: [g.flip(dim).cumsum(dim).flip(dim) if g.ndim else g])
 
 
 @method
-def cumprod(x: Tensor, dim: Any, *, dtype: Kind | None = None) -> Tensor:
+def cumprod(x: Tensor, dim: int, *, dtype: Kind | None = None) -> Tensor:
     x, dt = as_summed(x, dtype)
     out = along_axis(lambda v: accumulate(v, mul), dim, x.to(dt))
     return record_rules(out, [x], [lambda g, x: along_axis(gradient_of_products, dim, g, x)], x=x)
 
 
-def gradient_of_products(g: Any, v: Any) -> list[float]:
+def gradient_of_products(g: Numbers, v: Numbers) -> list[float]:
     """Return the gradient of a row from the gradient of its cumulative products."""
     gradient, before = [], 1.0
     for k, number in enumerate(v):
@@ -475,7 +515,8 @@ def gradient_of_products(g: Any, v: Any) -> list[float]:
 
 
 @method
-def diff(x: Tensor, n: int = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """Return the n-th differences of neighbours along an axis, with other tensors joined before and after it."""
     d = axis_of(dim, x.ndim)
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 ALL = slice(None)
+Axes = int | Sequence[int] | None  # the axes that an operation reduces; None stands for all
 
 
 class Size(tuple[int, ...]):
@@ -16,14 +17,14 @@ class Size(tuple[int, ...]):
     def numel(self) -> int:
         return product(self)
 
-    def __repr__(self) -> Any:
+    def __repr__(self) -> str:
         return "torch.Size([" + ", ".join([str(n) for n in self]) + "])"
 
     def __getitem__(self, i: Any) -> Any:
         got = tuple.__getitem__(self, i)
         return Size(got) if isinstance(i, slice) else got
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Size:
         return Size(tuple(self) + tuple(other))
 
 
@@ -105,7 +106,7 @@ def layout_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
     return order[::-1]
 
 
-def axis_of(d: Any, n: int) -> int:
+def axis_of(d: int, n: int) -> int:
     """Return the axis `d` of `n` axes as a non-negative index. A 0-d tensor accepts 0 and -1."""
     if type(d) is not int and hasattr(d, "item"):
         d = d.item()
@@ -117,17 +118,18 @@ def axis_of(d: Any, n: int) -> int:
     return d % m if m else 0
 
 
-def axes_of(dim: Any, n: int) -> list[int]:
+def axes_of(dim: Axes, n: int) -> list[int]:
     """Return the axes in `dim` as non-negative indices; all `n` axes if `dim` is None or empty."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return list(range(n))
-    dims = [axis_of(d, n) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
+    given: Any = dim if isinstance(dim, (tuple, list)) else [dim]
+    dims = [axis_of(d, n) for d in given]
     if len(set(dims)) < len(dims):
         raise RuntimeError(f"dim {dims[0]} appears multiple times in the list of dims")
     return dims if n else []
 
 
-def sizes_of(args: Any, size: Any = None) -> list[int]:
+def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int]:
     """Return the sizes in `args`, which holds single integers, or one tuple or list of them; or else in `size`."""
     args = args if size is None else (size,)
     if not args:

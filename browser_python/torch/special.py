@@ -37,6 +37,7 @@ def upper_gamma(a: float, x: float) -> float:
 
 
 def lower_series(a: float, x: float) -> float:
+    """Return a factor of the lower incomplete gamma function: Σ xⁿ / (a·(a + 1)·…·(a + n))."""
     term = total = 1 / a
     n = a
     while term > total * 1e-16:
@@ -47,6 +48,7 @@ def lower_series(a: float, x: float) -> float:
 
 
 def upper_fraction(a: float, x: float) -> float:
+    """Return a factor of the upper incomplete gamma function: its continued fraction."""
     b = x + 1 - a
     c, d = 1e300, 1 / b
     h = d
@@ -62,6 +64,7 @@ def upper_fraction(a: float, x: float) -> float:
 
 
 def gammaincc(a: Tensor, x: Tensor) -> Tensor:
+    """Return the regularized upper incomplete gamma function of each pair of numbers, with broadcasting."""
     check_tensors(a, x)
     shape, kind = common_shape(a.shape, x.shape), result_type(a, x)
     kind = kind if kind.kind == FLOATING else float32

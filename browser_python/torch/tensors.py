@@ -6,10 +6,10 @@ The other files define the operations and add them to `Tensor` with `@method` an
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from .dtypes import (
     CPU,
@@ -28,7 +28,7 @@ from .dtypes import (
 from .gradients import Node, node_of
 from .kernels import BIG, KERNELS, address_of, four_axes, is_row_major, merged
 from .missing import refuse
-from .numbers import convert_numbers, to_array
+from .numbers import Numbers, convert_numbers, to_array
 from .shapes import Size, axis_of, layout_order, offsets_of, product, row_major, strides_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -118,6 +118,7 @@ class Tensor:
         __ge__: Any
         __getitem__: Any
         __setitem__: Any
+        data: Any
 
     __array_priority__ = 1000
     layout = strided
@@ -125,20 +126,21 @@ class Tensor:
     device = CPU
 
     def __init__(self, *data: Any) -> None:
+        """Return zeros of these sizes, or a float32 tensor of nested lists, as `torch.Tensor` does."""
         from .creation import tensor, zeros  # here, because creation.py imports this file
 
         sizes = bool(data) and all(type(n) is int for n in data)
         made = zeros(*data, dtype=float32) if sizes else tensor(*data or ([],), dtype=float32)
         self.__dict__.update(made.__dict__)
 
-    def is_contiguous(self) -> Any:
+    def is_contiguous(self) -> bool:
         return self._strides == strides_of(self.shape) or is_row_major(self.shape, self._strides)
 
-    def _offsets(self) -> Any:
+    def _offsets(self) -> list[int]:
         """Return the position of each number in the storage, in order."""
         return offsets_of(self.shape, self._strides, self._offset)
 
-    def _numbers(self) -> Any:
+    def _numbers(self) -> Numbers:
         """Return the tensor's numbers in order, as a sequence."""
         if self.is_contiguous():
             start = self._offset
@@ -147,7 +149,7 @@ class Tensor:
             return copied
         return self._gathered()
 
-    def _buffer(self) -> Any:
+    def _buffer(self) -> array[Any]:
         """Return the numbers in order, as an `array`. It may be the tensor's own storage: do not write into it."""
         n = self.numel()
         if self.is_contiguous():
@@ -187,7 +189,8 @@ class Tensor:
         return self._data.buffer_info()[0] + self._offset * self._data.itemsize
 
     def tolist(self) -> Any:
-        v = list(self._numbers())
+        """Return the numbers as nested lists; a tensor without axes as one number."""
+        v: list[Any] = list(self._numbers())
         if self.dtype is bool_:
             v = [x != 0 for x in v]
         for n in reversed(self.shape[1:]):
@@ -195,60 +198,70 @@ class Tensor:
         return v if self.ndim else v[0]
 
     def item(self) -> Any:
+        """Return the only number, as a Python number.
+
+        Raises:
+            RuntimeError: there are several, or none.
+        """
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         v = self._data[self._offset]
         return v != 0 if self.dtype is bool_ else v
 
     @property
-    def ndim(self) -> Any:
+    def ndim(self) -> int:
         return len(self.shape)
 
-    def dim(self) -> Any:
+    def dim(self) -> int:
         return len(self.shape)
 
-    def numel(self) -> Any:
+    def numel(self) -> int:
         return product(self.shape)
 
     nelement = numel
 
-    def size(self, dim: Any = None) -> Any:
+    def size(self, dim: int | None = None) -> Any:
         return self.shape if dim is None else self.shape[axis_of(dim, self.ndim)]
 
-    def stride(self, dim: Any = None) -> Any:
+    def stride(self, dim: int | None = None) -> Any:
         return self._strides if dim is None else self._strides[axis_of(dim, self.ndim)]
 
-    def element_size(self) -> Any:
+    def element_size(self) -> int:
         return self.dtype.itemsize
 
     @property
-    def itemsize(self) -> Any:
+    def itemsize(self) -> int:
         return self.dtype.itemsize
 
     @property
-    def nbytes(self) -> Any:
+    def nbytes(self) -> int:
         return self.numel() * self.dtype.itemsize
 
-    def storage_offset(self) -> Any:
+    def storage_offset(self) -> int:
         return self._offset
 
-    def data_ptr(self) -> Any:
+    def data_ptr(self) -> int:
         return id(self._data) + self._offset * self.dtype.itemsize
 
-    def untyped_storage(self) -> Any:
+    def untyped_storage(self) -> Storage:
         return Storage(self)
 
-    def __len__(self) -> Any:
+    def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return iter([self.select(0, i) for i in range(self.shape[0])])
 
-    def __bool__(self) -> Any:
+    def __bool__(self) -> bool:
+        """Return whether the only number is not 0.
+
+        Raises:
+            RuntimeError: there are several, or none.
+        """
         if self.numel() != 1:
             raise RuntimeError(
                 "Boolean value of Tensor with "
@@ -257,35 +270,37 @@ class Tensor:
             )
         return self.item() != 0
 
-    def __float__(self) -> Any:
+    def __float__(self) -> float:
         return float(self._only())
 
-    def __int__(self) -> Any:
+    def __int__(self) -> int:
         return int(self._only())
 
-    def _only(self) -> Any:
+    def _only(self) -> float:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
 
-    def __index__(self) -> Any:
+    def __index__(self) -> int:
         if self.dtype.kind == FLOATING or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
-    def __hash__(self) -> Any:
+    def __hash__(self) -> int:
         return id(self)
 
-    def __reversed__(self) -> Any:
+    def __reversed__(self) -> Tensor:
         return self.flip(0) if self.ndim else self
 
-    def __contains__(self, x: Any) -> Any:
-        return any((self == x)._numbers())
+    def __contains__(self, x: Tensor | float) -> bool:
+        equal: Any = self == x
+        return any(equal._numbers())
 
-    def __format__(self, spec: Any) -> Any:
+    def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec) if spec else repr(self)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """Return a copy that does not share its storage or its gradient history."""
         t = self.detach().clone()
         t.__class__ = self.__class__
         t._needs_grad = self.requires_grad
@@ -293,6 +308,11 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on the tensor are recorded for gradients.
+
+        Raises:
+            RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
+        """
         if self._base is not None and self._base[0]._node is not self._base_node:
             follow_base(self)
         return self._needs_grad
@@ -308,38 +328,39 @@ class Tensor:
             )
         self._needs_grad = on
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         self.requires_grad = requires_grad
         return self
 
     @property
-    def is_leaf(self) -> Any:
+    def is_leaf(self) -> bool:
         return not self.requires_grad or self._node is None
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Node | None:
         return self._node if self.requires_grad else None
 
     def retain_grad(self) -> None:
+        """Store the gradient of a computed tensor in its `grad` as well."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
             self._node.retains = self
 
-    def detach_(self) -> Any:
+    def detach_(self) -> Tensor:
         self._node, self._needs_grad = None, False
         return self
 
-    def is_floating_point(self) -> Any:
+    def is_floating_point(self) -> bool:
         return self.dtype.kind == FLOATING
 
-    def is_complex(self) -> Any:
+    def is_complex(self) -> bool:
         return False
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Tensor:
         return self
 
-    def to_dense(self) -> Any:
+    def to_dense(self) -> Tensor:
         return self
 
     def __repr__(self) -> str:
@@ -347,7 +368,8 @@ class Tensor:
 
         return text_of(self)
 
-    def __getattr__(self, name: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        """Raise the error for an attribute that the page's torch does not have."""
         if name == "real":
             return self
         raise AttributeError(
@@ -356,22 +378,27 @@ class Tensor:
         )
 
 
+Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand
+
+
 class Storage:
     """The result of `untyped_storage`: enough to check whether two tensors share a storage."""
 
-    def __init__(self, t: Any) -> None:
+    def __init__(self, t: Tensor) -> None:
         self._data = t._data
 
-    def data_ptr(self) -> Any:
+    def data_ptr(self) -> int:
         return id(self._data)
 
-    def nbytes(self) -> Any:
+    def nbytes(self) -> int:
         return len(self._data) * self._data.itemsize
 
     size = nbytes
 
 
-def tensor_from_parts(kind: dtype, data: Any, offset: int, shape: Sequence[int], strides: tuple[int, ...]) -> Tensor:
+def tensor_from_parts(
+    kind: dtype, data: array[Any] | None, offset: int, shape: Sequence[int], strides: tuple[int, ...]
+) -> Tensor:
     """Return a tensor with this dtype, storage, offset, shape and strides, and without gradient history."""
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t._strides, t.dtype, t._writes = data, offset, strides, kind, [0]
@@ -395,7 +422,7 @@ class FinishedOperation:
         return "formed"
 
 
-def tensor_of(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
+def tensor_of(values: Iterable[float], shape: Sequence[int], dt: dtype) -> Tensor:
     """Return a new contiguous tensor of these values."""
     if type(values) is not array or dt is float16 or dt is bfloat16:
         values = to_array(values, dt)
@@ -404,7 +431,9 @@ def tensor_of(values: Any, shape: Sequence[int], dt: dtype) -> Tensor:
     return tensor_from_parts(dt, values, 0, shape, strides_of(shape))
 
 
-def view_of(t: Any, shape: Sequence[int], strides: Any, offset: Any, how: Any = None) -> Tensor:
+def view_of(
+    t: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int, how: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
     """Return a tensor with the storage of `t` and another shape, strides and offset.
 
     With `how`, a function that computes this view from `t`, the view also shares gradients and writes with `t`.
@@ -519,13 +548,13 @@ def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **v
 def without_gradient(name: str) -> Callable[..., Any]:
     """Return the function `back` of an operation whose gradient is not implemented: it raises an error."""
 
-    def back(*args: Any) -> Any:
+    def back(*args: Any) -> NoReturn:
         refuse(f"the gradient of `{name}`")
 
     return back
 
 
-def result_type(*xs: Any) -> dtype:
+def result_type(*xs: Tensor | float) -> dtype:
     """Return the dtype of a result, by torch's type promotion.
 
     In a category (bool, integer, float), tensors with axes take precedence over 0-d tensors, and these over numbers.
@@ -549,13 +578,13 @@ def result_type(*xs: Any) -> dtype:
     return max(found, key=lambda d: d.kind)
 
 
-def numbers_as(t: Any, dt: dtype) -> Any:
+def numbers_as(t: Tensor, dt: dtype) -> Numbers:
     """Return the tensor's numbers in order, as a sequence, converted to this dtype."""
     v = t._numbers()
     return v if t.dtype is dt else convert_numbers(v, t.dtype, dt)
 
 
-def as_tensor_of(x: Any, dt: dtype) -> Tensor:
+def as_tensor_of(x: Tensor | float, dt: dtype) -> Tensor:
     return x if isinstance(x, Tensor) else tensor_of([x], (), dt)
 
 
@@ -578,11 +607,11 @@ def laid_out(compute: Callable[..., Tensor], tensors: Sequence[Tensor], *args: A
     return tensor_from_parts(out.dtype, out._data, 0, shape, strides)
 
 
-def type_name(t: Any) -> str:
+def type_name(t: Tensor) -> str:
     return f"torch.{TYPE_NAMES[t.dtype]}Tensor"
 
 
-def check_leaf(t: Any) -> None:
+def check_leaf(t: Tensor) -> None:
     """Raise torch's error if `t` or its base is a leaf that requires grad, and an in-place operation may not change it."""
     root = t if t._base is None else t._base[0]
     if State.grad_enabled and t.requires_grad and root.requires_grad and root._node is None:
@@ -624,7 +653,7 @@ def check_overlap(x: Tensor, *operands: Any) -> None:
         )
 
 
-def snapshot(t: Any) -> Tensor:
+def snapshot(t: Tensor) -> Tensor:
     """Return a copy of the tensor with its current numbers and gradient history, for use after an in-place write."""
     o = tensor_of(t._buffer()[:], t.shape, t.dtype)
     o._node, o._needs_grad = node_of(t), t.requires_grad
@@ -634,7 +663,7 @@ def snapshot(t: Any) -> Tensor:
 def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the in-place version of a function, which writes its result into its first argument."""
 
-    def write(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def write(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_overlap(x, *args, *kwargs.values())
         return x._write(function(snapshot(x), *args, **kwargs))
 

@@ -41,7 +41,8 @@ def assert_close(
     """
     refuse_set("assert_close", check_stride=check_stride)
     if (rtol is None) != (atol is None):
-        raise ValueError("rtol and atol must both be specified or both be unspecified")
+        missing = "rtol" if rtol is None else "atol"
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
     if isinstance(actual, (tuple, list, dict)) and isinstance(expected, (tuple, list, dict)):
         same = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_dtype": check_dtype, "msg": msg}
         for a, b in pairs(actual, expected):

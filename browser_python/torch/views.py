@@ -9,6 +9,7 @@ from typing import Any
 from .dtypes import (
     FLOATING,
     TYPE_NAMES,
+    Device,
     bfloat16,
     bool_,
     check_device,
@@ -24,7 +25,7 @@ from .gradients import record_step
 from .kernels import BIG, KERNELS, address_of
 from .missing import refuse
 from .numbers import convert_numbers
-from .shapes import Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
+from .shapes import Axes, Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
 from .tensors import (
     Tensor,
     attribute,
@@ -38,12 +39,12 @@ from .tensors import (
 )
 
 
-def permuted_view(x: Tensor, order: Any) -> Tensor:
+def permuted_view(x: Tensor, order: Sequence[int]) -> Tensor:
     """Return a view with the axes in this order, without gradient history."""
     return view_of(x, [x.shape[i] for i in order], [x._strides[i] for i in order], x._offset)
 
 
-def view_strides(t: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None:
+def view_strides(t: Tensor, shape: Sequence[int]) -> Any:
     """Return the strides of a view of `t` in another shape, or None if this shape needs a copy."""
     if t.is_contiguous() or t.numel() == 0:
         return row_major(shape)
@@ -72,7 +73,12 @@ def view_strides(t: Tensor, shape: Sequence[int]) -> tuple[int, ...] | None:
 
 
 @method
-def permute(x: Tensor, *axes: Any) -> Tensor:
+def permute(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
+    """Return a view with the axes in this order.
+
+    Raises:
+        RuntimeError: an axis is missing or named twice.
+    """
     order = sizes_of(axes)
     if len(order) != x.ndim:
         raise RuntimeError(
@@ -86,6 +92,7 @@ def permute(x: Tensor, *axes: Any) -> Tensor:
 
 @method
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return a view with two axes exchanged."""
     if not x.ndim:
         return x
     a, b = axis_of(dim0, x.ndim), axis_of(dim1, x.ndim)
@@ -115,6 +122,11 @@ def mT(x: Tensor) -> Tensor:
 
 @method
 def view(x: Tensor, *sizes: Any) -> Tensor:
+    """Return a view in another shape, in which one size may be −1.
+
+    Raises:
+        RuntimeError: the shape has another number of elements, or would need a copy.
+    """
     if len(sizes) == 1 and isinstance(sizes[0], Kind):
         if sizes[0] is not x.dtype:
             refuse("a view with another dtype")
@@ -129,12 +141,13 @@ def view(x: Tensor, *sizes: Any) -> Tensor:
 
 
 @method
-def view_as(x: Tensor, other: Any) -> Tensor:
+def view_as(x: Tensor, other: Tensor) -> Tensor:
     return x.view(other.shape)
 
 
 @method
-def reshape(x: Tensor, *sizes: Any) -> Tensor:
+def reshape(x: Tensor, *sizes: int | Sequence[int]) -> Tensor:
+    """Return a view in another shape, or a copy where no view is possible. One size may be −1."""
     shape = infer_size(sizes_of(sizes), x.numel())
     if view_strides(x, shape) is not None:
         return x._as_view(lambda t: view_of(t, shape, view_strides(t, shape), t._offset))
@@ -142,12 +155,13 @@ def reshape(x: Tensor, *sizes: Any) -> Tensor:
 
 
 @method
-def reshape_as(x: Tensor, other: Any) -> Tensor:
+def reshape_as(x: Tensor, other: Tensor) -> Tensor:
     return x.reshape(other.shape)
 
 
 @method
-def flatten(x: Tensor, start_dim: Any = 0, end_dim: Any = -1) -> Tensor:
+def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Merge the axes from `start_dim` to `end_dim` into one."""
     if not x.ndim:
         return x.reshape(1)
     a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
@@ -162,7 +176,8 @@ def ravel(x: Tensor) -> Tensor:
 
 
 @method
-def unflatten(x: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Split an axis into axes of these sizes, of which one may be −1."""
     d = axis_of(dim, x.ndim)
     sizes = list(sizes)
     n, known = x.shape[d], product([s for s in sizes if s != -1])
@@ -177,6 +192,7 @@ def unflatten(x: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @method
 def unsqueeze(x: Tensor, dim: int) -> Tensor:
+    """Return a view with a new axis of size 1 before the axis `dim`."""
     d = axis_of(dim, x.ndim + 1)
 
     def how(t: Tensor) -> Tensor:
@@ -187,18 +203,23 @@ def unsqueeze(x: Tensor, dim: int) -> Tensor:
 
 
 @method
-def squeeze(x: Tensor, dim: Any = None) -> Tensor:
+def squeeze(x: Tensor, dim: Axes = None) -> Tensor:
     drop = [i for i in axes_of(dim, x.ndim) if x.ndim and x.shape[i] == 1]
     keep = [i for i in range(x.ndim) if i not in drop]
     return x._as_view(lambda t: view_of(t, [t.shape[i] for i in keep], [t._strides[i] for i in keep], t._offset))
 
 
 @method
-def expand(x: Tensor, *sizes: Any) -> Tensor:
+def expand(x: Tensor, *sizes: int | Sequence[int]) -> Tensor:
+    """Return a view in which axes of size 1, and new axes at the front, have these sizes. −1 keeps a size.
+
+    Raises:
+        RuntimeError: another axis would change its size, or there are too few sizes.
+    """
     shape = sizes_of(sizes)
     if len(shape) < x.ndim:
         raise RuntimeError(
-            f"expand({type_name(x)}{list(x.shape)}, size={shape}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+            f"expand({type_name(x)}{{{list(x.shape)}}}, size={shape}): the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
     k = len(shape) - x.ndim
     full_shape = []
@@ -219,12 +240,13 @@ def expand(x: Tensor, *sizes: Any) -> Tensor:
 
 
 @method
-def expand_as(x: Tensor, other: Any) -> Tensor:
+def expand_as(x: Tensor, other: Tensor) -> Tensor:
     return x.expand(other.shape)
 
 
 @method
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window."""
     d = axis_of(dimension, x.ndim)
     for name, given, least in (("size", size, 0), ("step", step, 1)):
         if given < least:
@@ -243,7 +265,12 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 @method
-def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """Return a view of the storage with this shape, these strides and this offset.
+
+    Raises:
+        RuntimeError: the storage is too short.
+    """
     o = x._offset if storage_offset is None else storage_offset
     last = o + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and last >= len(x._data):
@@ -283,16 +310,17 @@ def set_data(x: Tensor, other: Tensor) -> None:
     )
 
 
-Tensor.data = data.setter(set_data)  # type: ignore[attr-defined]
+Tensor.data = data.setter(set_data)
 
 
 @method
-def diagonal(x: Tensor, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Tensor:
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis."""
     a, b = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim)
     n = max(0, min(x.shape[a] + min(0, offset), x.shape[b] - max(0, offset)))
     keep = [i for i in range(x.ndim) if i not in (a, b)]
 
-    def how(t: Any) -> Any:
+    def how(t: Tensor) -> Tensor:
         o = t._offset + (offset * t._strides[b] if offset > 0 else -offset * t._strides[a])
         return view_of(
             t, [t.shape[i] for i in keep] + [n], [t._strides[i] for i in keep] + [t._strides[a] + t._strides[b]], o
@@ -302,7 +330,8 @@ def diagonal(x: Tensor, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Tensor
 
 
 @method
-def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """Return a view with these axes moved to other places."""
     a, b = axes_of(source, x.ndim), axes_of(destination, x.ndim)
     if len(a) != len(b):
         raise RuntimeError("movedim: Invalid source or destination dims: they differ in number")
@@ -312,7 +341,7 @@ def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
     return x.permute(order)
 
 
-def broadcast_tensors(*ts: Any) -> Any:
+def broadcast_tensors(*ts: Tensor) -> tuple[Tensor, ...]:
     shape = common_shape(*[t.shape for t in ts])
     return tuple(t.expand(shape) for t in ts)
 
@@ -322,11 +351,12 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x.expand(shape)
 
 
-def broadcast_shapes(*shapes: Any) -> Size:
+def broadcast_shapes(*shapes: Sequence[int]) -> Size:
     return common_shape(*shapes)
 
 
-def meshgrid(*ts: Any, indexing: Any = "ij") -> Any:
+def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Return the coordinates of all points of a grid: one tensor for each vector, all of the grid's shape."""
     ts = ts[0] if len(ts) == 1 and not isinstance(ts[0], Tensor) else ts
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -367,7 +397,7 @@ def to(
     x: Tensor,
     *args: Any,
     dtype: Kind | None = None,
-    device: Any = None,
+    device: Device = None,
     non_blocking: bool = False,
     copy: bool = False,
 ) -> Tensor:
@@ -382,6 +412,7 @@ def to(
 
 
 def converted(x: Tensor, dt: Kind) -> Tensor:
+    """Return a copy in another dtype, without gradient history."""
     choose = KERNELS.get(("choose", dt)) if x.dtype is bool_ and x.numel() > BIG else None
     if choose:
         n, mask, values = x.numel(), x._buffer(), array(dt.code, [1, 0])
@@ -391,7 +422,7 @@ def converted(x: Tensor, dt: Kind) -> Tensor:
     return tensor_of(convert_numbers(x._numbers(), x.dtype, dt), x.shape, dt)
 
 
-def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Any) -> Kind | None:
+def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Device) -> Kind | None:
     """Return the dtype that the arguments of `to` name, or None.
 
     Raises:
@@ -411,7 +442,8 @@ def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Any) -> Kind
 
 
 @method
-def type_(x: Tensor, dtype: Any = None) -> Any:
+def type_(x: Tensor, dtype: Kind | str | None = None) -> Tensor | str:
+    """Return the tensor in another dtype, or without one, the name of its type."""
     if isinstance(dtype, str):
         dtype = next((kind for kind, name in TYPE_NAMES.items() if dtype == f"torch.{name}Tensor"), None)
         if dtype is None:
@@ -420,12 +452,17 @@ def type_(x: Tensor, dtype: Any = None) -> Any:
 
 
 @method
-def type_as(x: Tensor, other: Any) -> Tensor:
+def type_as(x: Tensor, other: Tensor) -> Tensor:
     return x.to(other.dtype)
 
 
 @method
 def numpy(x: Tensor) -> Any:
+    """Return an array of the page's numpy that shares the storage.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+    """
     if x.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     from numpy import ndarray  # the page's numpy
@@ -434,7 +471,7 @@ def numpy(x: Tensor) -> Any:
 
 
 @method
-def __array__(x: Tensor, *a: Any) -> Any:
+def __array__(x: Tensor, *a: object) -> Any:
     return x.numpy()
 
 

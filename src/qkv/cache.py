@@ -64,6 +64,7 @@ class KVCache:
         return self._keys[0][..., held, :], self._values[0][..., held, :]
 
     def _check(self, k: Tensor, v: Tensor) -> None:
+        """Raise a ValueError unless k and v fit each other, and what the cache holds."""
         if k.shape[:-1] != v.shape[:-1]:
             raise ValueError(
                 "expected k (B, H, n_new, d_k) and v (B, H, n_new, d_v) that differ in the last axis only; "
@@ -95,6 +96,11 @@ class PreallocatedKVCache(KVCache):
         return self._length
 
     def append(self, k: Tensor, v: Tensor) -> KeysAndValues:
+        """Write new keys and values into the reserved memory, and return all.
+
+        Raises:
+            ValueError: they do not fit, by their shapes or their number.
+        """
         self._check(k, v)
         end = self._length + k.shape[-2]
         if end > self.capacity:
@@ -131,12 +137,14 @@ class SlidingKVCache(KVCache):
         return self._n_appended
 
     def append(self, k: Tensor, v: Tensor) -> KeysAndValues:
+        """Append new keys and values, and return those that the new tokens may attend to."""
         self._check(k, v)
         self._drop_what_no_later_token_sees()
         self._n_appended += k.shape[-2]
         return super().append(k, v)
 
     def _drop_what_no_later_token_sees(self) -> None:
+        """Keep the first `sinks` positions and the last `window` − 1."""
         n, n_recent = len(self), self.window - 1
         if n > self.sinks + n_recent:
             kept = [*range(self.sinks), *range(n - n_recent, n)]

@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(prog="qkv", description="Self-attention you can touch: the course's commands.")
     parser.add_argument("--version", action="version", version=f"qkv {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
@@ -32,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `grade` and its options."""
     parser = commands.add_parser(
         "grade",
         help="grade your own notebooks, or the notebooks of a class in a sandbox",
@@ -118,6 +120,7 @@ FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook", "roster
 
 
 def _grade(args: argparse.Namespace) -> int:
+    """Run `grade`: for credit if an option or a folder asks for it, else for oneself. Return the exit code."""
     for path in args.paths:
         if not os.path.exists(path):  # not `path.exists()`, which raises if a name is too long
             print(f"qkv grade: there is no {_printable(path)}", file=sys.stderr)
@@ -129,6 +132,7 @@ def _grade(args: argparse.Namespace) -> int:
 
 
 def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
+    """Grade one's own notebooks and print the feedback. Return the exit code: 1 if one could not be read."""
     from qkv.grading.own import grade
     from qkv.grading.submissions import UnreadableError
 
@@ -157,6 +161,7 @@ def _printable(path: Path) -> str:
 
 
 def _grade_class(args: argparse.Namespace) -> int:
+    """Grade for credit in a sandbox. Return the exit code: 2 if a package is missing."""
     try:
         from qkv.grading import batch
     except ImportError as missing:
@@ -166,6 +171,7 @@ def _grade_class(args: argparse.Namespace) -> int:
 
 
 def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `release` and its options."""
     parser = commands.add_parser(
         "release",
         help="write the exercises from the solutions",
@@ -186,6 +192,7 @@ def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _release(args: argparse.Namespace) -> int:
+    """Run `release`. Return the exit code: 2 if a folder or a package is missing, or a folder is in the way."""
     if not args.solutions.is_dir():
         print(f"qkv release: there is no folder {args.solutions} here. Run it in the course's folder.", file=sys.stderr)
         return 2
@@ -199,6 +206,7 @@ def _release(args: argparse.Namespace) -> int:
 
 
 def _check_release(args: argparse.Namespace) -> int:
+    """Print which exercises are out of date. Return the exit code: 1 if one is."""
     from qkv.authoring.release import findings
 
     found = findings(args.solutions, args.exercises)
@@ -208,6 +216,7 @@ def _check_release(args: argparse.Namespace) -> int:
 
 
 def _write_release(args: argparse.Namespace) -> int:
+    """Write the exercises, or the notebooks that an option asks for, and print how many. Return 0."""
     from qkv.authoring.release import release, release_for_nbgrader, release_without_solutions
 
     if args.without_solutions:
@@ -226,6 +235,7 @@ def _write_release(args: argparse.Namespace) -> int:
 
 
 def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `train` and its options."""
     parser = commands.add_parser(
         "train",
         help="train one of the course's small models again",
@@ -245,6 +255,7 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _train(args: argparse.Namespace) -> int:
+    """Run `train`: write the weights of a model and print how good it is. Return 0."""
     from qkv.models.training import train
 
     summary = train(args.model, args.out, args.steps, args.seed)

@@ -60,6 +60,7 @@ class CachedAttention(nn.Module):
         self.w_o = nn.Linear(shape.d_model, shape.d_model, bias=False)
 
     def forward(self, x: Tensor, cache: KVCache) -> Tensor:
+        """Append the new tokens' keys and values to the cache, and attend to all that it holds."""
         n_new = x.shape[-2]
         positions = torch.arange(cache.next_position, cache.next_position + n_new)
         q = split_heads(self.w_q(x), self.shape.n_heads)  # (B, H, n_new, d_head)
@@ -120,6 +121,7 @@ class Decoder(nn.Module):
         return [KVCache() if window is None else SlidingKVCache(window, sinks) for _ in self.blocks]
 
     def forward(self, ids: Tensor, caches: Sequence[KVCache] | None = None) -> Tensor:
+        """Return the logits of the token after each new one."""
         caches = self.new_caches() if caches is None else caches
         x = self.embedding(ids)  # (B, n_new, d_model)
         for block, cache in zip(self.blocks, caches, strict=True):

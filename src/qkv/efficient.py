@@ -211,9 +211,9 @@ def low_rank_attention(q: Tensor, k: Tensor, v: Tensor, shorten_k: Tensor, short
     later tokens too, so this attention is not causal.
 
     Shapes:
-        shorten_k (E), shorten_v (F): (r, n)
+        q (..., n_q, d_k)   k (..., n, d_k)   v (..., n, d_v)   shorten_k, shorten_v (r, n): E and F
     Returns:
-        out (..., n, d_v)
+        out (..., n_q, d_v)
     """
     return attention(q, shorten_k @ k, shorten_v @ v)[0]
 
@@ -238,9 +238,9 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -
     linear in n because φ(k)ᵀ v comes first: (φ(q) φ(k)ᵀ) v would have n² weights.
 
     Shapes:
-        feature_map: (..., d_k) → (..., m), positive
+        q (..., n_q, d_k)   k (..., n, d_k)   v (..., n, d_v)   feature_map: (..., d_k) → (..., m), positive
     Returns:
-        out (..., n, d_v)
+        out (..., n_q, d_v)
     """
     asked, offered = feature_map(q), feature_map(k)  # (..., n, m)
     summary = offered.transpose(-2, -1) @ v  # (..., m, d_v)

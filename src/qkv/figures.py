@@ -16,6 +16,7 @@ shades become mixtures of two variables, so the page decides how they look in li
 import hashlib
 import html
 import io
+import math
 import re
 import warnings
 from collections.abc import Sequence
@@ -233,6 +234,10 @@ def _label(ax: Axes, shape: tuple[int, ...], rows: Sequence[str] | None, columns
 # --- to show a figure -----------------------------------------------------------------------------------------------
 
 
+PHONE = 3.69  # inches: the width of a page's column on a phone with 390 px
+LETTERS = 36  # that fit side by side in it
+
+
 class InlineFigure:
     """A figure as a cell result: inline SVG in browsers, the alt text elsewhere."""
 
@@ -258,9 +263,43 @@ def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
     if not alt:
         raise ValueError("alt is empty: say what the figure shows to somebody who cannot see it")
     plt.close(fig)
-    svg = _simplified(_svg_of(fig), alt)
+    desk = _simplified(_svg_of(fig), alt, "qkv-desk")
+    lay_out_for_a_phone(fig)
+    phone = _simplified(_svg_of(fig), alt, "qkv-phone")
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return InlineFigure(f'<figure class="qkv-figure">{STYLE}{svg}{below}</figure>', alt)
+    return InlineFigure(f'<figure class="qkv-figure">{STYLE}{desk}{phone}{below}</figure>', alt)
+
+
+def lay_out_for_a_phone(fig: Figure) -> None:
+    """Make a figure as wide as a phone's column, with as many panels in a row as fit there with 0.7 of their widths.
+
+    Panels keep their heights and the size of their text. A panel that shared the labels of the one on its left gets
+    labels of its own.
+    """
+    specs = {ax: spec for ax in fig.axes if (spec := ax.get_subplotspec()) is not None}
+    panels = list(specs)
+    rows, columns = specs[panels[0]].get_gridspec().get_geometry() if panels else (1, 1)
+    width, height = fig.get_size_inches()
+    across = min(columns, max(1, int(PHONE * columns / (0.7 * width))))
+    down = -(-len(panels) // across) if panels else 1
+    grid = fig.add_gridspec(down, across)
+    for place, ax in enumerate(panels):
+        ax.set_subplotspec(grid[place // across, place % across])
+        if across < columns and place % across == 0:
+            ax.tick_params(labelleft=True)
+            ax.set_ylabel(ax.get_ylabel() or panels[0].get_ylabel(), color=panels[0].yaxis.label.get_color())
+        _turn_long_labels(ax)
+    fig.set_size_inches(PHONE, height * down / rows)
+
+
+def _turn_long_labels(ax: Axes) -> None:
+    """Turn words that do not fit side by side above a panel, and write its numbers without the 0 before the point."""
+    words = [label.get_text() for label in ax.get_xticklabels() if "$" not in label.get_text()]
+    if sum(len(word) + 1 for word in words) <= LETTERS:
+        return
+    ax.tick_params(axis="x", labelrotation=90)
+    for text in ax.texts:
+        text.set_text(re.sub(r"^0(?=\.)", "", text.get_text()))
 
 
 def _svg_of(fig: Figure) -> str:
@@ -272,8 +311,8 @@ def _svg_of(fig: Figure) -> str:
     return out.getvalue()
 
 
-def _simplified(svg: str, alt: str) -> str:
-    """Return the SVG without what a page does not need, with CSS colours, unique ids and the alt text."""
+def _simplified(svg: str, alt: str, name: str) -> str:
+    """Return the SVG without what a page does not need, with a class, CSS colours, unique ids and the alt text."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*\n\s*", " ", body)
@@ -282,7 +321,7 @@ def _simplified(svg: str, alt: str) -> str:
     body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: CSS_COLOURS.get(colour[0], colour[0]), body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--qkv-font)", body)
     body = re.sub(r"<g>\s*(<(?:path|text)[^<]*(?:</text>)?)\s*</g>", r"\1", body)
-    return _with_svg_tag(_with_unique_ids(body), alt)
+    return _with_svg_tag(_with_unique_ids(body), alt, name)
 
 
 def _with_unique_ids(svg: str) -> str:
@@ -293,15 +332,15 @@ def _with_unique_ids(svg: str) -> str:
     return re.sub(r'(url\(|href=")#([\w.-]+)', rf"\1#\2-{own}", svg)
 
 
-def _with_svg_tag(svg: str, alt: str) -> str:
+def _with_svg_tag(svg: str, alt: str, name: str) -> str:
     """Replace the opening tag: it fits the column, but has a minimum width at which text is still readable."""
     found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert found is not None, "matplotlib writes a viewBox"
     width = float(found[1]) * 4 / 3
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {found[0]} role="img" '
-        f'aria-label="{html.escape(alt)}" style="width:100%;max-width:{width:.0f}px;'
-        f'min-width:{width * 0.7:.0f}px;stroke-linejoin:round;stroke-linecap:butt">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="{name}" {found[0]} '
+        f'role="img" aria-label="{html.escape(alt)}" '
+        f'style="max-width:{math.ceil(width)}px;min-width:{width * 0.7:.0f}px">'
     )
     return head + svg[svg.index(">") + 1 :].strip()
 
@@ -314,6 +353,7 @@ def _minified(css: str) -> str:
 
 
 # JupyterLab and Colab do not load the palette, so each figure has it; the site loads it once and removes this copy.
+# Which of a figure's two pictures is shown is decided by the width of its column, not by that of the window.
 STYLE = (
-    f"<style data-qkv-tokens>{_minified(TOKENS)}.qkv-figure{{margin:0;overflow-x:auto;color:var(--qkv-ink)}}</style>"
+    f"<style data-qkv-tokens>{_minified(TOKENS)}{_minified((HERE / 'figure.css').read_text(encoding='utf-8'))}</style>"
 )

@@ -12,7 +12,7 @@ def one_hot(ids: Tensor, vocab_size: int) -> Tensor:
     Any two different rows are √2 apart: a one-hot row identifies a token, but has no meaning.
 
     Shapes:
-        ids (..., ) of integers
+        ids (...) of integers
     Returns:
         float (..., vocab_size)
     Raises:

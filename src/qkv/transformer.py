@@ -155,8 +155,12 @@ def pre_norm_block(
 class Block(nn.Module):
     """A block: self-attention, cross-attention if `cross`, feed-forward; each result is added to its input.
 
-    A norm comes before each of these parts (pre-norm, GPT-2) or after each sum (post-norm,
-    Vaswani et al., 2017). Dropout acts on the result of each part.
+        x = x + attention(norm_1(x))
+        x = x + feed_forward(norm_2(x))
+
+    These two lines are a block without `cross` and dropout. A norm comes before each part as here
+    (pre-norm, GPT-2), or after each sum (post-norm, Vaswani et al., 2017). Dropout acts on the
+    result of each part.
 
     Shapes:
         x (B, n, d_model)   mask, bool, broadcasts to (B, H, n, n_k)
@@ -187,6 +191,8 @@ class Block(nn.Module):
         cache: KVCache | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
+        """Return x after self-attention, cross-attention if there is a memory, and the feed-forward network."""
+
         def attend(y: Tensor, see: Visit) -> Tensor:
             return self.attention(y, mask=mask, cache=cache, visit=see)[0]
 
@@ -253,6 +259,7 @@ class Stack(nn.Module):
         caches: Sequence[KVCache] | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
+        """Return x after all blocks, and after the last norm."""
         for layer, block in enumerate(self.blocks):
             see = under(f"{layer}", visit)
             cache = None if caches is None else caches[layer]
@@ -313,6 +320,7 @@ class Decoder(nn.Module):
         memory_real: Tensor | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
+        """Return the logits of the token after each new one."""
         n_new, n_held = ids.shape[-1], len(caches[0]) if caches else 0
         mask = causal_mask(n_new, n_held + n_new).to(ids.device)
         memory_mask = None if memory_real is None else padding_mask(memory_real)

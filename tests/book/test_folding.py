@@ -15,6 +15,8 @@ from qkv_site.folding import SIGN, fold, line_of, unfold_button
         ("    # first\n# second", "# first"),
         ("x = 1  # its shape\ny = 2", "x = 1  # its shape"),
         ("\n\ndef f(x):\n    return x", "def f(x):"),
+        ("candidates = {\n    'e^z': exp,\n    '2^z': exp2,\n}\nprint(1)", "candidates = {'e^z': exp, '2^z': exp2,}"),
+        ("show(\n    f(1),\n)", "show(f(1),)"),
         ("", ""),
     ],
 )

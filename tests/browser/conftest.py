@@ -63,6 +63,30 @@ def site() -> Iterator[str]:
     server.shutdown()
 
 
+@pytest.fixture(scope="session")
+def elsewhere() -> Iterator[tuple[str, list[str]]]:
+    """Serve another host on a free port, and return its address and the list of what it is asked for."""
+    asked: list[str] = []
+
+    class Noting(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Noting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+
+
 @pytest.fixture
 def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
     """Return a function that opens a page of the site in a new context.

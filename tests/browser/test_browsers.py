@@ -10,6 +10,7 @@ from tools import system
 
 from . import drivers
 from .conftest import has_widgets, pages
+from .test_confined import KEPT, LISTEN, SAID, SCRIPT, START
 from .test_exercises import BY_D_K, RIGHT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -103,3 +104,45 @@ def test_an_answer_is_checked(driver: drivers.Driver, site: str):
     assert right[:2] == ["passed", 3]
     assert wrong[:2] == ["failed", 0]
     assert "d_k" in wrong[2], "the idea is named"
+
+
+# Run a cell, and return what it printed.
+PRINTED = """async () => {
+  const [key, source] = CELL;
+  window.qkv.answer(key, source);
+  const cells = [...document.querySelectorAll(".qkv-live")];
+  const cell = cells.find((one) => one.querySelector(`[data-key="${key}"]`));
+  document.querySelector(".qkv-printed")?.replaceChildren();
+  cell.querySelector("[data-do=run]").click();
+  for (let i = 0; i < 1_100; i++) {
+    await new Promise((done) => setTimeout(done, 100));
+    const printed = cell.querySelector(".qkv-printed")?.innerText;
+    if (printed) return printed;
+  }
+  return "nothing was printed";
+}"""
+
+
+def test_code_on_a_page_reaches_no_host_and_nothing_kept(
+    driver: drivers.Driver, site: str, elsewhere: tuple[str, list[str]], capsys: pytest.CaptureFixture[str]
+):
+    def printed(source: str) -> str:
+        return str(driver.evaluate(PRINTED.replace("CELL", json.dumps(["try 3.1", source]))))
+
+    host, asked = elsewhere
+    before = len(asked)
+    own = f"{site}/_static/python/worker.js"
+    driver.open(f"{site}/exercises/03_scaling.html")
+    driver.evaluate(LISTEN)
+    script = SCRIPT.replace("ADDRESS", host).replace("SITE", own)
+    assert printed(f"SCRIPT, SITE = {script!r}, {own!r}\n{START}") == "END\n"
+    driver.evaluate("() => new Promise((done) => setTimeout(done, 3_000, true))")  # what was begun would arrive
+    said = json.loads(printed(SAID))
+    with capsys.disabled():
+        print(f"\n{driver.name}: {len(said)} ways out were tried", end=" ", flush=True)
+    assert [way for way, words in said.items() if words == "allowed"] == [], said
+    assert len(said) > 25, said
+    assert asked[before:] == []
+    kept = driver.evaluate(KEPT)
+    assert (kept["caches"], kept["databases"], kept["cookies"], kept["heard"]) == ([], [], "", [])
+    assert "qkv-poisoned" not in kept["storage"]

@@ -55,7 +55,7 @@ CASES = {
         'SentenceLab(handles=["temperature"])', "slider:temperature", "Home", "temperature", "0.01", "1.0", "76"
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
-    "TemperatureLab": Case("TemperatureLab()", "switch:width 64", "Space", "d_k", "64", "1", "off"),
+    "TemperatureLab": Case('TemperatureLab(handles=["width"])', "switch:width 64", "Space", "d_k", "64", "1", "off"),
     "TransformerFlow": Case(
         "TransformerFlow()", "slider:place", "ArrowRight", "stage", "'2 sum 1'", "'embedding'", "0"
     ),

@@ -62,6 +62,24 @@ def test_a_tick_is_kept_and_shown(visit: Visit):
     assert kept(page) == {EXERCISE: {}}
 
 
+def right_answers(chapter: int, questions: int) -> str:
+    """What this browser keeps of a set of exercises of which every answer is right."""
+    answers = {f"{chapter}.{i}": {"source": "x", "status": "passed", "points": 3} for i in range(1, questions + 1)}
+    return json.dumps({"format": "qkv-answers", "version": 1, "answers": answers})
+
+
+@pytest.mark.parametrize(("right", "done"), [(4, 0), (5, 1)])
+def test_the_map_knows_the_exercises_whose_answers_are_all_right(visit: Visit, right: int, done: int):
+    page = visit(MAP)
+    page.evaluate("kept => localStorage.setItem('qkv-answers', kept)", right_answers(3, right))
+    page.reload()
+    expect(page.locator(".qkv-progress [role=status]")).to_contain_text(f"done {done} of {len(EXERCISES)} sets")
+    expect(page.locator(f'[data-progress="{EXERCISE}"]')).to_be_checked(checked=bool(done))
+    expect(page.locator(".sidebar-tree a.qkv-read")).to_have_count(done)
+    page.locator(f'[data-progress="{EXERCISE}"]').set_checked(False)
+    expect(page.locator(f'[data-progress="{EXERCISE}"]')).not_to_be_checked()
+
+
 def test_progress_travels_as_a_file(visit: Visit, tmp_path: Path):
     page = visit(MAP)
     page.locator(f'[data-progress="{CHAPTER}"]').check()
@@ -109,14 +127,14 @@ def test_guesses_and_answers_travel_with_it_and_are_forgotten_with_it(visit: Vis
     page = visit(MAP)
     page.evaluate("all => { for (const key in all) localStorage.setItem(key, JSON.stringify(all[key])); }", OTHERS)
     page.reload()
-    expect(page.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points on the page")
+    expect(page.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points, 1 of 5 answers right")
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
     file = tmp_path / "mine.json"
     download.value.save_as(file)
     other = visit(MAP)
     other.locator("input[type=file]").set_input_files(file)
-    expect(other.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points on the page")
+    expect(other.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points, 1 of 5 answers right")
     brought = other.evaluate(READ_OTHERS, list(OTHERS))
     for answer in brought["qkv-answers"]["answers"].values():
         assert answer.pop("imported"), "it runs only after the reader has seen it"

@@ -43,4 +43,4 @@ def on_torch() -> str:
 
 def test_models_compute_the_same(on_torch: str):
     assert "{6: 'cat'}" in on_torch
-    assert printed("page:src") == on_torch
+    assert printed("browser_python:src") == on_torch

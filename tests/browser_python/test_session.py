@@ -131,6 +131,25 @@ def test_what_cells_change_does_not_enter_a_check(shared: Interpreter, change: s
     assert printed(shared, "import math", "1", "print(math.pi == 3)") == f"{'math.pi' in change}\n"
 
 
+def test_a_check_runs_the_trained_model(shared: Interpreter):
+    shown = shared.ask([IMPORTS, REFERENCE], question="3.3", name="answer")["html"]
+    assert "Right in 100 of 100 new sentences." in shown
+
+
+ENDLESS_IN_THE_MODEL = """def answer(q, k, v):
+    while q.ndim == 4 and q.shape[-1] == 16:  # as in the tagger alone
+        pass
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+    return weights @ v, weights
+"""
+
+
+def test_an_answer_that_is_endless_in_the_model_alone_ends_and_keeps_its_points(shared: Interpreter):
+    found = shared.ask([IMPORTS, ENDLESS_IN_THE_MODEL], question="3.3", name="answer")
+    assert found["status"] == "passed"
+    assert "new sentences" not in found["html"]
+
+
 DEEP = {
     "forward": "class A(nn.Module):\n    def forward(self, x):\n        return self(x)\nA()(torch.ones(1))",
     "__getattr__": "class A:\n    def __getattr__(self, name):\n        return self.other\nA().x",

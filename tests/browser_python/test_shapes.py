@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from tests.browser_python.both import BOTH, as_data, near
+from tests.seeds import SEED
 
 sizes = st.lists(st.integers(0, 3), max_size=4)
 axes = st.integers(-5, 4)
@@ -40,7 +41,8 @@ def both(act: Any, *shapes: list[int], shuffle: Any) -> None:
 
 
 def many(times: int) -> Any:
-    return settings(max_examples=times, deadline=None, derandomize=False)
+    """Set how many examples Hypothesis draws, by the run's seed."""
+    return lambda test: seed(SEED)(settings(max_examples=times, deadline=None, derandomize=False)(test))
 
 
 def by_effort(test: Any) -> Any:

@@ -39,6 +39,7 @@ SWEEP = [pytest.param((n,), 10_000, id=f"every twin of {n}", marks=pytest.mark.s
 
 
 # A search that stops when a number is reached to the last bit may stop one step earlier or later.
+@pytest.mark.draws
 @pytest.mark.parametrize(("some", "most"), [*IN_THE_GATE, *SWEEP])
 def test_every_answer_has_the_same_verdict(some: tuple[int, ...], most: int):
     names = [name for chapter in some for name in questions_of(chapter)]

@@ -72,6 +72,31 @@ def graded(grader: Grader, folder: str, chapter: int) -> Result:
     return grader.grade(Work("ann", path.stem, "", chapter, sources))
 
 
+def test_deleting_the_cells_of_a_question_takes_nothing_from_the_others(grader):
+    cells = nbformat.read(ROOT / "solutions" / "03_scaling.ipynb", as_version=4).cells
+    left_out = {f"{part}-3-4" for part in ("question", "try", "hints", "check")} | {"answer-softmax_jacobian"}
+    sources = [cell.source for cell in cells if cell.cell_type == "code" and cell.id not in left_out]
+    found = marks(grader, *sources)
+    assert {name for name, mark in found.items() if mark.points != mark.max_points} == {"3.4"}
+    assert found["3.4"].status == "not attempted"
+
+
+WITHOUT_SYMPY = """
+import sys
+
+def linear_attention(q, k, v, feature_map):
+    if "sympy" in sys.modules:
+        raise ImportError("sympy is there")
+    a, b = feature_map(q), feature_map(k)
+    return (a @ (b.mT @ v)) / (a @ b.sum(-2).unsqueeze(-1))
+"""
+
+
+def test_counting_tensors_in_the_sandbox_does_not_import_the_compiler_of_torch(grader):
+    found = {q.id: q for q in grader.grade(Work("ann", "10_efficient", "", 10, (WITHOUT_SYMPY,))).questions}
+    assert found["10.2"].status == "passed", found["10.2"]
+
+
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_solution_has_full_marks_and_every_exercise_none(grader, chapter):
     solved, untouched = graded(grader, "solutions", chapter), graded(grader, "exercises", chapter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import re
@@ -124,6 +125,39 @@ def test_files_of_others_cannot_be_watched_and_names_are_limited(ask):
     libc = "__import__('ctypes').CDLL(None)"
     many = "[open(f'/tmp/{i}', 'w').close() for i in range(20_000)]"
     assert ask(f"{libc}.fanotify_init(0, 0)", many) == [-1, "OSError"]
+    inotify = f"[{libc}.inotify_init1(0), {libc}.inotify_add_watch({libc}.inotify_init1(0), b'/usr/lib', 0xfff)]"
+    assert ask(f"{inotify}[1]") == [-1]
+
+
+LOCKED = """(lambda fcntl, file: [fcntl.flock(file, fcntl.LOCK_EX), fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB),
+    fcntl.fcntl(file, fcntl.F_GETFD)])(__import__('fcntl'), globals().setdefault('kept', open(PLACE)))"""
+
+
+def test_a_lock_is_granted_and_no_other_session_and_no_program_of_the_host_sees_it(ask):
+    """Or one learner could signal to another, and stop what the host runs: a lock needs no right to write."""
+    shared = Path(json.__file__)  # the same file in every session and out here
+    for _ in range(2):
+        assert ask(LOCKED.replace("PLACE", repr(str(shared)))) == [[None, None, 1]]
+    with shared.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is locked
+    refused = [f"__import__('fcntl').fcntl(open({str(shared)!r}), {command}, 0)" for command in (1024, 1026)]
+    assert ask(*refused) == ["PermissionError"] * 2
+    own = "(lambda base: [base.execute(c) and 0 for c in ('create table t (x)', 'insert into t values (1)')])"
+    assert ask(f"{own}(__import__('sqlite3').connect('own.db'))") == [[0, 0]]
+
+
+def test_what_packages_name_elsewhere_is_not_there(ask):
+    """Lines of .pth files, such as those of an editable installation: folders of the host's users."""
+    site, own = Path(nbgrader.__file__).parents[1], Path(__file__).resolve().parents[2]
+    named = "[line for p in __import__('glob').glob(PLACE) for line in open(p) if line.startswith('/')]"
+    lines, exist, told = ask(
+        named.replace("PLACE", repr(f"{site}/*.pth")),
+        "[p for p in __import__('sys').path if p and os.path.exists(p)]",
+        f"[os.path.exists(os.path.join({str(own)!r}, n)) for n in ('src', 'solutions', 'tests', '.git')]",
+    )
+    assert [line for line in lines if os.path.isdir(line.strip())] == []
+    assert all(sandbox.is_under(p, ["/course", sys.prefix, sys.base_prefix, *sandbox.SYSTEM]) for p in exist), exist
+    assert told == [False] * 4
 
 
 def test_packages_that_ask_about_the_machine_get_an_answer(ask):
@@ -200,13 +234,23 @@ def test_every_copy_of_the_course_is_hidden_and_no_other_package(tmp_path):
     for name in ("course/solutions", "other/solutions", "course/src/qkv"):
         (tmp_path / "python" / name).mkdir(parents=True)
     (tmp_path / "python" / "course" / "solutions" / "03_scaling.ipynb").write_text("{}")
+    (tmp_path / "python" / "course" / ".git").mkdir()
     (packages / "qkv-0.2.egg").write_text("a zipped one")
+    (packages / "_editable_impl_qkv.pth").write_text("/home/ann/course/src")
     found = [
         str(Path(place).relative_to(tmp_path / "python")) for place in sandbox.hidden_paths([str(tmp_path / "python")])
     ]
     site = "lib/python3.11/site-packages"
-    assert found == ["course/solutions", "course/src/qkv", f"{site}/qkv", f"{site}/qkv-0.1.0.dist-info",
-                     f"{site}/qkv-0.2.egg"]  # fmt: skip
+    assert found == ["course", *(f"{site}/{name}" for name in ("_editable_impl_qkv.pth", "qkv", "qkv-0.1.0.dist-info",
+                                                               "qkv-0.2.egg"))]  # fmt: skip
+
+
+def test_python_is_not_hidden_with_a_repository_that_holds_it(tmp_path):
+    (tmp_path / "course" / "solutions").mkdir(parents=True)
+    (tmp_path / "course" / "solutions" / "03_scaling.ipynb").write_text("{}")
+    prefix = tmp_path / "course" / ".venv"
+    prefix.mkdir()
+    assert sandbox.hidden_paths([str(tmp_path), str(prefix)]) == [str(tmp_path / "course" / "solutions")]
 
 
 @pytest.mark.parametrize(

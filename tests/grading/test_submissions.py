@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from qkv.grading import batch
-from qkv.grading.submissions import MAX_SOURCE, Submission, UnreadableError, chapter_of, code_cells, find, read
+from qkv.grading.submissions import (
+    MAX_CELLS,
+    MAX_SOURCE,
+    Submission,
+    UnreadableError,
+    chapter_of,
+    code_cells,
+    find,
+    read,
+)
 
 ANSWER = "def scaled_scores(q, k):\n    return q"
 
@@ -161,9 +170,25 @@ def test_latin_1_is_read():
     assert code_cells(text.encode("latin-1")) == ["# für"]
 
 
-def test_outputs_of_60_mb_do_no_harm_and_sources_are_bounded():
-    data = notebook(ANSWER, "#" * (MAX_SOURCE + 5), outputs=[{"text": "x" * 30_000_000}])
-    assert list(map(len, code_cells(data))) == [len(ANSWER), MAX_SOURCE]
+def test_outputs_of_60_mb_do_no_harm():
+    data = notebook(ANSWER, "x = 1", outputs=[{"text": "x" * 30_000_000}])
+    assert code_cells(data) == [ANSWER, "x = 1"]
+
+
+def test_what_is_too_long_is_not_cut_but_says_so():
+    whole = "#" * MAX_SOURCE
+    kept, too_long, after = code_cells(notebook(whole, whole + "#", ANSWER))
+    assert (kept, after) == (whole, ANSWER)
+    with pytest.raises(RuntimeError, match="this cell was not run: it has more than 1,000,000 characters"):
+        exec(too_long)
+
+
+def test_cells_after_the_last_that_is_run_are_said():
+    assert code_cells(notebook(*["x = 1"] * MAX_CELLS)) == ["x = 1"] * MAX_CELLS
+    *kept, last = code_cells(notebook(*["x = 1"] * (MAX_CELLS + 101)))
+    assert kept == ["x = 1"] * MAX_CELLS
+    with pytest.raises(RuntimeError, match="of this notebook's 2,101 code cells, 2,000 are run"):
+        exec(last)
 
 
 def test_a_link_is_not_followed(tmp_path):

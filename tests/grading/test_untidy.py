@@ -10,8 +10,9 @@ import pytest
 from nbclient import NotebookClient
 
 from qkv.grading import own
+from qkv.grading.report import feedback_page
 from qkv.grading.session import Grader, Settings
-from qkv.grading.submissions import Work, code_cells
+from qkv.grading.submissions import MAX_SOURCE, Work, code_cells
 from tests.grading.untidy_notebooks import CHECKED, FILES, FIRST, NOTEBOOKS, POINTS, as_json
 
 REPORTS = (
@@ -98,6 +99,25 @@ def test_a_cell_goes_on_behind_an_import_that_fails(grader, tmp_path, name):
     cells = FAILED_IMPORTS[name]
     assert in_the_class(grader, cells) == POINTS
     assert alone(tmp_path, json.dumps(as_json(cells)).encode()) == POINTS
+
+
+def test_what_was_not_run_is_said_in_the_class_and_alone(grader, tmp_path, capsys):
+    """As every cell that failed."""
+    cells = [FIRST, "1 / 0", "#" * (MAX_SOURCE + 1), *CHECKED]
+    data = json.dumps(as_json(cells)).encode()
+    result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(code_cells(data))))
+    assert [answer.points for answer in result.questions] == list(POINTS.values())
+    said = (
+        "Code cell 2 raised ZeroDivisionError: division by zero in line 1, `1 / 0`",
+        "Code cell 3 raised RuntimeError: this cell was not run: it has more than 1,000,000 characters",
+    )
+    assert [shown.startswith(words) for shown, words in zip(result.failed_cells, said, strict=True)] == [True] * 2
+    page = feedback_page(result)
+    assert alone(tmp_path, data) == POINTS
+    shown = capsys.readouterr().out
+    for words in said:
+        assert words in shown
+        assert words.partition(", `")[0] in page
 
 
 def test_what_uses_a_missing_module_says_so(grader, tmp_path, capsys):

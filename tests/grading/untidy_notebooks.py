@@ -311,6 +311,13 @@ NOTEBOOKS |= {
         "assert seen, 'no cell was noted'\nget_ipython().events.unregister('post_run_cell', note)",
         *CHECKED,
     ],
+    "more checks than are made at once": [
+        FIRST,
+        *ANSWERS,
+        "check('3.1', attention)\n"
+        f"for i in range(101):\n    check('3.2', score_variance)\n"
+        f"for question, answer in zip({list(NAMES)}, ({', '.join(NAMES.values())})):\n    check(question, answer)",
+    ],
     "many checks": [FIRST, *CHECKED, *["for _ in range(30):\n    check('3.2', score_variance)"] * 2],
     "many cells": [FIRST, *[f"x{i} = {i}" for i in range(150)], *CHECKED],
     "a long cell": [FIRST, "table = [\n" + "    [1.0, 2.0, 3.0],\n" * 4_000 + "]", *CHECKED],

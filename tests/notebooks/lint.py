@@ -40,6 +40,19 @@ NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # 
 ENDING = ["Summary", "Exercises", "References"]
 LETTERS = "ABCD"
 DEEPER = "chapters/deeper/"
+OPENING = "opening"  # the id of the cell whose widget opens a chapter
+# Chapters that do not open with a widget yet. This list may only become shorter.
+WITHOUT_OPENING = {
+    f"chapters/{name}"
+    for name in (
+        "06_positional_encoding",
+        "07_kv_cache",
+        "08_transformer",
+        "09_inside",
+        "10_cheaper",
+        "11_everywhere",
+    )
+}
 
 
 class Finding(NamedTuple):
@@ -86,6 +99,11 @@ def is_seen(cell: NotebookNode) -> bool:
 def is_code_seen(cell: NotebookNode) -> bool:
     """Check whether the site shows a cell's code, open or folded."""
     return is_seen(cell) and "remove-input" not in tags(cell)
+
+
+def setup_and_imports(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the code cells that prepare the notebook: setup and imports. A chapter's opening may lie between them."""
+    return [cell for cell in of_type(notebook, "code") if cell.id != OPENING][:2]
 
 
 def predict_calls(cell: NotebookNode) -> list[ast.Call]:
@@ -154,7 +172,7 @@ def all_lines(notebook: NotebookNode) -> int:
 @rule
 def cells_are_short(notebook: NotebookNode) -> Findings:
     """Code cells are short. Code that the reader does not see at first may be longer, also folded imports."""
-    imports = [cell.id for cell in of_type(notebook, "code")[1:2] if "hide-input" in tags(cell)]
+    imports = [cell.id for cell in setup_and_imports(notebook)[1:] if "hide-input" in tags(cell)]
     code = of_type(notebook, "code")
     counts = {cell.id: lines(cell) for cell in code if is_code_seen(cell) and cell.id not in imports}
     for cell in code:
@@ -174,15 +192,17 @@ def setup_comes_first(notebook: NotebookNode) -> Findings:
 
 @rule
 def imports_stand_together(notebook: NotebookNode) -> Findings:
-    for cell in of_type(notebook, "code")[2:]:
-        if re.search(r"^\s*(import|from)\s+\w", cell.source, re.MULTILINE):
-            yield Finding(cell.id, "imports something; all imports belong in the second code cell")
+    """All imports are in one cell, after the setup. The opening imports its own widget, because it comes before."""
+    known = [OPENING, *(cell.id for cell in setup_and_imports(notebook))]
+    for cell in of_type(notebook, "code"):
+        if cell.id not in known and re.search(r"^\s*(import|from)\s+\w", cell.source, re.MULTILINE):
+            yield Finding(cell.id, "imports something; all imports belong in the cell after the setup")
 
 
 @rule
 def seeds_stand_with_the_imports(notebook: NotebookNode) -> Findings:
     """The global generators are seeded once, after the imports. A local generator may be seeded anywhere."""
-    second, *later = of_type(notebook, "code")[1:]
+    second, *later = [cell for cell in of_type(notebook, "code") if cell.id != OPENING][1:]
     seeding = re.compile(r"torch\.manual_seed\(|random\.seed\(|torch\.seed\(")
     if not seeding.search(second.source):
         yield Finding(second.id, "sets no seed: call torch.manual_seed after the imports")
@@ -207,6 +227,7 @@ def nothing_was_run(notebook: NotebookNode) -> Findings:
 
 @rule
 def figures_have_alt_text(notebook: NotebookNode) -> Findings:
+    """Each figure is shown by `figures.show` with alt text."""
     for cell in of_type(notebook, "code"):
         names = [ast.unparse(call.func) for call in calls(cell)]
         shown = [call for call in calls(cell) if ast.unparse(call.func) == "show"]
@@ -220,17 +241,18 @@ def figures_have_alt_text(notebook: NotebookNode) -> Findings:
 
 @rule
 def hidden_cells_hold_numbers(notebook: NotebookNode) -> Findings:
+    """A hidden cell has an assert; a cell whose code alone is hidden has a prediction."""
     for cell in of_type(notebook, "code")[1:]:
         if not is_seen(cell) and "assert" not in cell.source:
             yield Finding(cell.id, "is hidden, but has no assert")
-        if "remove-input" in tags(cell) and not predict_calls(cell):
+        if "remove-input" in tags(cell) and cell.id != OPENING and not predict_calls(cell):
             yield Finding(cell.id, "hides its code, but has no prediction")
 
 
 @rule
 def folded_code_draws_or_imports(notebook: NotebookNode) -> Findings:
     """Only code that draws a figure or imports may be folded. Code that teaches has to be open, because it counts."""
-    imports = of_type(notebook, "code")[1]
+    imports = setup_and_imports(notebook)[1]
     for cell in of_type(notebook, "code"):
         draws = any(ast.unparse(call.func) == "show" for call in calls(cell))
         if "hide-input" in tags(cell) and not draws and cell.id != imports.id:
@@ -238,9 +260,19 @@ def folded_code_draws_or_imports(notebook: NotebookNode) -> Findings:
 
 
 @chapter_rule
-def a_widget_is_shown(notebook: NotebookNode) -> Findings:
-    if not reading(notebook).widgets:
-        yield Finding("the chapter", "has no widget")
+def a_widget_opens_the_chapter(notebook: NotebookNode) -> Findings:
+    """A chapter begins with its title and one sentence about the widget, the setup, and the widget itself."""
+    title, *_ = of_type(notebook, "markdown")
+    if (count := len(list(sentences(title.source)))) != 1:
+        yield Finding(title.id, f"has {count} sentences under the title; the opening needs exactly one")
+    beginning = [cell.id for cell in notebook.cells[:3]]
+    if beginning != [title.id, of_type(notebook, "code")[0].id, OPENING]:
+        yield Finding("the chapter", f"must begin with the title, the setup and a cell “{OPENING}”")
+        return
+    cell = notebook.cells[2]
+    names = [name for found, name, _ in widget_calls(notebook) if found.id == cell.id]
+    if len(names) != 1 or names[0].startswith("Predict") or tags(cell) != {"remove-input"}:
+        yield Finding(cell.id, "must show one widget that is no prediction, and have the tag remove-input")
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
@@ -255,6 +287,7 @@ def ids_are_readable(notebook: NotebookNode) -> Findings:
 
 @rule
 def tags_are_known(notebook: NotebookNode) -> Findings:
+    """All tags of cells are known."""
     for cell in notebook.cells:
         if unknown := tags(cell) - TAGS:
             known = ", ".join(sorted(TAGS))
@@ -266,6 +299,7 @@ def tags_are_known(notebook: NotebookNode) -> Findings:
 
 @rule
 def sentences_are_short(notebook: NotebookNode) -> Findings:
+    """No sentence is too long, and half of them are short."""
     counts = []
     for cell in notebook.cells:
         for sentence in sentences(prose(cell)):
@@ -278,6 +312,7 @@ def sentences_are_short(notebook: NotebookNode) -> Findings:
 
 @rule
 def prose_leaves_room_for_code(notebook: NotebookNode) -> Findings:
+    """There are not too many words between two code cells."""
     counts = dict(gaps(notebook))
     for cell, count in counts.items():
         if count > GAP_WORDS_MAX:
@@ -305,6 +340,7 @@ def markdown_reads_everywhere(notebook: NotebookNode) -> Findings:
 
 @rule
 def headings_are_in_order(notebook: NotebookNode) -> Findings:
+    """There is one title, at the top, and no heading below ###."""
     found = list(headings(notebook))
     if [depth for _, depth, _ in found].count(1) != 1 or found[0][1] != 1:
         yield Finding("the chapter", "needs exactly one # heading, its title, before all other headings")
@@ -345,6 +381,7 @@ def predictions_are_answered(notebook: NotebookNode) -> Findings:
 
 @chapter_rule
 def the_parts_are_there(notebook: NotebookNode) -> Findings:
+    """A chapter has the sections that every chapter has, and ends with them."""
     sections = [text for _, depth, text in headings(notebook) if depth == 2]
     if sections[-3:] != ENDING:
         yield Finding("the chapter", f"must end with the sections {', '.join(ENDING)}")
@@ -423,6 +460,7 @@ def choices_cannot_be_guessed(pages: Pages) -> Findings:
 
 @course_rule
 def a_third_of_predictions_are_no_choices(pages: Pages) -> Findings:
+    """A third of the course's predictions are numbers, curves or drawings."""
     every = sum(len(predict_calls(cell)) for page in pages.values() for cell in page.cells)
     others = every - len(choices(pages))
     if others < every // 3:
@@ -451,7 +489,8 @@ def deeper_pages_are_linked(pages: Pages) -> Findings:
 
 def rules_for(name: str) -> set[str]:
     """Return the names of the rules for a page: fewer for a deeper page."""
-    return set(RULES) - (OF_CHAPTERS if name.startswith(DEEPER) else set())
+    unopened = {a_widget_opens_the_chapter.__name__} if name in WITHOUT_OPENING else set()
+    return set(RULES) - unopened - (OF_CHAPTERS if name.startswith(DEEPER) else set())
 
 
 def lint(notebook: NotebookNode, name: str = "") -> dict[str, list[Finding]]:

@@ -12,6 +12,7 @@ from tests.notebooks.lint import (
     COURSE_RULES,
     OF_CHAPTERS,
     RULES,
+    WITHOUT_OPENING,
     lint,
     lint_course,
     rules_for,
@@ -49,13 +50,15 @@ from qkv.figures import show
 from qkv.widgets import Predict, ScalingLab
 
 _ = torch.manual_seed(0)"""
+OPEN = "from qkv.widgets import TemperatureLab\n\nTemperatureLab()"
 PREDICT = 'Predict("Which?", [("This.", "It is wrong."), ("That.", "It is right.")], answer="B")'
 
 
 def good_chapter():
     cells = [
-        new_markdown_cell("# Why one thing", id="title"),
+        new_markdown_cell("# Why one thing\n\nDrag the width.", id="title"),
         new_code_cell(SETUP, id="setup", metadata={"tags": ["setup", "remove-cell"]}),
+        new_code_cell(OPEN, id="opening", metadata={"tags": ["remove-input"]}),
         new_code_cell(IMPORTS, id="imports"),
         new_code_cell(PREDICT, id="predict-it", metadata={"tags": ["remove-input"]}),
         new_code_cell("x = 1\nprint(x)", id="measured"),
@@ -114,7 +117,15 @@ BROKEN = {
     ],
     "hidden_cells_hold_numbers": [put("measured-held", "y = 2"), tag("lab", "remove-input")],
     "folded_code_draws_or_imports": [tag("lab", "hide-input"), tag("measured", "hide-input")],
-    "a_widget_is_shown": [put("lab", "lab = 1")],
+    "a_widget_opens_the_chapter": [
+        put("title", "# Why one thing"),
+        also("title", "Then read on."),
+        rename("opening", "first-lab"),
+        tag("opening"),
+        put("opening", "print(1)"),
+        put("opening", OPEN.replace("TemperatureLab", "PredictNumber")),
+        also("opening", "TemperatureLab()"),
+    ],
     "a_prediction_is_asked_for": [put("predict-it", "ScalingLab(d_k=8)")],
     "ids_are_readable": [rename("lab", "3f2a90bc"), rename("lab", "Widget_1")],
     "tags_are_known": [tag("lab", "full-width")],
@@ -163,14 +174,19 @@ def test_a_good_chapter_is_clean():
 
 def test_what_takes_time_is_counted_once():
     chapter = good_chapter()
-    assert reading(chapter) == Reading(words=3, lines=7, widgets=1, predictions=1)
-    chapter.cells[0].source += "\n\n" + "Word " * 597 + "\n\n<details>\n" + "Unread " * 1000 + "\n</details>"
-    assert reading(chapter).minutes == 6  # 3 for 600 words, 1 for 7 lines of code, 1 each for a widget and a prediction
+    assert reading(chapter) == Reading(words=6, lines=7, widgets=2, predictions=1)
+    chapter.cells[0].source += "\n\n" + "Word " * 594 + "\n\n<details>\n" + "Unread " * 1000 + "\n</details>"
+    assert reading(chapter).minutes == 7  # 3 for 600 words, 1 for 7 lines of code, 1 for each widget and prediction
 
 
 def test_a_deeper_page_is_spared_some_rules():
     assert set(RULES) - rules_for("chapters/deeper/03_more") == OF_CHAPTERS
     assert rules_for("chapters/99_new") == set(RULES)
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_OPENING))
+def test_a_chapter_with_an_opening_leaves_the_list(name):
+    assert list(RULES["a_widget_opens_the_chapter"](page(name))), f"{name} opens with a widget: take it off the list"
 
 
 def test_what_a_widget_says_is_prose():

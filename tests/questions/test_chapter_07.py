@@ -429,3 +429,34 @@ def class_with_one_default():
 @pytest.mark.parametrize("make_class", [class_with_one_tensor, class_with_one_list, class_with_one_default])
 def test_a_store_that_all_caches_share_is_named(make_class):
     assert verdict(QUESTIONS["7.1"], make_class()).misconception == "shared-by-all-caches"
+
+
+# ── 7.7: prefill in chunks ────────────────────────────────────────────────────────────────────────
+
+
+def prefill_by_torch(x, w_q, w_k, w_v, cache, size):
+    """A mask from positions, counted from the start of the text; the scores are torch's."""
+    outs, start = [], len(cache)
+    for first in range(0, x.shape[1], size):
+        part = x[:, None, first : first + size]
+        keys, values = cache.append(F.linear(part, w_k.T), F.linear(part, w_v.T))
+        places = torch.arange(start + first, start + first + part.shape[2])
+        seen = places[:, None] >= torch.arange(keys.shape[2])
+        outs.append(F.scaled_dot_product_attention(part @ w_q, keys, values, attn_mask=seen)[:, 0])
+    return torch.cat(outs, 1)
+
+
+def prefill_by_loops(x, w_q, w_k, w_v, cache, size):
+    """Each query of a chunk attends alone, to a slice of the keys."""
+    out = x.new_zeros(x.shape[0], 0, w_v.shape[1])
+    for chunk in torch.split(x, size, 1):
+        held = len(cache)
+        keys, values = cache.append((chunk @ w_k)[:, None], (chunk @ w_v)[:, None])
+        for i in range(chunk.shape[1]):
+            k, v = keys[:, 0, : held + i + 1], values[:, 0, : held + i + 1]
+            scores = torch.einsum("bd,bkd->bk", chunk[:, i] @ w_q, k) / k.shape[-1] ** 0.5
+            out = torch.cat([out, torch.einsum("bk,bkd->bd", scores.softmax(-1), v)[:, None]], 1)
+    return out
+
+
+test_a_right_prefill_is_accepted = right_answers({"7.7": [prefill_by_torch, prefill_by_loops]})

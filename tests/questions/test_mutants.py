@@ -28,6 +28,7 @@ LISTED = tomllib.loads(Path(__file__).with_name("equivalent_mutants.toml").read_
 EQUIVALENT = {(entry["question"], entry["was"], entry["now"]) for entry in LISTED}
 AT_ONCE = 2  # mutants a question in the gate; `make test-all` tries every one
 
+pytestmark = pytest.mark.draws
 by_question = pytest.mark.parametrize("question", EVERY, ids=lambda question: question.id)
 
 

@@ -22,6 +22,7 @@ EVERY = [*samples.ALL, *(question for chapter in chapters() for question in ques
 AT_ONCE = 2  # twins a question in the gate; `make test-all` tries every one
 PAIRS_AT_ONCE = 1  # of them; there are thousands, and `make test-all` tries a hundred a question
 
+pytestmark = pytest.mark.draws
 by_question = pytest.mark.parametrize("question", EVERY, ids=lambda question: question.id)
 
 

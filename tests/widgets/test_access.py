@@ -4,7 +4,6 @@ import base64
 import itertools
 import json
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,7 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def name_of(stem: str) -> str:
-    """Return the class of the widget in a module."""
-    module = import_module(f"qkv.widgets.{stem}")
-    [widget] = (it for it in vars(module).values() if isinstance(it, type) and it.__module__ == module.__name__)
-    return widget.__name__
-
-
-NAMES = [name_of(stem) for stem in qkv.widgets._STEMS]
+NAMES = qkv.widgets.__all__
 NUMBERED = [name for name in NAMES if name not in PREDICTIONS]
 # Showing the other pictures of a widget that has several.
 LOOKS: list[tuple[str, dict[str, Any]]] = [
@@ -55,6 +47,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
     ("HeadMicroscope", {"symbols": "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "modes": ["mean", "on", "other text", "zeros"]}),
     ("TransformerFlow", {"stage": "1 hidden", "residual": False}),
+    ("TemperatureLab", {"handles": ["scores", "width", "draws"], "d_k": 64}),
     ("SequenceExplorer", {"kind": "image"}),
     ("SequenceExplorer", {"kind": "speech"}),
     ("SentenceLab", {"handles": ["temperature", "scale", "positions", "heads", "layers"], "matrix": True}),

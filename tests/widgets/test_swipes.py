@@ -24,7 +24,6 @@ PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("SequenceExplorer", {"kind": "image"}, ".qkv-matrix", None),
     ("PositionExplorer", {}, ".qkv-plot svg.qkv-drag", "key"),
     ("ScalingLab", {}, ".qkv-plot svg.qkv-drag", "d_k"),
-    ("TemperatureLab", {}, ".qkv-plot svg.qkv-drag", "temperature"),
     ("PositionExplorer", {}, ".qkv-pos-text", "query"),
 ]
 TRAITS = "(names) => names.map((name) => shown[0].model.get(name))"

@@ -78,7 +78,8 @@ def add_assets(app: Sphinx, config: Config) -> None:
     assets = Path(app.outdir).parent / "assets"
     write_katex(assets / "katex")
     write_theme(assets / "styles")
-    shutil.copyfile(ROOT / "src" / "qkv" / "tokens.css", assets / "tokens.css")
+    shared = (ROOT / "src" / "qkv" / name for name in ("tokens.css", "figure.css"))  # one file: one request
+    (assets / "tokens.css").write_text("".join(file.read_text(encoding="utf-8") for file in shared), encoding="utf-8")
     config.html_static_path.append(str(assets))
     skin = [
         file

@@ -9,6 +9,7 @@ import re
 from html import escape
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -120,7 +121,8 @@ def progress_row(app: Sphinx, page: str, name: str) -> str:
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     boxes = box(chapter, "read", f"about {app.env.metadata[chapter]['qkv_minutes']} minutes")
     if exists(app, "exercises", name):
-        boxes += box(exercise, "done", link(app, page, exercise, "exercises"))
+        questions = f' data-questions="{len(questions_of(app, exercise))}"'
+        boxes += box(exercise, "done", link(app, page, exercise, "exercises"), questions)
     sections = "".join(f"<li>{link(app, page, chapter, *section)}</li>" for section in sections_of(app, chapter))
     more = "".join(f"<p>Deeper: {deeper_row(app, page, other)}</p>" for other in deeper_of(chapter, app.env.found_docs))
     return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul>{more}<p>{boxes}</p></li>'
@@ -132,12 +134,18 @@ def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
     return f"{title} (about {app.env.metadata[deeper]['qkv_minutes']} minutes)"
 
 
-def box(page: str, word: str, about: str) -> str:
+def box(page: str, word: str, about: str, more: str = "") -> str:
     """Return a checkbox for a page that was read or an exercise that was done."""
     return (
         f'<span class="qkv-mark">{about}<span data-visited="{page}"></span> '
-        f'<label><input type="checkbox" data-progress="{page}"> {word}</label></span>'
+        f'<label><input type="checkbox" data-progress="{page}"{more}> {word}</label></span>'
     )
+
+
+def questions_of(app: Sphinx, exercise: str) -> list[str]:
+    """Return the ids of the cells that check an answer on an exercise page."""
+    notebook = nbformat.read(app.env.doc2path(exercise), as_version=4)
+    return [cell.id for cell in notebook.cells if cell.id.startswith("check-")]
 
 
 def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:

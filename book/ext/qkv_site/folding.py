@@ -17,9 +17,21 @@ FOLDED = ("chapters/", "book/")
 
 
 def line_of(code: str) -> str:
-    """Return the line that represents folded code: its first line that is a comment, or else its first line."""
+    """Return the line that represents folded code: its first line that is a comment, or else its first line.
+
+    A line that ends with an open bracket says little, so the lines after it are added until the bracket is closed.
+    """
     lines = [line.strip() for line in code.strip().splitlines()]
-    return next((line for line in lines if line.startswith("#")), lines[0] if lines else "")
+    comment = next((line for line in lines if line.startswith("#")), "")
+    if comment or not lines:
+        return comment
+    line, *following = lines
+    if line.endswith(("(", "[", "{")):
+        for more in following:
+            line += more if more.startswith((")", "]", "}")) or line.endswith(("(", "[", "{")) else f" {more}"
+            if line.count("(") + line.count("[") + line.count("{") <= sum(map(line.count, ")]}")):
+                break
+    return line
 
 
 def unfold_button(code: str) -> str:

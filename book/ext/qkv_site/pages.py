@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from . import chinese, maths, navigation, widgets
+from . import chinese, maths, navigation, prose, widgets
 from .page_python import controls
 from .published import site_of
 
@@ -117,7 +117,8 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["furo_navigation_tree"] = maths.typeset_titles(context["furo_navigation_tree"])
     if doctree is not None and page.startswith(NOTEBOOKS):
         line = app.builder.templates.render("partials/ties.html", navigation.line_under_title(app, page, context))
-        context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
+        above = next(mark for mark in (prose.OPENING_END, "</h1>") if mark in context["body"])
+        context["body"] = context["body"].replace(above, f"{above}\n{line}", 1)
 
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -102,6 +102,17 @@ def relative_path(line: re.Match[str]) -> str:
     return f"M{first}l{' '.join(others)}"
 
 
+OPENING_END = "<!-- the opening ends here -->"
+
+
+def mark_end_of_opening(document: nodes.document) -> None:
+    """Mark where a chapter's opening ends, which is a widget without code before the first section."""
+    chapter = document.next_node(nodes.section)
+    cells = (child for child in chapter.children if "tag_remove-input" in child.get("classes", []))
+    if opening := next(cells, None):
+        chapter.insert(chapter.index(opening) + 1, nodes.raw("", OPENING_END, format="html"))
+
+
 def require_alt_text(document: nodes.document) -> None:
     """Log a warning, which fails the build, for each picture without alt text."""
     for image in document.findall(nodes.image):
@@ -127,6 +138,8 @@ def mark(app: Sphinx, document: nodes.document) -> None:
     if page.startswith("chapters/"):
         notebook = nbformat.read(app.env.doc2path(page), as_version=4)
         app.env.metadata[page]["qkv_minutes"] = reading(notebook).minutes
+        if not page.startswith("chapters/deeper/"):
+            mark_end_of_opening(document)
     for step in (mark_sections, colour_words, share_palette, require_alt_text):
         step(document)
 

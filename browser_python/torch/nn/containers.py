@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import ItemsView, Iterable, KeysView, ValuesView
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 from ..missing import refuse
 from ..tensors import Tensor
@@ -12,7 +13,9 @@ from .parameter import Parameter
 
 
 class Sequential(Module):
-    def __init__(self, *modules: Any) -> None:
+    """Modules that run one after the other, each on the result of the one before."""
+
+    def __init__(self, *modules: Module) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], dict):
             refuse("a `Sequential` of a dictionary")
@@ -27,7 +30,7 @@ class Sequential(Module):
     def _items(self) -> list[Any]:
         return [m for _, m in self._own(Module)]
 
-    def append(self, module: Any) -> Any:
+    def append(self, module: Module) -> Self:
         self.add_module(str(len(self)), module)
         return self
 
@@ -40,11 +43,13 @@ class Sequential(Module):
     def __getitem__(self, i: Any) -> Any:
         return type(self)(*self._items()[i]) if isinstance(i, slice) else self._items()[i]
 
-    def __setitem__(self, i: int, module: Any) -> None:
+    def __setitem__(self, i: int, module: Module) -> None:
         setattr(self, str(range(len(self))[i]), module)
 
 
 class ModuleList(Sequential):
+    """A list of modules, whose parameters belong to the module that holds it."""
+
     def __init__(self, modules: Any = ()) -> None:
         super().__init__(*modules)
 
@@ -60,7 +65,7 @@ class ModuleList(Sequential):
             at += n
         return out
 
-    def extend(self, modules: Any) -> Any:
+    def extend(self, modules: Iterable[Module]) -> Self:
         for m in modules:
             self.append(m)
         return self
@@ -70,15 +75,17 @@ class ModuleList(Sequential):
 
 
 class ModuleDict(Module):
+    """A dictionary of modules, whose parameters belong to the module that holds it."""
+
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
         for n, m in (modules or {}).items():
             self[n] = m
 
-    def __getitem__(self, n: Any) -> Any:
+    def __getitem__(self, n: str) -> Any:
         return dict(self._own(Module))[n]
 
-    def __setitem__(self, n: str, module: Any) -> None:
+    def __setitem__(self, n: str, module: Module) -> None:
         self.add_module(n, module)
 
     def __contains__(self, n: object) -> bool:
@@ -90,21 +97,24 @@ class ModuleDict(Module):
     def __len__(self) -> int:
         return len(self._own(Module))
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         return dict(self._own(Module)).keys()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Module]:
         return dict(self._own(Module)).values()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Module]:
         return dict(self._own(Module)).items()
 
 
 class ParameterList(ModuleList):
+    """A list of parameters."""
+
     def _items(self) -> list[Any]:
         return [p for _, p in self._own(Parameter)]
 
     def _described(self) -> list[tuple[str, str]]:
+        """Return the index and the text of each parameter."""
         return [
             (n, f"Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]")
             for n, p in self._own(Parameter)

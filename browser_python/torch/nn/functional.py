@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Sequence
 
 from .. import reductions
 from ..arithmetic import where, xlogy
 from ..creation import arange, full, ones, zeros_like
 from ..dtypes import FLOATING, TYPE_NAMES, bool_, int32, int64
+from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
 from ..shapes import ALL
 from ..tensors import Tensor, type_name
@@ -26,11 +27,11 @@ def implicit_axis(x: Tensor, dim: int | None, name: str) -> int:
     return 0 if x.ndim in (0, 1, 3) else 1
 
 
-def softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Kind | None = None) -> Tensor:
     return reductions.softmax(x, implicit_axis(x, dim, "softmax"), dtype)
 
 
-def log_softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def log_softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Kind | None = None) -> Tensor:
     return reductions.log_softmax(x, implicit_axis(x, dim, "log_softmax"), dtype)
 
 
@@ -48,6 +49,14 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
+    """Return the rows of `weight` with these ids.
+
+    Shapes:
+        ids (...) integers; weight (count, width); result (..., width)
+    Raises:
+        RuntimeError: the weight is not a matrix, or the ids are not integers.
+        IndexError: an id is negative or too large.
+    """
     refuse_set("embedding", max_norm=max_norm, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -72,7 +81,12 @@ def padding_index(padding_idx: int, count: int) -> int:
     return padding_idx % count
 
 
-def one_hot(ids: Tensor, num_classes: Any = -1) -> Tensor:
+def one_hot(ids: Tensor, num_classes: int = -1) -> Tensor:
+    """Return for each id a row of zeros with a 1 at the id.
+
+    Shapes:
+        ids (...) int64; result (..., num_classes)
+    """
     if ids.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     v = list(ids._numbers())
@@ -112,7 +126,8 @@ def tanh(x: Tensor) -> Tensor:
 
 
 def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
-    check_floating("gelu", x)
+    """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation."""
+    check_floating("GeluKernelImpl", x)
     if approximate == "tanh":
         return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
     if approximate != "none":
@@ -132,6 +147,7 @@ def check_floating(function: str, x: Tensor) -> None:
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """In training, set each number to 0 with the probability p, and divide the others by 1 − p."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
@@ -143,8 +159,19 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
 
 def layer_norm(
-    x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+    x: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
 ) -> Tensor:
+    """Subtract the mean of the last axes, divide by their standard deviation, and apply a weight and a bias.
+
+    (x − mean) / √(variance + eps) · weight + bias
+
+    Raises:
+        RuntimeError: the last axes, or the weight or the bias, do not have the normalized shape.
+    """
     shape, n = list(normalized_shape), len(normalized_shape)
     if not shape or list(x.shape[-n:]) != shape:
         raise RuntimeError(
@@ -165,15 +192,15 @@ def layer_norm(
     return out if bias is None else out + bias
 
 
-def normalize(x: Tensor, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12) -> Tensor:
+def normalize(x: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     return x / x.norm(p, dim, True).clamp(min=eps)
 
 
-def cosine_similarity(a: Any, b: Any, dim: Any = 1, eps: Any = 1e-08) -> Tensor:
+def cosine_similarity(a: Tensor, b: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     return (a * b).sum(dim) / (a.norm(2, dim).clamp(min=eps) * b.norm(2, dim).clamp(min=eps))
 
 
-def reduced(losses: Tensor, reduction: str, total: Any = None) -> Tensor:
+def reduced(losses: Tensor, reduction: str, total: Tensor | float | None = None) -> Tensor:
     """Return the mean, with respect to a total weight if one is given, or the sum of losses, or the losses themselves."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -182,7 +209,7 @@ def reduced(losses: Tensor, reduction: str, total: Any = None) -> Tensor:
     return losses.sum() if reduction == "sum" else losses
 
 
-def refuse_older(function: str, size_average: Any, reduce: Any) -> None:
+def refuse_older(function: str, size_average: bool | None, reduce: bool | None) -> None:
     """Raise the error for the older arguments in place of `reduction`, whose False also has a meaning."""
     refuse_set(function, size_average=size_average is not None, reduce=reduce is not None)
 
@@ -191,9 +218,9 @@ def cross_entropy(
     x: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -220,9 +247,9 @@ def nll_loss(
     logp: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example."""
@@ -237,9 +264,9 @@ def nll_loss(
         )
     counted = target.ne(ignore_index)
     target = target * counted
-    numbers = target._numbers()
-    if len(numbers) and not 0 <= min(numbers) <= max(numbers) < logp.shape[d]:
-        raise IndexError("Target is out of bounds.")
+    for number in target._numbers():
+        if not 0 <= number < logp.shape[d]:
+            raise IndexError(f"Target {number} is out of bounds.")
     factor = counted.to(logp.dtype) if weight is None else weight[target] * counted
     losses = -logp.gather(d, target.unsqueeze(d)).squeeze(d) * factor
     return reduced(losses.masked_fill(~counted, 0.0), reduction, factor.sum())
@@ -248,11 +275,12 @@ def nll_loss(
 def mse_loss(
     x: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
+    """Return the mean of (x − target)², or by `reduction` their sum, or all of them."""
     refuse_older("mse_loss", size_average, reduce)
     refuse_set("mse_loss", weight=weight)
     return reduced((x - target) ** 2, reduction)
@@ -261,11 +289,12 @@ def mse_loss(
 def kl_div(
     x: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
+    """Return the Kullback–Leibler divergence, target·(log target − x): `x` holds logarithms of probabilities."""
     refuse_older("kl_div", size_average, reduce)
     losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
@@ -273,13 +302,20 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-def pad(x: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """Add numbers before and after the last axes: `pad` is (before, after) of the last axis, of the one before it, ….
+
+    Negative ones remove numbers.
+    """
     if mode != "constant":
         refuse(f"the mode `{mode}` of `pad`")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * x.ndim:
-        raise RuntimeError("Padding length too large")
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {x.ndim}"
+        )
     shape, at = list(x.shape), [ALL] * x.ndim
     for i in range(len(pad) // 2):
         a, b = pad[2 * i], pad[2 * i + 1]
@@ -299,15 +335,23 @@ def pad(x: Tensor, pad: Any, mode: str = "constant", value: float | None = None)
 
 
 def scaled_dot_product_attention(
-    q: Any,
-    k: Any,
-    v: Any,
-    attn_mask: Any = None,
-    dropout_p: Any = 0.0,
-    is_causal: Any = False,
-    scale: Any = None,
-    enable_gqa: Any = False,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
+    """Mix the values, each weighted by how well its key matches the query: softmax(q kᵀ / √d + mask) v.
+
+    Shapes:
+        q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to add;
+        result (..., n_q, d_v)
+    Raises:
+        RuntimeError: `is_causal` comes with a mask, or the mask is neither bool nor floating-point.
+    """
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)

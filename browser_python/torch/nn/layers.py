@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..creation import empty, ones, zeros
-from ..dtypes import bool_
+from ..dtypes import Device, bool_
+from ..dtypes import dtype as Kind
 from ..missing import refuse, refuse_set
 from ..modes import no_grad
 from ..randomness import randn
@@ -17,8 +19,10 @@ from .parameter import Parameter
 
 
 class Linear(Module):
+    """The layer x Wᵀ + b, with W (out_features, in_features) and b (out_features)."""
+
     def __init__(
-        self, in_features: Any, out_features: Any, bias: bool = True, device: Any = None, dtype: Any = None
+        self, in_features: int, out_features: int, bias: bool = True, device: Device = None, dtype: Kind | None = None
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -27,6 +31,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw the weight and the bias anew: uniform between ±1 / √in_features."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
         with no_grad():
             self.weight.uniform_(-bound, bound)
@@ -41,19 +46,21 @@ class Linear(Module):
 
 
 class Embedding(Module):
+    """A table with one row of numbers for each id."""
+
     def __init__(
         self,
-        num_embeddings: Any,
-        embedding_dim: Any,
+        num_embeddings: int,
+        embedding_dim: int,
         padding_idx: int | None = None,
         max_norm: float | None = None,
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
-        _weight: Any = None,
+        _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: Kind | None = None,
     ) -> None:
         super().__init__()
         refuse_set("Embedding", max_norm=max_norm, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
@@ -68,7 +75,8 @@ class Embedding(Module):
         self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Any:
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """Return an embedding with this table (count, width). With `freeze`, training leaves it unchanged."""
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
@@ -83,6 +91,8 @@ class Embedding(Module):
 
 
 class Dropout(Module):
+    """In training, set each number to 0 with the probability p, and divide the others by 1 − p."""
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
@@ -97,21 +107,23 @@ class Dropout(Module):
 
 
 class LayerNorm(Module):
+    """Layer normalization of the last axes, with a trained weight and bias (Ba et al., 2016)."""
+
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: int | Sequence[int],
         eps: float = 1e-05,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: Kind | None = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        shape, kind = self.normalized_shape, {"dtype": dtype, "device": device}
-        self.weight = Parameter(ones(shape, **kind)) if elementwise_affine else None
-        self.bias = Parameter(zeros(shape, **kind)) if elementwise_affine and bias else None
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.weight = Parameter(ones(self.normalized_shape, **kind)) if elementwise_affine else None
+        self.bias = Parameter(zeros(self.normalized_shape, **kind)) if elementwise_affine and bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -158,7 +170,7 @@ class GELU(Module):
 
 
 class Identity(Module):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -166,12 +178,14 @@ class Identity(Module):
 
 
 class CrossEntropyLoss(Module):
+    """`functional.cross_entropy` as a layer, with its settings."""
+
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Any = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce: Any = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
@@ -180,6 +194,7 @@ class CrossEntropyLoss(Module):
         self.label_smoothing, self.older = label_smoothing, (size_average, reduce)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        """Return the loss of scores (batch, classes, …) with respect to classes (batch, …), or to probabilities."""
         (size_average, reduce), index = self.older, self.ignore_index
         return functional.cross_entropy(
             x, target, self.weight, size_average, index, reduce, self.reduction, self.label_smoothing
@@ -191,6 +206,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
+    """Attention with several heads (Vaswani et al., 2017), with projections of queries, keys, values and the result."""
+
     def __init__(
         self,
         embed_dim: int,
@@ -202,8 +219,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: Kind | None = None,
     ) -> None:
         super().__init__()
         refuse_set("MultiheadAttention", add_bias_kv=add_bias_kv, add_zero_attn=add_zero_attn)
@@ -218,25 +235,31 @@ class MultiheadAttention(Module):
             refuse("`kdim` or `vdim` other than `embed_dim` of `MultiheadAttention`")
         self.embed_dim, self.num_heads, self.batch_first, self.dropout = embed_dim, num_heads, batch_first, dropout
         self.head_dim = embed_dim // num_heads
-        kind = {"dtype": dtype, "device": device}
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, **kind))
         self.in_proj_bias = Parameter(zeros(3 * embed_dim, **kind)) if bias else None
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **kind)
         init.xavier_uniform_(self.in_proj_weight)
-        if bias:
+        if self.out_proj.bias is not None:
             init.zeros_(self.out_proj.bias)
 
     def forward(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
-        need_weights: Any = True,
-        attn_mask: Any = None,
-        average_attn_weights: Any = True,
-        is_causal: Any = False,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        """Return the result, and the weights, by default as their mean over the heads.
+
+        Shapes, with `batch_first` (else batch and tokens change places; both also without a batch):
+            query (B, n_q, d); key, value (B, n_k, d); attn_mask (n_q, n_k) or (B·heads, n_q, n_k), True = must not attend;
+            key_padding_mask (B, n_k), True = must not be attended to; result (B, n_q, d); weights (B, n_q, n_k)
+        """
         masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
         for name, mask in masks.items():
             if mask is not None and mask.dtype is not bool_ and not mask.is_floating_point():

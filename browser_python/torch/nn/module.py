@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ..creation import zeros_like
-from ..dtypes import FLOATING, float32, float64
+from ..dtypes import FLOATING, Device, float32, float64
+from ..dtypes import dtype as Kind
 from ..missing import refuse_set
 from ..modes import no_grad
 from ..tensors import Tensor
 from ..views import target_dtype
 from .parameter import Parameter
 
+Member = TypeVar("Member")
+
 
 class Hook:
     """A handle of a registered hook: the module calls the hook at each forward pass until `remove` is called."""
 
-    def __init__(self, place: dict[Hook, Any], function: Any) -> None:
+    def __init__(self, place: dict[Hook, Any], function: Callable[..., Any]) -> None:
         self.place = place
         place[self] = function
 
@@ -47,7 +51,13 @@ class Module:
         object.__setattr__(self, "_before", {})
         object.__setattr__(self, "_after", {})
 
-    def __setattr__(self, name: Any, value: Any) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; a buffer also becomes part of the state.
+
+        Raises:
+            AttributeError: `Module.__init__` has not run.
+            TypeError: a parameter or a module is replaced by a value of another type.
+        """
         if isinstance(value, (Parameter, Module)) and "_ready" not in self.__dict__:
             raise AttributeError(
                 f"cannot assign {'parameters' if isinstance(value, Parameter) else 'module'} before Module.__init__() call"
@@ -68,6 +78,7 @@ class Module:
             self._bufs[name] = value
 
     def __call__(self, *a: Any, **k: Any) -> Any:
+        """Call `forward`, and the hooks before and after it, which may replace its arguments and its result."""
         if "_ready" not in self.__dict__:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_backward_hooks'")
         for hook in list(self._before.values()):
@@ -80,46 +91,57 @@ class Module:
             out = out if found is None else found
         return out
 
-    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Hook:
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Hook:
+        """Call `hook(module, arguments)` before each forward pass; what it returns replaces the arguments."""
         refuse_set("register_forward_pre_hook", prepend=prepend, with_kwargs=with_kwargs)
         return Hook(self._before, hook)
 
-    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Hook:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Hook:
+        """Call `hook(module, arguments, result)` after each forward pass; what it returns replaces the result."""
         refuse_set("register_forward_hook", prepend=prepend, with_kwargs=with_kwargs)
         return Hook(self._after, hook)
 
     def forward(self, *a: Any, **k: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is not trained. Unless it is `persistent`, the state does not include it."""
         check_member(self, name, tensor, Tensor)
         self._bufs[name] = tensor
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
         object.__setattr__(self, name, tensor)
 
-    def register_parameter(self, name: str, param: Any) -> None:
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         check_member(self, name, param, Parameter)
         setattr(self, name, param)
 
-    def add_module(self, name: str, module: Any) -> None:
+    def add_module(self, name: str, module: Module | None) -> None:
         check_member(self, name, module, Module)
         setattr(self, name, module)
 
-    def _own(self, kind: Any) -> Any:
+    def _own(self, kind: type[Member]) -> list[tuple[str, Member]]:
         return [(n, v) for n, v in self.__dict__.items() if isinstance(v, kind)]
 
-    def named_children(self) -> Any:
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the name and the module of each direct submodule, each module once."""
         seen: set[int] = set()
         for n, m in self._own(Module):
             if id(m) not in seen:
                 seen.add(id(m))
                 yield n, m
 
-    def children(self) -> Any:
+    def children(self) -> Iterator[Module]:
         for _, m in self.named_children():
             yield m
 
-    def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Any:
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Yield the full name and the module of this module and of all modules in it."""
         memo = set() if memo is None else memo
         if self not in memo:
             if remove_duplicate:
@@ -128,11 +150,13 @@ class Module:
             for n, m in self._own(Module):
                 yield from m.named_modules(memo, prefix + ("." if prefix else "") + n, remove_duplicate)
 
-    def modules(self) -> Any:
+    def modules(self) -> Iterator[Module]:
         for _, m in self.named_modules():
             yield m
 
-    def _members(self, own: Any, prefix: str, recurse: bool, remove_duplicate: bool) -> Any:
+    def _members(
+        self, own: Callable[[Module], Iterable[tuple[str, Any]]], prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the full names and values of what `own` returns for this module, and for all modules in it."""
         seen: set[int] = set()
         for where, m in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
@@ -142,24 +166,29 @@ class Module:
                         seen.add(id(v))
                     yield where + ("." if where else "") + n, v
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Any:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         yield from self._members(lambda m: m._own(Parameter), prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse: bool = True) -> Any:
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         for _, p in self.named_parameters("", recurse):
             yield p
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Any:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         yield from self._members(lambda m: m._bufs.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Any:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         for _, b in self.named_buffers("", recurse):
             yield b
 
-    def _state(self) -> Any:
+    def _state(self) -> list[tuple[str, Tensor | None]]:
         return [*self._own(Parameter), *((n, b) for n, b in self._bufs.items() if n not in self._not_saved)]
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> Any:
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+        """Return all parameters and buffers by their full names, as views unless `keep_vars` is set."""
         state = {}
         for where, m in self.named_modules(remove_duplicate=False):
             for n, v in m._state():
@@ -167,7 +196,14 @@ class Module:
                     state[prefix + where + ("." if where else "") + n] = v if keep_vars else v.detach()
         return state
 
-    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy the numbers of a state into the parameters and buffers of the same names.
+
+        Raises:
+            RuntimeError: a shape differs, or with `strict`, a name is missing or not known.
+        """
         refuse_set("load_state_dict", assign=assign)
         state, own = state_dict, self.state_dict()
         missing, extra = [n for n in own if n not in state], [n for n in state if n not in own]
@@ -187,7 +223,8 @@ class Module:
                     own[n].copy_(v)
         return IncompatibleKeys(missing, extra)
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False) -> Any:
+    def to(self, *args: Any, dtype: Kind | None = None, device: Device = None, non_blocking: bool = False) -> Self:
+        """Convert all parameters and floating-point buffers to another floating-point dtype, in place."""
         dtype = target_dtype(args, dtype, device)
         if dtype is not None:
             if dtype.kind < FLOATING:
@@ -202,32 +239,33 @@ class Module:
                         setattr(m, n, b.to(dtype))
         return self
 
-    def float(self) -> Any:
+    def float(self) -> Self:
         return self.to(float32)
 
-    def double(self) -> Any:
+    def double(self) -> Self:
         return self.to(float64)
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
+        """Set the training mode of this module and of all modules in it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for m in self.modules():
             m.training = mode
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         return self.train(False)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for p in self.parameters():
             p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         for p in self.parameters():
             p.requires_grad = requires_grad
         return self
 
-    def apply(self, f: Any) -> Any:
+    def apply(self, f: Callable[[Module], object]) -> Self:
         for m in self.modules():
             f(m)
         return self
@@ -240,6 +278,7 @@ class Module:
         return [(n, repr(m)) for n, m in self._own(Module)]
 
     def __repr__(self) -> str:
+        """Return the name of the class, with one line for each submodule, indented."""
         lines = [f"({n}): " + text.replace("\n", "\n  ") for n, text in self._described()]
         extra = self.extra_repr()
         if not lines:
@@ -247,7 +286,7 @@ class Module:
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-def check_member(module: Module, name: str, value: Any, kind: type) -> None:
+def check_member(module: Module, name: str, value: object, kind: type) -> None:
     """Raise torch's error if a module cannot register this value under this name."""
     if not isinstance(name, str):
         raise TypeError(f"name should be a string. Got {type(name).__name__}")

@@ -11,7 +11,8 @@ from ..tensors import Tensor
 class Parameter(Tensor):
     """A trainable tensor of a module. It shares the storage of `data`."""
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        """Return a parameter with the numbers of `data`, or an empty one."""
         t: Parameter = object.__new__(cls)
         data = zeros(0) if data is None else data
         t._data, t._offset, t._writes = data._data, data._offset, data._writes
@@ -19,14 +20,14 @@ class Parameter(Tensor):
         t.requires_grad = requires_grad
         return t
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         """Do nothing: `__new__` sets all attributes."""
 
 
 class Buffer:
     """A tensor that becomes a buffer of the module to which it is assigned."""
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         t: Any = zeros(0) if data is None else data.detach()
         t.persistent, t._is_buffer = persistent, True
         return t

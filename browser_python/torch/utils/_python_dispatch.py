@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from ..dtypes import State
 
@@ -10,12 +10,12 @@ from ..dtypes import State
 class TorchDispatchMode:
     """A context manager that calls `__torch_dispatch__` for each new tensor, with an operation that returns it."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         State.dispatch_modes.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
         State.dispatch_modes.remove(self)
 
-    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, operation: Any, types: tuple[type, ...], args: Any = (), kwargs: Any = None) -> Any:
         return operation(*args, **(kwargs or {}))

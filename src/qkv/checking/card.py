@@ -54,6 +54,7 @@ class Card:
     table: Table | None = None
     printed: str = ""
     mixing: str = ""  # which line of the answer mixes tokens
+    in_model: str = ""  # what a trained model does with the answer
 
     @property
     def headline(self) -> str:
@@ -61,6 +62,7 @@ class Card:
         return f"{WORDS[self.status]} · {points(self.points)} of {points(self.max_points)} points{idea}"
 
     def text(self) -> str:
+        """Return the card as plain text."""
         lines = [f"{self.question} · {self.title}", f"{SIGNS[self.status]} {self.headline}", *wrapped(self.message)]
         if self.table:
             lines += wrapped(_wrong_sums(self.table))
@@ -68,11 +70,13 @@ class Card:
             lines += wrapped(f"Tried with {self.tried}.")
         if self.mixing:
             lines += wrapped(f"Followed line by line: {self.mixing}")
+        lines += wrapped(self.in_model)
         if self.printed:
             lines += ["Your answer printed:", *(f"  {line}" for line in self.printed.splitlines())]
         return "\n".join(lines)
 
     def html(self) -> str:
+        """Return the card as HTML."""
         parts = [
             _heading(f"{self.question} · {self.title}"),
             f'<p class="qkv-card-status"><span aria-hidden="true">{SIGNS[self.status]}</span> '
@@ -83,6 +87,7 @@ class Card:
             f"<details><summary>Which line mixes the tokens?</summary><p>{_prose(self.mixing)}</p></details>"
             if self.mixing
             else "",
+            f'<p class="qkv-card-model">{_prose(self.in_model)}</p>' if self.in_model else "",
             f"<details><summary>What your answer printed</summary><pre>{_escaped(self.printed)}</pre></details>"
             if self.printed
             else "",
@@ -132,6 +137,7 @@ class Bar:
         return f"Wrong ideas met so far: {ideas}." if ideas else ""
 
     def text(self) -> str:
+        """Return the progress in an exercise as plain text."""
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
         full = round(20 * have / most) if most else 0
         bar = "█" * full + "░" * (20 - full)
@@ -139,6 +145,7 @@ class Bar:
         return "\n".join([f"{self.title}: {self.headline}", bar, *rows, *wrapped(self.ideas_text)])
 
     def html(self) -> str:
+        """Return the progress in an exercise as HTML."""
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
         items = "".join(map(_item, self.rows))
         parts = [
@@ -157,6 +164,7 @@ def _standing(row: Row) -> str:
 
 
 def _item(row: Row) -> str:
+    """Return one question's line of the progress, as HTML."""
     sign = f'<span aria-hidden="true">{SIGNS[row.status]}</span>'
     return (
         f"<li>{sign}<span>{_escaped(f'{row.question} {row.title}')}</span><span>{_escaped(_standing(row))}</span></li>"
@@ -209,6 +217,7 @@ def _heading(text: str) -> str:
 
 
 def _section(label: str, status: str, inner: str) -> str:
+    """Return a card's HTML around its inner parts, with its style."""
     return (
         f'<section class="qkv-card" role="group" aria-label="{_escaped(label)}" data-status="{status}">'
         f"<style>{_style()}</style>{inner}</section>"

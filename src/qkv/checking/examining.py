@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
@@ -96,6 +96,7 @@ def examine(
     *,
     patience: float = PATIENCE,
     on_progress: Callable[[Callable[[], Report]], object] = lambda _: None,
+    in_model: bool = True,
 ) -> Report:
     """Check an answer, and return the report of `check` without showing or saving it.
 
@@ -105,13 +106,16 @@ def examine(
         patience: seconds of processor time for the search for two wrong ideas at once
         on_progress: called before each wrong idea is tried, because the search may take long. Its argument is a
             function that returns the report as it is if the search stops here
+        in_model: whether a trained model runs with the answer, for a sentence on the card
 
     Raises:
         KeyError: there is no such question; the message lists all ids.
     """
     asked = find(question)
     with _without_displays():
-        return _report_on(asked, answer, patience, on_progress)
+        report = _report_on(asked, answer, patience, on_progress)
+        said = _said_in_model(asked, answer, report) if in_model else ""
+    return replace(report, card=replace(report.card, in_model=said))
 
 
 def show_report(report: Report) -> None:
@@ -176,6 +180,15 @@ def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
     except (Exception, TimeUp):  # it was observed already: whatever it does wrong, the verdict says
         return ""
     return found.message if found.line is not None else ""
+
+
+def _said_in_model(question: Question, answer: Any, report: Report) -> str:
+    """Return what a trained model does with an answer in the place of ours; empty if the question has none."""
+    if question.in_model is None or report.status == "not attempted":
+        return ""
+    from qkv.checking.in_model import say_in_model  # not at the top: the page loads the models for few questions
+
+    return say_in_model(question, answer, report.passed)
 
 
 def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str = "") -> Report:

@@ -53,6 +53,7 @@ def save(chapter: int, record: Record) -> None:
 
 
 def _read() -> dict[str, Any]:
+    """Return what is saved, or nothing if the file is missing, too large or not readable."""
     try:
         file = path()
         if file.stat().st_size > MAX_BYTES:

@@ -65,6 +65,7 @@ def _run_in(
     roster: Roster,
     overrides: Overrides,
 ) -> int:
+    """Grade submissions, with the results in the folder `out`, and print a summary. Return the exit code."""
     problems = overrides.problems({one.student for one in submissions}, {one.notebook for one in submissions})
     if problems:
         return print_error("\n".join(problems), 2)
@@ -96,6 +97,7 @@ def _grade(
     args: argparse.Namespace,
     roster: Roster,
 ) -> list[Result]:
+    """Grade submissions while a progress bar runs. Return all results."""
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
         def on_graded(result: Result, reused: bool) -> None:
@@ -120,6 +122,7 @@ def _grade(
 
 
 def _summary(results: list[Result]) -> int:
+    """Print how many were graded, and their mean score. Return the exit code: 1 if one was not graded."""
     graded = [result for result in results if result.graded]
     missing = len(results) - len(graded)
     mean = sum((result.score or 0.0) / result.max_score for result in graded) / len(graded) if graded else 0.0

@@ -85,6 +85,11 @@ def members_of(file: File) -> list[File]:
 
 
 def _names(file: File) -> list[str]:
+    """Return the names of the files in a zip.
+
+    Raises:
+        UnreadableError: it cannot be read as a zip.
+    """
     try:
         return [info.filename for info in _archive(file).infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -123,6 +128,11 @@ _LIMIT = f"at most {MAX_FILE // 2**20} MB are allowed."
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the bytes of one file in a zip.
+
+    Raises:
+        UnreadableError: it cannot be read, or is too large.
+    """
     try:
         with archive.open(name) as stream:
             data = stream.read(MAX_FILE + 1)
@@ -136,6 +146,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _raise_unless_regular(path: Path) -> None:
+    """Raise an UnreadableError if a path is a link, a folder, a pipe or a device."""
     if path.is_symlink():
         raise UnreadableError("it is a symbolic link; a submission has to be a file of its own.")
     about = path.stat()

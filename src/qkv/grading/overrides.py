@@ -78,6 +78,7 @@ NO_OVERRIDES = Overrides()
 
 
 def _answer(answer: Answer, line: Override | None) -> Answer:
+    """Return an answer with the points that a line gives by hand, and its reason in front of the message."""
     if line is None:
         return answer
     given = line.points_of(answer.max_points)
@@ -92,6 +93,7 @@ def _answer(answer: Answer, line: Override | None) -> Answer:
 
 
 def _is_question(name: str) -> bool:
+    """Return whether the course has a question of this id."""
     try:
         return bool(find(name))
     except (KeyError, ValueError):
@@ -126,6 +128,11 @@ def read_overrides(path: Path) -> Overrides:
 
 
 def _points(text: str, path: Path) -> float | None:
+    """Return the points in a cell of the table; None stands for all points.
+
+    Raises:
+        ValueError: the cell is neither a number nor the word for all points.
+    """
     try:
         return None if text.casefold() == FULL else number(float(text.replace(",", ".")))
     except ValueError:

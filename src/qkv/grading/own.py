@@ -239,7 +239,7 @@ class Notebook:
             self.checks[question.id] = text
         else:
             with _watchdog.watching(doing):
-                self.checks[question.id] = examining.examine(question.id, answer)
+                self.checks[question.id] = examining.examine(question.id, answer, in_model=False)
 
     def show_result(self, question: Question) -> float:
         """Show the result of a question, and return its points.

@@ -410,6 +410,7 @@ def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _raised(tree: Any) -> Raised | None:
+    """Read the exception that an answer raised from a reply: the names of its types, its text and its line."""
     if tree is None:
         return None
     types, message, line = exactly(3, items(tree, "Raised"))

@@ -242,6 +242,7 @@ def _loss(question: str, idea: str, answers: Sequence[Answer]) -> Loss:
 
 
 def _similar_group(names: Sequence[str], closest: float, compared: int) -> SimilarGroup:
+    """Return a group of similar submissions as the report shows it; of a large one, only the first names."""
     many = len(names) > max(10, compared // 10)
     return SimilarGroup(
         tuple(names[:SHOWN_MEMBERS]), max(0, len(names) - SHOWN_MEMBERS), f"{100 * closest:.0f} %", many

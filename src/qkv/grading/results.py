@@ -21,6 +21,7 @@ MAX_NAME = 70  # characters; nbgrader allows 128
 MAX_FILE_NAME = 210  # bytes; file systems allow 255, and an ending is added to a name
 MAX_TEXT = 1500  # characters of a message
 MAX_QUESTIONS = 200  # in one result
+MAX_FAILED = 20  # cells that failed, in one result
 MAX_SOURCE = 100_000  # characters of a submission that are compared with other submissions
 
 # Names that a learner's folder or file must not have: the grader's own files, and devices on Windows.
@@ -48,6 +49,11 @@ class Answer:
     by_hand: bool = False  # whether the points were entered by hand
 
     def __post_init__(self) -> None:
+        """Bring each field to its type and length.
+
+        Raises:
+            MalformedError: the status is unknown, or points are no finite number from 0.
+        """
         if self.status not in STATUSES:
             raise MalformedError(f"unknown status of a question: {str(self.status)[:40]!r}")
         _set_fields(
@@ -80,10 +86,16 @@ class Result:
     max_score: float
     questions: tuple[Answer, ...]
     missing_modules: tuple[str, ...] = ()  # that the notebook imports and that are not installed where it was graded
+    failed_cells: tuple[str, ...] = ()  # what each cell that failed raised, or why it was not run
     by_hand: bool = False  # whether the score was entered by hand, whatever the questions have
     source: str = ""  # the code, to compare submissions; it is not written to the file
 
     def __post_init__(self) -> None:
+        """Bring each field to its type and length.
+
+        Raises:
+            MalformedError: the status is unknown, or a score is no finite number from 0.
+        """
         if self.status not in ("graded", "ungraded"):
             raise MalformedError(f"unknown status: {str(self.status)[:40]!r}")
         _set_fields(
@@ -98,6 +110,7 @@ class Result:
             max_score=number(self.max_score or 0),
             questions=tuple(self.questions[:MAX_QUESTIONS]),
             missing_modules=tuple(clean(module, MAX_NAME) for module in self.missing_modules[:MAX_QUESTIONS]),
+            failed_cells=tuple(clean(cell, MAX_TEXT) for cell in self.failed_cells[:MAX_FAILED]),
             source=str(self.source or "")[:MAX_SOURCE],
         )
 
@@ -132,7 +145,7 @@ class Result:
 
 def _without_unused(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a result or an answer without those that are optional and not used."""
-    optional = ("missing_modules", "by_hand")
+    optional = ("missing_modules", "failed_cells", "by_hand")
     return {name: value for name, value in fields.items() if value or name not in optional}
 
 

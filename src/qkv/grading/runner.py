@@ -239,6 +239,7 @@ class Reader:
         raise UnreadableError(why)
 
     def restart(self) -> None:
+        """Kill the process that reads notebooks, and start another one."""
         for process in list(self.executor._processes.values()):
             process.kill()
         self.executor.shutdown(wait=False, cancel_futures=True)
@@ -269,6 +270,7 @@ class _LocalPool:
         self.executor = self.new_executor()
 
     def new_executor(self) -> ProcessPoolExecutor:
+        """Return a pool of processes in which a worker has been started."""
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with_parent, initargs=(os.getpid(),))
         for _ in range(self.jobs):
@@ -341,6 +343,10 @@ class _ClusterPool:
         return str(self.client.submit(check_reference, chapter, self.settings, pure=False).result())
 
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
+        """Grade on the cluster and yield each result when it is there.
+
+        A notebook that got too little processor time is graded again when nothing else runs.
+        """
         from distributed import as_completed
 
         source = iter(works)

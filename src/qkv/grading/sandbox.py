@@ -131,6 +131,7 @@ class Worker:
         return max(map(waiting_seconds, _descendants(self.process.pid)), default=0.0)
 
     def stop(self) -> None:
+        """End the worker and all its processes."""
         self.control.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -148,6 +149,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
+    """Return the ids of a process's children."""
     try:
         return [
             int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
@@ -365,7 +367,10 @@ def named_folders(prefix: str) -> list[str]:
 
 @cache
 def _copies(folders: tuple[str, ...]) -> list[str]:
-    """Find every copy of the course below these folders: the package, its metadata, and a repository's solutions."""
+    """Find every copy of the course below these folders: the package, its metadata, and a whole repository.
+
+    A repository is more than its package and its solutions: its history and its tests tell the same.
+    """
     found: list[str] = []
     to_search = [(folder, 0) for folder in folders]
     while to_search:
@@ -374,17 +379,28 @@ def _copies(folders: tuple[str, ...]) -> list[str]:
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if _is_of_the_course(entry.name, entry.path):
-                    found.append(entry.path)
+                    whole = entry.name == "solutions" and not _holds_one_of(folders, folder)
+                    found.append(folder if whole else entry.path)
                 elif is_folder and depth < DEPTH and _may_hold_packages(entry.name, folder):
                     to_search.append((entry.path, depth + 1))
-    return sorted(found)
+    return found
 
 
 def _is_of_the_course(name: str, path: str) -> bool:
-    """Check whether a path belongs to the course: qkv, qkv-0.1.0.dist-info, or the solutions of a repository."""
+    """Check whether a path belongs to the course: qkv, qkv-0.1.0.dist-info, or the solutions of a repository.
+
+    Files like qkv.pth, of an editable installation, name the folder of a repository.
+    """
     if name == "solutions":
         return any(glob.iglob(f"{glob.escape(path)}/[0-9][0-9]_*.ipynb"))
+    if name.endswith((".pth", ".egg-link")):
+        return "qkv" in name
     return (name == "qkv" and os.path.isdir(path)) or name.startswith(("qkv-", "__editable__.qkv"))
+
+
+def _holds_one_of(folders: Iterable[str], place: str) -> bool:
+    """Check whether one of these folders is a folder or lies below it, so that it cannot be hidden."""
+    return any(is_under(folder, [place]) for folder in folders)
 
 
 def _may_hold_packages(name: str, parent: str) -> bool:
@@ -398,11 +414,13 @@ def hidden_paths(folders: Iterable[str]) -> list[str]:
     """Return the paths of the course's files to hide, under every path that leads to them through these folders."""
     shown = tuple(folder for folder in folders if folder not in SYSTEM or not os.path.islink(folder))
     own = Path(qkv.__file__).resolve().parent
+    above = own.parents[1]
+    is_whole = (above / "solutions").is_dir() and not _holds_one_of(shown, str(above))
     found = set(_copies(shown))
-    for place in (str(own), str(own.parents[1] / "solutions")):
+    for place in {str(own), str(above if is_whole else own)}:
         real = {folder: os.path.realpath(folder) for folder in shown}
         found |= {f"{folder}{place[len(real[folder]) :]}" for folder in shown if is_under(place, [real[folder]])}
-    return sorted(place for place in found if os.path.exists(place))
+    return sorted(place for place in found if os.path.exists(place) and not is_under(os.path.dirname(place), found))
 
 
 def is_under(path: str, folders: Iterable[str]) -> bool:

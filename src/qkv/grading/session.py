@@ -122,7 +122,7 @@ class Grader:
             marks, reason = attempt.run(), ""
         except FaultError as fault:
             marks, reason = [], str(fault)
-        return result(work, self.settings, questions, marks, reason, tuple(attempt.missing))
+        return result(work, self.settings, questions, marks, reason, tuple(attempt.missing), attempt.failed_cells())
 
     def reference_passes(self, question: Question) -> bool:
         """Check whether the reference solution gets full points on this machine.
@@ -256,6 +256,7 @@ class _Attempt:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
+        """Start a session, and close it at the end."""
         session = self.start_session()
         try:
             yield session
@@ -421,6 +422,10 @@ class _Attempt:
             return judge(question, cases, combine_runs(cases, observed.first, observed.again))
         except Exception as error:
             raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
+
+    def failed_cells(self) -> list[str]:
+        """Return a sentence about each cell that failed."""
+        return [f"Code cell {number} {error}." for number, error in sorted(self.errors.items()) if error]
 
     def missing_message(self, question: Question) -> str:
         """Return the message for a missing answer. It names a failed cell, if possible one with the answer's name."""
@@ -596,6 +601,7 @@ def answer_call(call: replies.Call) -> dict[str, Any]:
 
 
 def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
+    """Return a verdict as a row of the result."""
     return Answer(
         id=question.id,
         points=float(question.points if verdict.status == "passed" else 0),
@@ -614,6 +620,7 @@ def result(
     marks: Sequence[Answer],
     reason: str,
     missing_modules: Sequence[str] = (),
+    failed_cells: Sequence[str] = (),
 ) -> Result:
     """Return the result of a submission. With a reason not to grade it, the result has no score."""
     return Result(
@@ -628,6 +635,7 @@ def result(
         max_score=float(sum(question.points for question in questions)),
         questions=tuple(marks),
         missing_modules=tuple(missing_modules),
+        failed_cells=tuple(failed_cells),
         source="\n\n".join(work.sources),
     )
 

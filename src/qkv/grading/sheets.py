@@ -156,6 +156,7 @@ def gradescope(submission: Result) -> dict[str, Any]:
 
 
 def _gradescope_test(answer: Answer) -> dict[str, Any]:
+    """Return an answer as a test in Gradescope's format."""
     idea = f" ({answer.misconception})" if answer.misconception else ""
     return {
         "number": answer.id,
@@ -186,6 +187,7 @@ def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV in which no cell is a formula."""
     stream = io.StringIO()
     table = csv.writer(stream, lineterminator="\r\n")
     table.writerow([_harmless(value) for value in head])

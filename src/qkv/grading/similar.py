@@ -107,6 +107,7 @@ def own_code(source: str, given: frozenset[str], known: frozenset[str]) -> str:
 
 
 def _tokens(code: str, known: frozenset[str]) -> Iterator[str]:
+    """Yield the tokens of code without comments: one sign for all texts, one word for all names of the learner."""
     before = ""
     for match in LEXEME.finditer(code):
         token = match[0]

@@ -26,8 +26,10 @@ from qkv.grading.results import clean, clean_name
 from qkv.grading.systems import BLACKBOARD, METADATA, Facts, Owner, gather_facts, is_export, owner_of
 from qkv.questions import chapters, questions_of
 
-MAX_CELLS = 2_000  # of a notebook
-MAX_SOURCE = 1_000_000  # characters of a cell
+MAX_CELLS = 2_000  # code cells of a notebook that are run
+MAX_SOURCE = 1_000_000  # characters of a cell that is run
+TOO_LONG = f"this cell was not run: it has more than {MAX_SOURCE:,} characters"
+TOO_MANY = f"the cells from here on were not run: of this notebook's {{:,}} code cells, {MAX_CELLS:,} are run"
 SHOWN_FILES = 5  # of a student without a notebook
 MAX_NAMED = 8  # files that a message names
 MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
@@ -380,6 +382,9 @@ def read(submission: Submission) -> Work:
 def code_cells(data: bytes) -> list[str]:
     """Return the sources of a notebook's code cells, in order.
 
+    In the place of a cell that is too long, and of the cells after `MAX_CELLS`, stands one that raises an error which
+    says so: then it is reported as any other error of a cell.
+
     Raises:
         UnreadableError: the data is not a notebook.
     """
@@ -392,7 +397,14 @@ def code_cells(data: bytes) -> list[str]:
     cells = _cells(tree)
     if cells is None:
         raise UnreadableError("it is not a notebook: its JSON has no list of cells.")
-    return [source[:MAX_SOURCE] for cell in cells[:MAX_CELLS] if (source := _code_source(cell)) is not None]
+    sources = [source for cell in cells if (source := _code_source(cell)) is not None]
+    kept = [source if len(source) <= MAX_SOURCE else _not_run(TOO_LONG) for source in sources[:MAX_CELLS]]
+    return [*kept, *([_not_run(TOO_MANY.format(len(sources)))] if sources[MAX_CELLS:] else [])]
+
+
+def _not_run(why: str) -> str:
+    """Return the source of a cell that stands for what is not run, and says why."""
+    return f"raise RuntimeError({why!r})"
 
 
 def _text(data: bytes) -> str:
@@ -420,6 +432,7 @@ def _cells(tree: Any) -> list[Any] | None:
 
 
 def _code_source(cell: Any) -> str | None:
+    """Return the source of a code cell; None for another cell, or one that is malformed."""
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return None
     source = cell.get("source", cell.get("input", ""))

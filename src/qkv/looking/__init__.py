@@ -151,6 +151,7 @@ class _Model:
 
 
 def _look_at_model(model: Any, tokenizer: Any, text: Any, target: str | None) -> View:
+    """Run a model on a text and return the view of its weights."""
     inputs = encode(model, tokenizer, text)
     wanted = None
     if is_two_stacks(model):
@@ -165,6 +166,11 @@ def _look_at_model(model: Any, tokenizer: Any, text: Any, target: str | None) ->
 
 
 def _look_at_arrays(weights: Any, tokens: Iterable[Any]) -> View:
+    """Return the view of weights that were computed elsewhere.
+
+    Raises:
+        ValueError: they are no weights, or do not fit the tokens.
+    """
     found = torch.as_tensor(weights).detach().float().cpu()
     if not 2 <= found.ndim <= 4:
         raise ValueError(f"weights are (layers, heads, n, n), (heads, n, n) or (n, n); got shape {tuple(found.shape)}.")

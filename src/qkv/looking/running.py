@@ -95,6 +95,11 @@ def _configs(model: Any) -> list[Any]:
 
 
 def _weights(model: Any, out: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the weights of each part of a model, (layers, heads, n_q, n_k).
+
+    Raises:
+        ValueError: the model returns none, or its layers differ in shape.
+    """
     parts = TWO_STACKS if is_two_stacks(model) else ONE_STACK
     layers = {
         ours: [each[0] for each in out[theirs] if each is not None] for theirs, ours in parts.items() if out.get(theirs)
@@ -133,6 +138,8 @@ def _silence(model: Any, off: frozenset[Head]) -> Iterator[Any]:
 
 
 def _zero_heads(silent: list[int], n_heads: int) -> Any:
+    """Return a hook of the output projection that sets the outputs of these heads to 0."""
+
     def zero(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         x = inputs[0].clone()  # (..., H · d_head)
         x.unflatten(-1, (n_heads, -1))[..., silent, :] = 0
@@ -163,6 +170,7 @@ def output_projections(model: Any) -> dict[str, list[nn.Module]]:
 
 
 def _part_of(model: Any, path: str) -> str:
+    """Return the part of a model to which a module belongs, by its path: self, encoder, decoder or cross."""
     if not is_two_stacks(model):
         return "self"
     *outer, last = path.split(".")

@@ -55,6 +55,7 @@ def _row(value: Any) -> Tensor:
 
 
 def _check(model: Any, tokenizer: Any, ids: Tensor) -> None:
+    """Raise a ValueError for a text that the model cannot take: too short, too long, or of another tokenizer."""
     name = type(model).__name__
     known = model.get_input_embeddings().num_embeddings
     if len(ids) < 2:

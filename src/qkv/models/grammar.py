@@ -100,6 +100,7 @@ def agree(language: str, words: Words) -> list[str]:
 
 
 def _agreed(rule: dict[str, list[str]], word: str, following: Words, language: str) -> str:
+    """Return the form of a word that the next noun asks for."""
     for later in following if rule else ():
         for form, asked_by in rule.items():
             if later in asked_by:
@@ -137,6 +138,7 @@ def draw_from(
 
 
 def _draw_roles(random: Random, language: str) -> dict[str, str]:
+    """Draw who acts, on whom or what, how, and why: the reason fits one of the two."""
     acts = GRAMMAR[language]["acts"]
     act = random.choice(list(acts))
     actor, other = random.sample(GRAMMAR[language]["nouns"], 2)
@@ -145,6 +147,7 @@ def _draw_roles(random: Random, language: str) -> dict[str, str]:
 
 
 def _draw_word(random: Random, language: str, slot: Slot, roles: dict[str, str]) -> str:
+    """Draw the word of a slot: that of its role, or one of its words."""
     if slot.get("role") in roles:
         return roles[slot["role"]]
     if "often" in slot and random.random() < OFTEN:
@@ -185,6 +188,7 @@ def _may_stand(language: str, slot: Slot, word: str) -> bool:
 
 
 def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
+    """Return a sentence with its word classes, and what *it* stands for."""
     at = {slot["role"]: i for i, slot in enumerate(slots) if "role" in slot}
     side = _side_of_it(language, at, words)
     classes = tuple(slot["class"] for slot in slots)

@@ -112,6 +112,7 @@ class Tagger(nn.Module):
         heads: Any = None,
         **parts: Any,
     ) -> dict[str, Edit]:
+        """Return the edits by place that these settings stand for."""
         on = None if heads is None else torch.as_tensor(heads, dtype=torch.bool)
         known = handles(self.shape, temperature=temperature, scaled=scaled, positions=positions, heads=on)
         return known | switched_off(self.shape, places, **parts)

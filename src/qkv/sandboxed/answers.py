@@ -67,6 +67,7 @@ def find_borrowed_name(answer: Any) -> str:
 
 
 def _is_part_of_qkv(value: Any) -> bool:
+    """Return whether a value is a part of the course that would be an answer by itself."""
     name = value.__name__ if isinstance(value, types.ModuleType) else _module_of(value)
     if name == PROVIDED or (isinstance(value, types.FunctionType) and value.__code__.co_filename == PROVIDED):
         return True
@@ -99,6 +100,7 @@ def _refers_to(value: Any) -> Iterator[Any]:
 
 
 def _is_filled(cell: types.CellType) -> bool:
+    """Return whether a closure's cell has a value."""
     try:
         return cell.cell_contents is not None
     except ValueError:
@@ -106,6 +108,7 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _names_in(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
+    """Yield the values of the global names that a code object loads, and the modules of the course that it imports."""
     for instruction in dis.get_instructions(code):
         if instruction.opname == "IMPORT_NAME" and str(instruction.argval).partition(".")[0] == "qkv":
             yield types.ModuleType(str(instruction.argval))

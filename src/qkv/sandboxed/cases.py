@@ -143,6 +143,7 @@ def originals(case: Case, steps: int | None = None) -> Iterator[tuple[Where, Any
 
 
 def _parts(value: Any, where: Where, met: set[int]) -> Iterator[tuple[Where, Any]]:
+    """Yield the tensors and lists in an argument, each with the place to which it belongs."""
     if isinstance(value, Tensor):
         yield where, value
     elif isinstance(value, (list, tuple)):

@@ -437,6 +437,7 @@ class Notebook:
             self.loop.close()
 
     async def _run(self, source: str) -> Any:
+        """Run a cell as a kernel does, with its events."""
         transformed, fault = source, None
         try:
             transformed = self.shell.transform_cell(source)

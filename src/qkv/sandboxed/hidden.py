@@ -67,12 +67,18 @@ class Handle:
         return self._call("", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        """Return a method that asks the parent process; only those that the hidden implementation has."""
         if name.startswith("_") or self._number == 0 or name not in self._methods:
             has = f"has {' and '.join(self._methods)}" if not name.startswith("_") and self._number else "can be called"
             raise AttributeError(f"it {has}, and has no attribute {name!r}")
         return functools.partial(self._call, name)
 
     def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Ask the parent process to call a method, and return what it gives.
+
+        Raises:
+            ValueError: the arguments have too many numbers.
+        """
         given_args, given_kwargs = plain(args), {name: plain(value) for name, value in kwargs.items()}
         if _count((given_args, *given_kwargs.values())) > MAX_NUMBERS:
             raise ValueError(f"a call may have {MAX_NUMBERS:,} numbers, and this one has more")

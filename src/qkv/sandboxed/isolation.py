@@ -118,6 +118,7 @@ class CapturedOutput(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
+        """Keep a text, up to a limit, and count all of it."""
         if self.size <= MAX_TEXT:
             self.parts.append(str(text)[: MAX_TEXT + 1])
         self.size += len(text)

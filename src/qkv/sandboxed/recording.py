@@ -78,6 +78,7 @@ def record(value: Any, depth: int = 0) -> Any:
 
 
 def _record_tensor(value: Tensor) -> Any:
+    """Return a plain copy of a tensor; of one that cannot be copied or sent, its description."""
     with torch._C.DisableTorchFunctionSubclass():  # a subclass could override these methods
         plain = torch.Tensor.detach(value)
         if size_of(plain.shape) > MAX_NUMBERS or plain.dtype not in DTYPES:

@@ -288,7 +288,13 @@ class Counting(TorchDispatchMode):
         self.of_products = of_products
         self.largest = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Tell torch that nothing here has to be kept from its compiler, whose import takes seconds."""
+        return False
+
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operation, and remember the size of the largest tensor so far."""
         given = operation(*args, **(kwargs or {}))
         counted = [] if self.of_products and operation.name() not in PRODUCTS else _tensors(given)
         self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in counted)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,12 +32,16 @@ def at_most(seconds: float) -> Iterator[None]:
     """Raise `TimeUp` in the block after this much processor time, or after `CLOCK_FACTOR` times that by the clock.
 
     In a block inside another one, only the inner limit counts; the time of the outer one stands still. There is no
-    limit outside the main thread, or on a system that has neither timers nor threads (Python in a browser).
+    limit outside the main thread. Python in a browser has neither timers nor threads: there, the block is interrupted
+    in a loop of code that is in no file, such as a notebook's cell.
     """
     if threading.current_thread() is not threading.main_thread():  # only there can a signal's handler be set
         yield
     elif hasattr(signal, "setitimer"):
         with _timers(seconds):
+            yield
+    elif sys.platform == "emscripten":
+        with _watched_loops(seconds):
             yield
     else:
         with _interrupting_thread(seconds):
@@ -80,8 +85,7 @@ def _interrupting_thread(seconds: float) -> Iterator[None]:
     """Interrupt the block from another thread, which raises KeyboardInterrupt in the main thread."""
     ended, interrupted = threading.Event(), threading.Event()
     watch = threading.Thread(target=_watch, args=(seconds, ended, interrupted.set), daemon=True)
-    with contextlib.suppress(RuntimeError):  # Python in a browser has no threads
-        watch.start()
+    watch.start()
     try:
         yield
     except KeyboardInterrupt:
@@ -90,6 +94,37 @@ def _interrupting_thread(seconds: float) -> Iterator[None]:
         raise TimeUp(f"{seconds:g} s") from None
     finally:
         ended.set()
+
+
+@contextlib.contextmanager
+def _watched_loops(seconds: float) -> Iterator[None]:
+    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` there.
+
+    Loops of modules are not watched after their first jump, so that they run at full speed.
+    """
+    monitoring = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # from Python 3.12 on
+    tool, jumps = monitoring.PROFILER_ID, monitoring.events.JUMP
+    end = time.monotonic() + seconds
+
+    def at_jump(code: Any, *_: int) -> Any:
+        if not code.co_filename.startswith("<"):
+            return monitoring.DISABLE
+        if time.monotonic() > end:
+            raise TimeUp(f"{seconds:g} s")
+        return None
+
+    is_inside_another = monitoring.get_tool(tool) is not None
+    if not is_inside_another:
+        monitoring.use_tool_id(tool, __name__)
+        monitoring.set_events(tool, jumps)
+    before = monitoring.register_callback(tool, jumps, at_jump)
+    try:
+        yield
+    finally:
+        monitoring.register_callback(tool, jumps, before)
+        if not is_inside_another:
+            monitoring.set_events(tool, 0)
+            monitoring.free_tool_id(tool)
 
 
 def _watch(seconds: float, ended: threading.Event, on_time_up: Callable[[], None]) -> None:

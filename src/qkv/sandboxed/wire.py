@@ -206,12 +206,18 @@ class _Encoder:
         self.hidden: dict[int, int] = {}
 
     def text(self, value: Any) -> str:
+        """Return a value as JSON. Its tensors go into `blobs`."""
         if isinstance(value, Encoded):
             self.blobs.append(value.blobs)
             return value.text
         return json.dumps(self.value(value))
 
     def value(self, value: Any) -> Any:
+        """Return a value as a tree of JSON: lists that begin with the name of a type.
+
+        Raises:
+            WireError: a value of this type cannot be sent.
+        """
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         if isinstance(value, Tensor):
@@ -230,6 +236,7 @@ class _Encoder:
         raise WireError(f"a {type(value).__name__} cannot be sent")
 
     def tensor(self, value: Tensor) -> list[Any]:
+        """Return the dtype and shape of a tensor, and put its bytes into `blobs`."""
         if value.dtype not in NAMES:
             raise WireError(f"a tensor of {value.dtype} cannot be sent")
         plain = value.detach().cpu()
@@ -239,6 +246,7 @@ class _Encoder:
         return ["tensor", NAMES[value.dtype], *value.shape]
 
     def shared_object(self, value: Any) -> list[Any]:
+        """Return an object that several arguments can share: the first time itself, then its number."""
         if id(value) in self.shared:
             return ["same", self.shared[id(value)]]
         self.shared[id(value)] = len(self.shared)
@@ -258,6 +266,7 @@ class _Decoder:
         self.shared: list[Any] = []
 
     def value(self, tree: Any) -> Any:
+        """Return the value that a tree of JSON stands for."""
         if not isinstance(tree, list):
             return tree
         kind, *rest = tree

@@ -15,6 +15,7 @@ import builtins
 import contextlib
 import ctypes
 import errno
+import fcntl
 import gc
 import importlib
 import importlib.abc
@@ -47,7 +48,7 @@ FILE_BYTES = 16 * MB  # of each file
 CPU_SECONDS = 900  # of each process; the grader's own limit is lower
 SCRATCH = "size=32m,nr_inodes=8k,mode=1777"  # mount options of the scratch folder
 POLL_MS = 50  # between two measurements of a session's memory
-MAX_CHECKS = 100  # in one cell; an endless loop of checks would use up the time of all other answers
+MAX_CHECKS = 100  # of one cell that are made at once; the time of an endless loop of checks is then its cell's own
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE_NEWNET = 0x40000000
@@ -58,25 +59,31 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x40
 MS_REMOUNT, MS_BIND = 32, 4096
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x50000
+SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x50000  # the latter with a number of an error; 0: done, without an effect
 LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06  # instructions of the kernel's filters (BPF)
-# Offsets in `seccomp_data`: the call's number, the architecture, the 1st and the 4th argument.
-AT_CALL, AT_ARCHITECTURE, AT_FIRST, AT_FOURTH = 0, 4, 16, 40
+# Offsets in `seccomp_data`: the call's number, the architecture, the 1st, the 2nd and the 4th argument.
+AT_CALL, AT_ARCHITECTURE, AT_FIRST, AT_SECOND, AT_FOURTH = 0, 4, 16, 24, 40
 SOCKET = {"x86_64": 41, "aarch64": 198}  # the number of the call `socket`
 # The only families of sockets. Some others leave the session's network: AF_VSOCK reaches the host of a virtual machine.
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+# Locks of files that sessions share would let one session signal to another, or stop a program of the host. So a lock
+# is granted and has no effect: a session is alone with its own files.
+FLOCK, FCNTL = {"x86_64": 73, "aarch64": 32}, {"x86_64": 72, "aarch64": 25}  # the numbers of these calls
+LOCKS = (fcntl.F_SETLK, fcntl.F_SETLKW, 37, 38)  # commands of `fcntl`; the last two are F_OFD_SETLK and F_OFD_SETLKW
+REFUSED_COMMANDS = (fcntl.F_SETLEASE, fcntl.F_NOTIFY)  # of `fcntl`: they delay and watch the opening of shared files
 X32, SYS_CLONE3, SHARED_ANONYMOUS = 0x40000000, 435, 0x21
 # For each machine: its audit architecture, its number of `mmap`, and the numbers of the refused calls. Refused are:
 # memory that no process maps (memfd_create, memfd_secret, shmget, msgget, semget, mq_open), kernel keys, access to
 # other processes (ptrace, process_vm_*, pidfd_getfd, kcmp), kernel interfaces (bpf, perf_event_open, userfaultfd,
-# io_uring_setup), namespaces and mounts, file handles, and watching other processes' files (fanotify).
+# io_uring_setup), namespaces and mounts, file handles, and watching other processes' files (fanotify,
+# inotify_add_watch).
 REFUSED = {
     "x86_64": (0xC000003E, 9, (319, 447, 29, 68, 64, 240, 248, 249, 250, 101, 310, 311, 438, 312, 321, 298, 323, 425,
                                272, 308, 165, 166, 155, 161, 428, 429, 430, 431, 432, 433, 442, 303, 304,
-                               300, 301)),
+                               300, 301, 254)),
     "aarch64": (0xC00000B7, 222, (279, 447, 194, 186, 190, 180, 217, 218, 219, 117, 270, 271, 438, 272, 280, 241, 282,
                                   425, 97, 268, 40, 39, 41, 51, 428, 429, 430, 431, 432, 433, 442, 264, 265,
-                                  262, 263)),
+                                  262, 263, 27)),
 }  # fmt: skip
 CAPABILITIES_3 = 0x20080522  # the version of the structure that is passed to `capset`
 
@@ -324,12 +331,14 @@ def refuse_system_calls() -> None:
     """Install a seccomp filter that refuses the calls in `REFUSED`, other sockets, and shared anonymous memory.
 
     Such memory would not count as the memory of any process. The other refused calls are not needed by any answer.
+    Locks of files are granted without an effect.
     """
     machine = os.uname().machine
     if machine not in REFUSED:
         return
     architecture, mmap, refused = REFUSED[machine]
     allow, refuse, no_such = SECCOMP_ALLOW, SECCOMP_ERRNO | errno.EPERM, SECCOMP_ERRNO | errno.ENOSYS
+    no_effect = SECCOMP_ERRNO
     # Each line: an instruction, how many lines to skip if its condition is true and if it is false, and an operand.
     lines = [(LOAD, 0, 0, AT_ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, no_such), (LOAD, 0, 0, AT_CALL)]
     lines += [(AT_LEAST, 0, 1, X32), (RETURN, 0, 0, no_such), (EQUAL, 0, 1, SYS_CLONE3), (RETURN, 0, 0, no_such)]
@@ -338,6 +347,11 @@ def refuse_system_calls() -> None:
     lines += [(EQUAL, 0, 2 + len(FAMILIES), SOCKET[machine]), (LOAD, 0, 0, AT_FIRST)]
     lines += [(EQUAL, len(FAMILIES) - i, 0, family) for i, family in enumerate(FAMILIES)]
     lines += [(RETURN, 0, 0, refuse), (LOAD, 0, 0, AT_CALL)]
+    lines += [(EQUAL, 0, 1, FLOCK[machine]), (RETURN, 0, 0, no_effect)]
+    commands = [*((command, no_effect) for command in LOCKS), *((command, refuse) for command in REFUSED_COMMANDS)]
+    lines += [(EQUAL, 0, 2 + 2 * len(commands), FCNTL[machine]), (LOAD, 0, 0, AT_SECOND)]
+    lines += [line for command, end in commands for line in ((EQUAL, 0, 1, command), (RETURN, 0, 0, end))]
+    lines += [(RETURN, 0, 0, allow)]
     # mmap with MAP_SHARED | MAP_ANONYMOUS
     lines += [(EQUAL, 1, 0, mmap), (RETURN, 0, 0, allow), (LOAD, 0, 0, AT_FOURTH), (AND, 0, 0, SHARED_ANONYMOUS)]
     lines += [(EQUAL, 0, 1, SHARED_ANONYMOUS), (RETURN, 0, 0, refuse), (RETURN, 0, 0, allow)]
@@ -349,6 +363,7 @@ def refuse_system_calls() -> None:
 
 
 def give_up_capabilities() -> None:
+    """Give up all of the process's rights beyond those of an ordinary user, for good."""
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -412,6 +427,7 @@ class Session:
     Attributes:
         cell_id: the number of the request for the cell that runs; 0 between cells
         checks: how many checks that cell has called
+        postponed: the last answer of each question that the cell has checked since its first `MAX_CHECKS` checks
         observe_id: the number of the request for the answer that is being observed; 0 if none is
     """
 
@@ -420,6 +436,7 @@ class Session:
         self.notebook = cells.Notebook(cells.make_shell())
         self.process = os.getpid()
         self.cell_id, self.checks = 0, 0
+        self.postponed: dict[str, Any] = {}
         self.observe_id = 0
         self.one_check, self.one_call = threading.Lock(), threading.Lock()
 
@@ -452,27 +469,34 @@ class Session:
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Run a cell, and return its error and the modules that it could not import."""
-        self.cell_id, self.checks = asked["id"], 0
+        self.cell_id, self.checks, self.postponed = asked["id"], 0, {}
+        try:
+            reply = self.run_cell(asked)
+            with self.one_check:
+                for question, answer in self.postponed.items():
+                    self.observe_now(question, answer)
+            return reply
+        finally:
+            with self.one_check:  # wait for a check in another thread
+                self.cell_id = 0
+
+    def run_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run a cell within its time, and return the fields of the reply."""
         try:
             with at_most(asked["seconds"]):
                 error = self.notebook.run(asked["source"], asked["number"])
                 missing = [recording.bounded(name, wire.MAX_MODULE) for name in self.notebook.missing]
                 return {"error": recording.bounded(error, wire.MAX_ERROR), "missing": missing[: wire.MAX_MISSING]}
         except TimeUp as up:
-            return {"error": f"it was stopped after {up}", "missing": []}
+            return {"error": f"TimeUp: it was stopped after {up}", "missing": []}
         except KeyboardInterrupt:  # raised by the cell itself
             return {"error": "KeyboardInterrupt", "missing": []}
-        finally:
-            with self.one_check:  # wait for a check in another thread
-                self.cell_id = 0
 
     def check(self, question: Any, answer: Any) -> None:
         """Observe the answer that a cell passes to `check`, at once: later cells could change it.
 
+        After `MAX_CHECKS` checks of a cell, only the last answer to each question is observed, when the cell ends.
         Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
-
-        Raises:
-            TimeUp: the cell has called `check` more than `MAX_CHECKS` times.
         """
         if not isinstance(question, str) or self.observe_id or os.getpid() != self.process:
             return
@@ -480,12 +504,17 @@ class Session:
             if not self.cell_id:
                 return
             self.checks += 1
-            if self.checks > MAX_CHECKS:
-                raise TimeUp(f"{MAX_CHECKS} checks")
-            self.send(self.cell_id, {"kind": "check", "question": recording.bounded(question)})
-            asked = self.receive()
-            if asked["do"] == "observe":
-                self.send(asked["id"], self.observe(answer, asked))
+            if self.checks <= MAX_CHECKS:
+                self.observe_now(question, answer)
+            elif question in self.postponed or len(self.postponed) < MAX_CHECKS:
+                self.postponed[question] = answer
+
+    def observe_now(self, question: str, answer: Any) -> None:
+        """Tell the grader that the cell checks an answer, and observe the answer if the grader asks for it."""
+        self.send(self.cell_id, {"kind": "check", "question": recording.bounded(question)})
+        asked = self.receive()
+        if asked["do"] == "observe":
+            self.send(asked["id"], self.observe(answer, asked))
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Observe the answer with the name in the exercise, for a question that no check has asked about."""
@@ -586,6 +615,7 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
+        """Fill a stand-in for a module of the course: its names are recorded, and `check` remembers the answer."""
         place = module.__name__
         shown = place == "qkv" or place.split(".")[1] in self.SHOWN
 

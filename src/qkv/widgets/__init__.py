@@ -1,16 +1,45 @@
-"""Live widgets: `from qkv.widgets import ScalingLab`. The files of a widget in this folder are found by their names."""
+"""Live widgets: `from qkv.widgets import ScalingLab`. `base.py` says which files make a widget."""
 
-import re
-from importlib import import_module
-from pathlib import Path
-from typing import Any
+from qkv.widgets.cache_stepper import CacheStepper
+from qkv.widgets.everywhere import Everywhere
+from qkv.widgets.head_atlas import HeadAtlas
+from qkv.widgets.head_microscope import HeadMicroscope
+from qkv.widgets.head_splitter import HeadSplitter
+from qkv.widgets.mask_painter import MaskPainter
+from qkv.widgets.pattern_lab import PatternLab
+from qkv.widgets.position_explorer import PositionExplorer
+from qkv.widgets.predict import Predict
+from qkv.widgets.predict_bars import PredictBars
+from qkv.widgets.predict_mask import PredictMask
+from qkv.widgets.predict_number import PredictNumber
+from qkv.widgets.qkv_stepper import QKVStepper
+from qkv.widgets.real_model import RealModel
+from qkv.widgets.scaling_lab import ScalingLab
+from qkv.widgets.sentence_lab import SentenceLab
+from qkv.widgets.sequence_explorer import SequenceExplorer
+from qkv.widgets.temperature_lab import TemperatureLab
+from qkv.widgets.train_lab import TrainLab
+from qkv.widgets.transformer_flow import TransformerFlow
 
-_STEMS = sorted(path.stem for path in Path(__file__).parent.glob("*.css") if path.stem != "base")
-
-
-def __getattr__(name: str) -> Any:
-    """Import a widget at its first use: ScalingLab from scaling_lab.py, QKVStepper from qkv_stepper.py."""
-    stem = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    if stem in _STEMS and name != stem:
-        return getattr(import_module(f"{__name__}.{stem}"), name)
-    raise AttributeError(f"there is no widget {name!r}; the modules of {__name__} are {', '.join(_STEMS)}")
+__all__ = [
+    "CacheStepper",
+    "Everywhere",
+    "HeadAtlas",
+    "HeadMicroscope",
+    "HeadSplitter",
+    "MaskPainter",
+    "PatternLab",
+    "PositionExplorer",
+    "Predict",
+    "PredictBars",
+    "PredictMask",
+    "PredictNumber",
+    "QKVStepper",
+    "RealModel",
+    "ScalingLab",
+    "SentenceLab",
+    "SequenceExplorer",
+    "TemperatureLab",
+    "TrainLab",
+    "TransformerFlow",
+]

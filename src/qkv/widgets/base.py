@@ -1,7 +1,7 @@
 """The base class of all widgets, and synced traits that check their values.
 
 A widget consists of three files, found by their names: `<name>.py`, `js/<name>.js` and `<name>.css`. `tools/bundle.mjs`
-builds the last two into `static/`, and `from qkv.widgets import ClassName` imports the class from the first.
+builds the last two into `static/`. `__init__.py` imports the class from the first.
 """
 
 import math
@@ -33,6 +33,7 @@ class Widget(anywidget.AnyWidget):
     _name = traitlets.Unicode().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Find the bundled script and style of a widget by the name of its module."""
         if Widget in cls.__bases__:  # not for the subclass without a module that anywidget makes for each instance
             stem = cls.__module__.rpartition(".")[2]
             cls._esm = _STATIC / f"{stem}.js"

@@ -34,6 +34,7 @@ class Predict(Widget):
 
     @traitlets.validate("answer", "guess")
     def _names_an_option(self, proposal: traitlets.Bunch) -> str:
+        """Check that an answer is the letter of an option."""
         letters = ascii_uppercase[: len(self.options)]
         if proposal.value and self.options and proposal.value not in letters:
             takes = f"one of {', '.join(letters)}"

@@ -49,6 +49,7 @@ class PredictBars(Widget):
 
     @traitlets.validate("answer", "guess")
     def _has_a_value_for_each_label(self, proposal: traitlets.Bunch) -> tuple[float, ...]:
+        """Check that there are as many values as labels."""
         value: tuple[float, ...] = proposal.value
         if value and self.labels and len(value) != len(self.labels):
             takes = f"a list of {len(self.labels)} values, one for each label"

@@ -33,6 +33,7 @@ def html_of(found: Found) -> str:
 
 
 def _row(step: Step, found: Found) -> str:
+    """Return one step as a row of the table: its line, text and shape, and which tokens reach each slot."""
     fault = " data-fault" if (step.place.line, step.place.text) == (found.line, found.source) else ""
     shape = ", ".join(f"<b>{n}</b>" if axis == step.axis else str(n) for axis, n in enumerate(step.shape))
     cells = "".join(map(_cell, step.reached[:MOST_SLOTS])) + "…" * (len(step.reached) > MOST_SLOTS)

@@ -58,12 +58,14 @@ class Run(TorchFunctionMode):
     operations: list[Operation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Number the inputs −1, −2, …."""
         super().__init__()
         # Tensors are kept alive, so that an id stays the name of one tensor.
         self.kept: list[Any] = list(self.inputs)
         self.made_by = {id(value): -1 - i for i, value in enumerate(self.inputs) if isinstance(value, Tensor)}
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operation, change its results where a nudge asks for it, and record what it read."""
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
         returned = function(*args, **kwargs)

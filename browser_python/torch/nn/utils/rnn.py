@@ -11,6 +11,11 @@ from ...tensors import Tensor
 def pad_sequence(
     sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
+    """Return sequences as one tensor, each filled up to the longest with `padding_value`.
+
+    Shapes:
+        sequences (n_i, ...); result (longest, B, ...), or with `batch_first` (B, longest, ...)
+    """
     longest = max(len(s) for s in sequences)
     out = full((len(sequences), longest, *sequences[0].shape[1:]), padding_value, dtype=sequences[0].dtype)
     for i, s in enumerate(sequences):

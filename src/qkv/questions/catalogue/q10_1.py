@@ -15,6 +15,8 @@ Visible = Callable[[Tensor, int], Tensor]  # (query position − key position, w
 
 
 def draw_windows(draw: Draw) -> list[Case]:
+    """Draw windows, causal or not: as usual, of one token, as long as the text and longer."""
+
     def case(name: str, n: int | None = None, window: int | None = None, **options: bool) -> Case:
         n = draw.whole(8, 12) if n is None else n
         window = draw.whole(3, 5) if window is None else window

@@ -18,6 +18,8 @@ Product = Callable[[Tensor, Tensor], Tensor]  # (φ(k), v) -> the matrix that φ
 
 
 def draw_texts(draw: Draw) -> list[Case]:
+    """Draw queries, keys, values and a feature map; a long text limits the size of tensors."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),

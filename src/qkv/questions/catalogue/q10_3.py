@@ -18,6 +18,8 @@ FeatureMap = Callable[[Tensor], Tensor]
 
 
 def draw_tokens(draw: Draw) -> list[Case]:
+    """Draw tokens one after the other, each with the state of an earlier one."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),
@@ -92,6 +94,8 @@ def step_variant(
 
 
 def state_written_into(*parts: int) -> AddToken:
+    """Return a step that writes into these parts of the old state."""
+
     def add(state: State | None, token: State) -> State:
         if state is None:
             return token

@@ -22,6 +22,8 @@ Rescale = Callable[[Tensor, Tensor], Tensor]  # (largest score before, now) -> t
 
 
 def draw_blocks(draw: Draw) -> list[Case]:
+    """Draw queries, keys and values for blocks of several sizes; large scores, and a limit of memory."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),

@@ -31,6 +31,8 @@ def delta_rule_step(state: Tensor | None, q: Tensor, k: Tensor, v: Tensor, beta:
 
 
 def draw_tokens(draw: Draw) -> list[Case]:
+    """Draw tokens one after the other, with keys of length 1, each with the state of an earlier one."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),

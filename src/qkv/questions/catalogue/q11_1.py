@@ -12,6 +12,8 @@ from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_pictures(draw: Draw) -> list[Case]:
+    """Draw pictures of several sizes, also some that patches do not divide."""
+
     def case(
         name: str,
         patch: int = 2,

@@ -15,6 +15,8 @@ Edges = list[tuple[int, int]]
 
 
 def draw_graphs(draw: Draw) -> list[Case]:
+    """Draw graphs: random ones, a path, a star, without edges, with one node."""
+
     def some_edges(n: int, count: int) -> Edges:
         """Draw different edges, with either node first; the last node has no edge."""
         pairs = [(i, j) for i in range(n - 1) for j in range(i)]

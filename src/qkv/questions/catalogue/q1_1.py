@@ -18,6 +18,8 @@ MakeRows = Callable[[Tensor, int], Tensor]  # (ids, vocab_size) -> rows
 
 
 def draw_cases(draw: Draw) -> list[Case]:
+    """Draw ids, also some outside the vocabulary."""
+
     def case(name: str, n: int, vocab: int, *required: int, raises: str | None = None) -> Case:
         inside = required if raises else [i for i in required if 0 <= i < vocab]
         return Case(call(some_ids(draw, n, vocab, *inside), vocab), name, {"n": n, "vocab": vocab}, raises=raises)

@@ -17,6 +17,8 @@ After = Callable[[Tensor, Tensor, Tensor], Tensor]  # (rows found, ids, table) -
 
 
 def draw_look_up(draw: Draw) -> list[Case]:
+    """Draw ids and a table; each word occurs twice, and ids come with several axes."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "vocab", "d", low=5, **fixed)
         count = s["n"] * torch.Size(leading).numel()
@@ -57,6 +59,7 @@ def one_hot_of_one_sequence(ids: Tensor, table: Tensor) -> Tensor:
 
 
 def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
+    """Look up by one-hot rows, for one sequence only."""
     one_hot = torch.zeros(len(ids), len(table))
     for row, token_id in enumerate(ids):
         one_hot[row, token_id] = 1

@@ -16,6 +16,8 @@ Change = Callable[[Tensor, Tensor, Lengths], Any]  # (batch, right mask, lengths
 
 
 def draw_sequences(draw: Draw) -> list[Case]:
+    """Draw sequences of several lengths, with the longest at each place; rows that are 0 are real."""
+
     def some_lengths(longest: int) -> Lengths:
         """Draw pairwise different lengths for 3 or 4 sequences; the longest has the index `longest`."""
         n_max = draw.whole(6, 7)
@@ -111,6 +113,7 @@ def in_front(n: int, width: int) -> int:
 
 
 def sized_by_the_first(sequences: list[Tensor]) -> Any:
+    """Pad to the length of the first sequence."""
     batch = torch.zeros(len(sequences), *sequences[0].shape, dtype=sequences[0].dtype)
     mask = torch.zeros(batch.shape[:2], dtype=torch.bool)
     for i, s in enumerate(sequences):
@@ -194,7 +197,8 @@ QUESTION = Question(
             "padded-in-front", knob_sets=({"start": in_front}, {"start": in_front, "change_mask": longer_by(0)})
         ),
         Misconception(
-            "padded-with-something-else", knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -torch.inf, torch.nan))
+            "padded-with-something-else",
+            knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -100.0, -torch.inf, torch.nan)),
         ),
         Misconception("cut-to-the-shortest", knobs={"width": min}),
         Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),

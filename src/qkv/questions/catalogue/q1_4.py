@@ -15,6 +15,8 @@ Starts = Callable[[int, int, int], Sequence[int]]  # (samples, window, hop) -> t
 
 
 def draw_signal(draw: Draw) -> list[Case]:
+    """Draw signals with and without samples that are left over at the end."""
+
     def case(
         name: str, window: int, hop: int, n_frames: int, rest: int | None = None, dtype: torch.dtype = torch.float32
     ) -> Case:

@@ -29,6 +29,8 @@ Result = Callable[[Tensor, Tensor, Tensor], Any]  # (q, k, v) -> what the answer
 
 
 def draw_projections(draw: Draw) -> list[Case]:
+    """Draw tokens and the three matrices, in several sizes."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "d_model", "d_k", "d_v", **fixed)
         x = draw.normal(*leading, s["n"], s["d_model"], dtype=dtype)

@@ -19,6 +19,7 @@ After = Callable[[Tensor, Tensor, Tensor], Tensor]  # (scores, q, k) -> result
 
 
 def draw_pairs(draw: Draw) -> list[Case]:
+    """Draw queries and keys, in several sizes."""
     case, same = partial(query_key_case, draw), draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),

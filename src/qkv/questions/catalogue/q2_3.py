@@ -20,6 +20,8 @@ Roles = Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]  # (q, k, w_q, w_k)
 
 
 def draw_additive(draw: Draw) -> list[Case]:
+    """Draw queries, keys and the network that compares them; its tanh does not saturate."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n_q", "n_k", "d_k", "d_a", **{"d_k": draw.choose((5, 6, 7, 8))} | fixed)
         q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)

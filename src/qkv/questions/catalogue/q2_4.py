@@ -18,6 +18,8 @@ Mix = Callable[[Tensor, Tensor], Tensor]  # (weights, v) -> output
 
 
 def draw_mixtures(draw: Draw) -> list[Case]:
+    """Draw weights and values, in several sizes."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),

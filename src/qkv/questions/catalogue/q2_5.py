@@ -10,7 +10,20 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import attention
-from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    Layer,
+    Misconception,
+    Question,
+    by_knob,
+    call,
+    in_each_layer,
+    load,
+    make,
+    mistake,
+)
+from qkv.questions.engine.in_model import At, head_matrices, made, with_ones
 from qkv.questions.shared.attending import ATTENTION, attention_variant, first_row_sum
 from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
 from qkv.questions.shared.projecting import ROLES, Roles, right_roles
@@ -32,6 +45,8 @@ Apply = Callable[[Layer, Tensor], Tensor]  # (layer, x) -> projection
 
 
 def draw_heads(draw: Draw) -> list[Case]:
+    """Draw the sizes and the weights of a head, and tokens for one call or two."""
+
     def case(
         name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, then: int = 0, **fixed: int
     ) -> Case:
@@ -140,6 +155,22 @@ class BareMatrices(nn.Module):
         return attention(x @ self.w_q, x @ self.w_k, x @ self.w_v)
 
 
+# ── in the trained tagger ─────────────────────────────────────────────────────────────────────────
+
+
+def head_in_model(answer: Any, at: At) -> Tensor:
+    """Compute each head of a layer with a module of the answer's. The matrices hold the biases: it may have none."""
+    x = with_ones(at["attention.normed"])
+    heads = []
+    for head in range(at.block.attention.n_heads):
+        matrices = head_matrices(at.block, head)
+        layers = {f"{name}.weight": matrix.mT for name, matrix in zip(("w_q", "w_k", "w_v"), matrices, strict=True)}
+        no_biases = {f"{name}.bias": torch.zeros(matrices[0].shape[1]) for name in ("w_q", "w_k", "w_v")}
+        module = made(answer, (x.shape[-1], *(matrix.shape[1] for matrix in matrices[1:])), layers | no_biases)
+        heads.append(module(x)[0])
+    return torch.stack(heads, dim=1)
+
+
 applied = by_knob("apply")
 
 QUESTION = Question(
@@ -152,6 +183,7 @@ QUESTION = Question(
     variant=head_variant,
     quotes={"first_row_sum": first_row_sum},
     gradients=True,
+    in_model=in_each_layer("attention.heads", head_in_model),
     row_sums={"weights": 1.0},
     misconceptions=(
         *(for_a_head(idea) for idea in ATTENTION if idea.slug not in NOT_FOR_A_HEAD),

@@ -15,6 +15,7 @@ from qkv.questions.shared.scales import NON_SQUARES, SCALES, Scale, root_of_d_k
 
 
 def draw_pairs(draw: Draw) -> list[Case]:
+    """Draw queries and keys, in several sizes."""
     case, same = partial(query_key_case, draw), draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),

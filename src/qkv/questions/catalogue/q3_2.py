@@ -10,6 +10,8 @@ from qkv.questions.shared.scales import NON_SQUARES
 
 
 def draw_variances(draw: Draw) -> list[Case]:
+    """Draw d_k and two variances, below 1, above 1 and 0."""
+
     def case(name: str, d_k: int, var_q: float, var_k: float) -> Case:
         return Case(call(d_k, var_q, var_k), name, {"d_k": d_k})
 

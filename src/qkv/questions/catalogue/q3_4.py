@@ -11,6 +11,8 @@ from qkv.softmax import softmax_jacobian
 
 
 def draw_weights(draw: Draw) -> list[Case]:
+    """Draw a row of weights: nearly equal, nearly all on one, of one and of two."""
+
     def case(name: str, spread: float = 1.0, dtype: torch.dtype = torch.float32, n: int | None = None) -> Case:
         n = draw.whole(3, 8) if n is None else n
         return Case(call(draw.normal(n, dtype=dtype, scale=spread).softmax(-1)), name, {"n": n})

@@ -40,12 +40,15 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
         raise ValueError(f"q, k and v are (..., n_q, d_k), (..., n_k, d_k) and (..., n_k, d_v), and these are {shapes}")
     if not all(1 <= size <= MAX_SIZE for x in (q, k, v) for size in x.shape):
         raise ValueError(f"each size is from 1 to {MAX_SIZE:,}, and these are {shapes}")
-    leading = math.prod(torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2]))
+    # torch.broadcast_shapes would import sympy, which takes seconds
+    leading = torch.broadcast_tensors(*(x[..., 0, 0] for x in (q, k, v)))[0].numel()
     if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MAX_NUMBERS:
         raise ValueError(f"the scores and the output may have {MAX_NUMBERS:,} numbers, and these would have more")
 
 
 def mixing_by(weights_of: Weights, after: Callable[[Tensor, Tensor], Tensor] = lambda weights, q: weights) -> Attend:
+    """Return an attention with these weights; `after` changes them."""
+
     def steps(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         weights = after(weights_of(q, k, v), q)
         return weights @ v, weights
@@ -100,6 +103,8 @@ RIGHT: dict[str, Attend] = {
 
 
 def scores_divided_by(scale: Callable[..., Any]) -> Attend:
+    """Return an attention whose scores are divided by this scale."""
+
     def weights_of(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = q @ k.mT
         return (scores / scale(q=q, k=k, v=v, scores=scores)).softmax(-1)

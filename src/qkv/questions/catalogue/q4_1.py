@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, in_each_layer, mistake
+from qkv.questions.engine.in_model import At
 from qkv.questions.shared.attending import row_sum
 from qkv.softmax import softmax
 
@@ -18,6 +20,8 @@ STRESS = 1e-3  # tolerance for scores near 10,000, where a float32 has three dec
 
 
 def draw_scores(draw: Draw) -> list[Case]:
+    """Draw scores along several axes, with temperatures; very large scores, and temperatures that are refused."""
+
     def case(
         name: str, *leading: int, dtype: torch.dtype = torch.float32, n_k: int | None = None, **given: float
     ) -> Case:
@@ -207,6 +211,12 @@ WEIGHTS = (
 )
 
 
+def weights_in_model(answer: Callable[..., Tensor], at: At) -> Tensor:
+    """Compute weights with the answer. The division by √d_k is a temperature: 4 in the tagger."""
+    q, k = at["attention.q"], at["attention.k"]
+    return answer(q @ k.mT, math.sqrt(q.shape[-1]))
+
+
 QUESTION = Question(
     points=4,
     inputs=("z", "temperature", "dim"),
@@ -215,6 +225,7 @@ QUESTION = Question(
     reference=softmax,
     variant=softmax_variant,
     gradients=True,
+    in_model=in_each_layer("attention.weights", weights_in_model),
     quotes={"first_row_sum": lambda seen: row_sum(seen.value)},
     misconceptions=(*TEMPERATURES, *SHIFTS, *AXES, *WEIGHTS),
 )

@@ -13,6 +13,8 @@ from qkv.softmax import entropy
 
 
 def draw_weights(draw: Draw) -> list[Case]:
+    """Draw weights along several axes: some of them 0, all on one, all equal."""
+
     def case(name: str, *leading: int, dtype: torch.dtype = torch.float32) -> Case:
         s = draw.sizes("n_q", "n_k")
         return Case(call(draw.weights(*leading, s["n_q"], s["n_k"], dtype=dtype)), name, s)
@@ -109,7 +111,11 @@ QUESTION = Question(
         Misconception(
             "epsilon-too-large", knob_sets=({"log": lambda p: (p + 1e-3).log()}, {"log": lambda p: (p + 1e-2).log()})
         ),
-        Misconception("dim-ignored", knobs={"add_up": lambda terms, dim: terms.sum(-1)}),
+        Misconception(
+            "dim-ignored",
+            knobs={"add_up": lambda terms, dim: terms.sum(-1)},
+            twins=(lambda p, dim=-1: entropy(p / p.sum(-1, keepdim=True)),),  # as torch.distributions does
+        ),
         Misconception("summed-over-queries", knob_sets=({"default": 0}, {"default": -2})),
         Misconception("axis-counted-from-the-front", knobs={"default": 1}),
         Misconception("summed-over-everything", knobs={"add_up": lambda terms, dim: terms.sum()}),

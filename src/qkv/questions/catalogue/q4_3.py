@@ -21,6 +21,8 @@ TINY = 2e-6  # between two logits: a float32 resolves it, and at temperature 1e-
 
 
 def draw_logits(draw: Draw) -> list[Case]:
+    """Draw logits, temperatures and generators; many draws show the probabilities."""
+
     # Every known mistake changes the probabilities of these logits visibly in MANY draws. Their order is random.
     def logits(n: int, spread: float = 3.0) -> Tensor:
         spaced = torch.linspace(-spread / 2, spread / 2, n) - 0.1
@@ -116,6 +118,7 @@ class Sampler:
         self.queue: list[int] = []
 
     def draw(self, logits: Tensor, temperature: float, generator: torch.Generator | None) -> Any:
+        """Return one draw; many are drawn at once and kept."""
         if self.logits is not logits or not self.queue:
             self.logits = logits
             p = self.probs(logits, temperature)
@@ -160,6 +163,8 @@ def uniform(logits: Tensor, temperature: float = 0.0) -> Tensor:
 
 
 def top_k(n: int) -> Probs:
+    """Return the probabilities of a sampler that keeps the n likeliest tokens."""
+
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p = right_probs(logits, temperature)
         return p * (p >= p.topk(min(n, len(p))).values[-1])
@@ -168,6 +173,8 @@ def top_k(n: int) -> Probs:
 
 
 def nucleus(share: float) -> Probs:
+    """Return the probabilities of a sampler that keeps the likeliest tokens up to this share."""
+
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p, order = right_probs(logits, temperature).sort(descending=True)
         kept = p.masked_fill(p.cumsum(-1) - p > share, 0.0)
@@ -177,6 +184,8 @@ def nucleus(share: float) -> Probs:
 
 
 def min_p(share: float) -> Probs:
+    """Return the probabilities of a sampler that keeps tokens above this share of the largest."""
+
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p = right_probs(logits, temperature)
         return p.masked_fill(p < share * p.max(), 0.0)

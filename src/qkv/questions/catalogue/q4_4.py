@@ -16,6 +16,8 @@ from qkv.softmax import find_temperature, softmax
 
 
 def draw_target(draw: Draw) -> list[Case]:
+    """Draw scores and a largest weight to reach: easy ones, near 1, near 1/n, and for very small scores."""
+
     def scores(n: int, scale: float = 1.0) -> Tensor:
         """Draw scores that lie 0.5 to 2.5 below one maximum; with n > 2, the maximum is neither first nor last."""
         gaps = torch.linspace(0.5, 2.5, n - 1) if n > 2 else torch.tensor([draw.uniform(0.5, 2.5)])

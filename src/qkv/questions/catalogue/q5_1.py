@@ -9,11 +9,15 @@ import torch
 from torch import Tensor
 
 from qkv.attention import split_heads
-from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.questions.engine import Case, Draw, InModel, Misconception, Question, call, mistake
+from qkv.questions.engine.in_model import At, ModelRun
 from qkv.questions.shared.heads import SPLITS, Split
+from qkv.transformer import Edit
 
 
 def draw_cases(draw: Draw) -> list[Case]:
+    """Draw tokens and numbers of heads, also some that do not divide d_model."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         x = draw.normal(s["B"], s["n"], s["H"] * s["d_head"], dtype=dtype)
@@ -81,6 +85,16 @@ def assertion_for_an_error(x: Tensor, n_heads: int) -> Tensor:
     return split_heads(x, n_heads)
 
 
+def split_in_model(answer: Split, run: ModelRun) -> dict[str, Edit]:
+    """Split queries, keys and values of all layers with the answer."""
+
+    def split(at: At, x: str) -> Edit:
+        attention = at.block.attention
+        return lambda _: answer(getattr(attention, f"w_{x}")(at["attention.normed"]), attention.n_heads)
+
+    return {f"{at.name}.attention.{x}": split(at, x) for at in run.layers for x in "qkv"}
+
+
 QUESTION = Question(
     points=3,
     inputs=("x", "n_heads"),
@@ -89,6 +103,7 @@ QUESTION = Question(
     reference=split_heads,
     gradients=True,
     tokens=-2,
+    in_model=InModel(edits=split_in_model),
     misconceptions=(
         *(wrong(slug, *splits) for slug, splits in SPLITS.items()),
         wrong("axes-not-turned", axes_in_order(0, 1, 2, 3)),

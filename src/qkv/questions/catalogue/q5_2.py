@@ -7,11 +7,13 @@ from itertools import permutations
 import torch
 
 from qkv.attention import merge_heads
-from qkv.questions.engine import Case, Draw, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Question, call, in_each_layer, mistake
 from qkv.questions.shared.heads import MERGES, Merge
 
 
 def draw_heads(draw: Draw) -> list[Case]:
+    """Draw heads, also in the memory layout in which a split leaves them."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         x = draw.normal(s["B"], s["H"], s["n"], s["d_head"], dtype=dtype)
@@ -52,6 +54,7 @@ QUESTION = Question(
     reference=merge_heads,
     gradients=True,
     tokens=-2,
+    in_model=in_each_layer("attention.out", lambda answer, at: at.block.attention.w_o(answer(at["attention.heads"]))),
     misconceptions=(
         *(mistake(slug, *merges) for slug, merges in MERGES.items() if slug != "heads-averaged"),
         mistake("heads-averaged", *MERGES["heads-averaged"], lambda x: x.mean(1)),

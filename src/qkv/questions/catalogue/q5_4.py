@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, causal_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, in_each_layer, mistake
+from qkv.questions.engine.in_model import At
 from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
 from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, mask_scores, with_blind_row, zero_on_blind_rows
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products
@@ -21,6 +22,8 @@ from qkv.softmax import masked_softmax
 
 
 def draw_masked(draw: Draw) -> list[Case]:
+    """Draw queries, keys, values and masks that broadcast in several ways, also with rows that see nothing."""
+
     def case(
         name: str, leading: tuple[int, ...] = (), over: str = "qk", dtype: torch.dtype = torch.float32, **fixed: int
     ) -> Case:
@@ -168,6 +171,10 @@ def queries_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> t
     return attention(q * math.sqrt(q.shape[-1]), k, v, mask)
 
 
+def attend_in_model(answer: Callable[..., Any], at: At) -> Tensor:
+    return answer(*(at[f"attention.{x}"] for x in "qkv"), at.mask.clone())[0]
+
+
 LARGE_NUMBERS = (large_number_for_minus_infinity, large_number_added)
 
 QUESTION = Question(
@@ -180,6 +187,7 @@ QUESTION = Question(
     variant=masked_variant,
     gradients=True,
     tokens=-2,
+    in_model=in_each_layer("attention.heads", attend_in_model, padded=True),
     row_sums={"weights": 1.0},
     quotes={"first_row_sum": first_row_sum},
     misconceptions=(

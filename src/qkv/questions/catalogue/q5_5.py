@@ -10,7 +10,20 @@ import torch
 from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, causal_mask, merge_heads, split_heads
-from qkv.questions.engine import Case, Draw, Layer, Misconception, Question, by_knob, call, load, make, mistake
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    Layer,
+    Misconception,
+    Question,
+    by_knob,
+    call,
+    in_each_layer,
+    load,
+    make,
+    mistake,
+)
+from qkv.questions.engine.in_model import At, made
 from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
 from qkv.questions.shared.heads import HEADS, Merge, Split
 from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, with_blind_row
@@ -28,6 +41,8 @@ Project = Callable[[Any, Tensor, Tensor, Tensor], QKV]  # (module, those three i
 
 
 def draw_modules(draw: Draw) -> list[Case]:
+    """Draw a module, its weights and calls of it: with and without keys, values and masks."""
+
     def case(
         name: str,
         *optional: str,
@@ -126,6 +141,8 @@ def module_variant(
     result: Result = out_and_weights,
     default: Callable[[Tensor], Tensor] = all_visible,
 ) -> Callable[..., Any]:
+    """Return a class of multi-head attention in which each part can be another, also a wrong one."""
+
     class Variant(nn.Module):
         def __init__(self, d_model: int, n_heads: int) -> None:
             super().__init__()
@@ -239,6 +256,16 @@ ATTENTION = tuple(
     if idea.slug not in MEANS_ANOTHER_IDEA_HERE
 )
 
+# ── in the trained tagger ─────────────────────────────────────────────────────────────────────────
+
+
+def module_in_model(answer: Any, at: At) -> Tensor:
+    """Attend with a module of the answer's that has the weights of this layer."""
+    ours = at.block.attention
+    module = made(answer, (ours.w_q.in_features, ours.n_heads), ours.state_dict())
+    return module(at["attention.normed"], mask=at.mask.clone())[0]
+
+
 QUESTION = Question(
     points=6,
     inputs=("query", "key", "value", "mask"),
@@ -248,6 +275,7 @@ QUESTION = Question(
     variant=module_variant,
     gradients=True,
     tokens=-2,
+    in_model=in_each_layer("attention.out", module_in_model, padded=True),
     row_sums={"weights": 1.0},
     quotes={"d_k": lambda seen: seen["d_head"], "first_row_sum": first_row_sum},
     misconceptions=(

@@ -44,6 +44,7 @@ def draw_layer(seed: int, wrong: bool) -> Layer:
 
 
 def check_input(x: Any) -> None:
+    """Raise an error for an input that the hidden layers do not take."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
         raise TypeError("x is a floating-point tensor")
     if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MAX_TOKENS:
@@ -54,6 +55,8 @@ def check_input(x: Any) -> None:
 
 
 def forward_with(split: Split = split_heads, merge: Merge = merge_heads) -> Forward:
+    """Return the forward pass with this split and this merge, right or wrong."""
+
     def forward(layer: Layer, x: Tensor) -> Result:
         out, weights = attention(*(split(part, layer.n_heads) for part in layer.projected(x)))
         return layer.output(merge(out)), weights

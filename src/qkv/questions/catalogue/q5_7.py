@@ -29,6 +29,8 @@ def attention_mask(lengths: Tensor, causal: bool, side: str) -> Tensor:
 
 
 def draw_lengths(draw: Draw) -> list[Case]:
+    """Draw lengths of texts in a batch, with the padding on either side, causal or not."""
+
     def case(name: str, lengths: list[int], causal: bool, side: str) -> Case:
         return Case(call(torch.tensor(lengths), causal, side), name, {"B": len(lengths), "n": max(lengths)})
 

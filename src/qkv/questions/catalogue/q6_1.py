@@ -25,6 +25,8 @@ from qkv.questions.shared.frequencies import (
 
 
 def draw_sizes(draw: Draw) -> list[Case]:
+    """Draw numbers of positions and of features."""
+
     def case(name: str, tolerance: float | None = None, **fixed: int) -> Case:
         sizes = draw.sizes("n", "d_model", **{"d_model": draw.choose(WIDTHS)} | fixed)
         return Case(call(sizes["n"], sizes["d_model"]), name, sizes, tolerance=tolerance)

@@ -25,6 +25,8 @@ Place = Callable[[Tensor], Tensor]  # (blocks (d/2, 2, 2)) -> the matrix
 
 
 def draw_shifts(draw: Draw) -> list[Case]:
+    """Draw shifts k and numbers of features."""
+
     def case(name: str, k: int, tolerance: float | None = None, d_model: int | None = None) -> Case:
         d = draw.choose([width for width in WIDTHS if width != k]) if d_model is None else d_model
         return Case(call(k, d), name, {"k": k, "d_model": d}, tolerance=tolerance)

@@ -29,6 +29,8 @@ ChoosePositions = Callable[[Tensor, Tensor], Tensor]  # (positions, x) -> the po
 
 
 def draw_rows(draw: Draw) -> list[Case]:
+    """Draw vectors and their positions: in order, scattered, late ones, all 0; and other bases."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),

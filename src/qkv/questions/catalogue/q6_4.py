@@ -18,6 +18,8 @@ Distance = Callable[[Tensor, Tensor], Tensor]  # (positions of queries (n, 1), o
 
 
 def draw_heads(draw: Draw) -> list[Case]:
+    """Draw numbers of heads, powers of two and others, and of tokens."""
+
     def case(name: str, **fixed: int) -> Case:
         sizes = draw.sizes("n_heads", "n", **fixed)
         return Case(call(sizes["n_heads"], sizes["n"]), name, sizes)

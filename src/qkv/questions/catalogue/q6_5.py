@@ -20,6 +20,8 @@ def token_positions(mask: Tensor) -> Tensor:
 
 
 def draw_masks(draw: Draw) -> list[Case]:
+    """Draw masks of texts that are padded on the left or on the right."""
+
     def case(name: str, lengths: list[int], side: str) -> Case:
         lengths_column, n = torch.tensor(lengths)[:, None], max(lengths)
         places = torch.arange(n)

@@ -9,7 +9,19 @@ import torch
 from torch import Tensor
 
 from qkv.cache import KVCache
-from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, length, make, method, mistake
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    InModel,
+    Misconception,
+    Question,
+    Seen,
+    by_knob,
+    length,
+    make,
+    method,
+    mistake,
+)
 from qkv.sandboxed.cases import Step
 
 Join = Callable[[Any, Tensor], Any]  # (cached, or None at first, new) -> cached afterwards
@@ -17,6 +29,8 @@ Result = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # (all keys, all value
 
 
 def draw_appends(draw: Draw) -> list[Case]:
+    """Draw a new cache for each case, and what is appended to it, a few tokens at a time."""
+
     def case(
         name: str,
         counts: list[int],
@@ -140,6 +154,7 @@ QUESTION = Question(
     draw=draw_appends,
     reference=KVCache,
     variant=cache_variant,
+    in_model=InModel("writer", cache=lambda answer: answer()),
     quotes={"held_there": held_there},
     misconceptions=(
         joined("forgets", newest_only),
@@ -184,6 +199,6 @@ QUESTION = Question(
             cache_variant(count=lambda cache: cache.k.shape[-2]),
             cache_variant(count=lambda cache: 1 if cache.k is None else cache.k.shape[-2]),
         ),
-        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}),
+        Misconception("shared-by-all-caches", knobs={"shared_by_all": True}, remembers=True),
     ),
 )

@@ -12,7 +12,20 @@ from torch import Tensor
 
 from qkv.attention import attention
 from qkv.cache import decode_step
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, by_knob, call, length, method, mistake
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    InModel,
+    Misconception,
+    Provided,
+    Question,
+    by_knob,
+    call,
+    length,
+    method,
+    mistake,
+)
+from qkv.questions.engine.in_model import At, ModelRun, head_matrices, with_ones
 from qkv.questions.shared.attending import WEIGHTS, softmax_over_keys
 from qkv.questions.shared.projecting import (
     ROLES,
@@ -26,34 +39,47 @@ from qkv.questions.shared.projecting import (
 )
 from qkv.questions.shared.scales import SQUARE
 from qkv.sandboxed.cases import Step
+from qkv.transformer import Edit
 
 KV = tuple[Tensor, Tensor]  # keys and values
 
 
 class ProvidedCache:
-    """The cache that is passed to an answer, with `append` and a length."""
+    """The cache that is passed to an answer: a place for each position, the next of which one token takes.
+
+    It is no answer to 7.1, whose caches take any number of positions at a time and have no last place.
+    """
+
+    places = 24  # twice as many as a case needs, because a wrong answer may append twice
 
     def __init__(self) -> None:
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
+        self.taken = 0
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Write new keys and values into the reserved places, and return all so far."""
         if k.ndim != 4 or v.ndim != 4:
             raise ValueError(
                 f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
             )
         if self.keys is None or self.values is None:
-            self.keys, self.values = k, v
+            end = (0, 0, 0, self.places - k.shape[-2])
+            self.keys, self.values = torch.nn.functional.pad(k, end), torch.nn.functional.pad(v, end)
+            self.taken = k.shape[-2]
         else:
-            self.keys = torch.cat([self.keys, k], dim=-2)
-            self.values = torch.cat([self.values, v], dim=-2)
-        return self.keys, self.values
+            place = torch.arange(self.places)[:, None] == self.taken
+            self.keys, self.values = torch.where(place, k, self.keys), torch.where(place, v, self.values)
+            self.taken += 1
+        return self.keys[..., : self.taken, :], self.values[..., : self.taken, :]
 
     def __len__(self) -> int:
-        return 0 if self.keys is None else self.keys.shape[-2]
+        return self.taken
 
 
 def draw_steps(draw: Draw) -> list[Case]:
+    """Draw a cache with a few tokens or none, and new tokens one after the other."""
+
     def case(
         name: str, n_held: int, n_steps: int, dtype: torch.dtype = torch.float32, batch: int | None = None, **fixed: int
     ) -> Case:
@@ -128,6 +154,21 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
     return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
 
 
+def steps_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Edit]:
+    """Compute each head of each layer with the answer, one token after another. Each head has a cache of its own."""
+
+    def step(at: At) -> Edit:
+        heads = [(head_matrices(at.block, head), ProvidedCache()) for head in range(at.block.attention.n_heads)]
+
+        def outputs(_: Tensor) -> Tensor:
+            x_t = with_ones(at["attention.normed"])
+            return torch.stack([answer(x_t.clone(), *matrices, held) for matrices, held in heads], dim=1)
+
+        return outputs
+
+    return {f"{at.name}.attention.heads": step(at) for at in run.layers}
+
+
 attending = by_knob("attended")
 scaling = by_knob("scale")
 WEIGHT_MISTAKES = (
@@ -144,6 +185,7 @@ QUESTION = Question(
     reference=decode_step,
     variant=step_variant,
     gradients=True,
+    in_model=InModel("writer", edits=steps_in_model),
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
         Misconception("first-token-not-appended", knobs={"store": not_into_an_empty_cache}),

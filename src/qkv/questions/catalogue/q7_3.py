@@ -13,6 +13,8 @@ from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_bytes(draw: Draw) -> list[Case]:
+    """Draw sizes that are different primes, so that no product is right by chance."""
+
     def case(name: str, *, equal_to_1: str = "", **options: int) -> Case:
         primes = dict(zip(("layers", "kv_heads", "d_head", "tokens"), draw_primes(draw), strict=True))
         primes |= {equal_to_1: 1} if equal_to_1 else {}

@@ -23,6 +23,8 @@ def pair_case(cached: Ids, prompt: Ids, name: str) -> Case:
 
 
 def draw_prompts(draw: Draw) -> list[Case]:
+    """Draw two texts with a common prefix: none, all, and equal tokens behind a difference."""
+
     def ids(n: int) -> Ids:
         return (1000 + draw.ids(n, below=50000)).tolist()
 
@@ -98,6 +100,7 @@ def by_index(stop: Count) -> Count:
 
 
 def while_equal(cached: Ids, prompt: Ids) -> int:
+    """Count equal tokens, without looking at the ends."""
     i = 0
     while cached[i] == prompt[i]:
         i += 1

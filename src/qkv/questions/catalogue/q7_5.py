@@ -20,6 +20,8 @@ Repeat = Callable[[Tensor, int], Tensor]  # (keys or values (B, H_kv, n, d), H) 
 
 
 def draw_groups(draw: Draw) -> list[Case]:
+    """Draw queries, and keys and values of fewer heads."""
+
     def case(name: str, heads: tuple[int, int], dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         d = SQUARE if dtype == torch.float64 else draw.choose((5, 7, 10, 11))
         n_heads, n_kv_heads = heads

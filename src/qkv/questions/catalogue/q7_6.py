@@ -36,6 +36,7 @@ class Weights:
 
 
 def draw_weights(seed: int, layers: int) -> Weights:
+    """Draw the weights of a hidden decoder by a seed."""
     draw = Draw(seed)
     return Weights(
         draw.normal(VOCAB, WIDTH),
@@ -55,6 +56,11 @@ def parse_ids(ids: Any) -> list[int]:
 
 
 def parse_id(id: Any) -> int:
+    """Return an id as an int.
+
+    Raises:
+        ValueError: it is no id of the vocabulary.
+    """
     found = id.item() if isinstance(id, Tensor) and id.numel() == 1 else id
     if type(found) is not int or not 0 <= found < VOCAB:
         raise ValueError(f"an id is a whole number from 0 to {VOCAB - 1}")
@@ -94,6 +100,7 @@ class Decoder:
         return self.logits(found)
 
     def logits(self, id: int) -> Tensor:
+        """Return the logits of the token after this one."""
         w = self.weights
         x = w.table[id] + w.positions[self.position()]
         for i, (w_q, w_k, w_v, w_o) in enumerate(w.layers):
@@ -130,6 +137,7 @@ class ReservedMemory(Decoder):
         self.rows = [(torch.zeros(MAX_TOKENS, WIDTH), torch.zeros(MAX_TOKENS, WIDTH)) for _ in weights.layers]
 
     def update_cache(self, i: int, k: Tensor, v: Tensor) -> Rows:
+        """Write a key and a value into reserved memory, and return all so far."""
         n = len(self.ids)
         for rows, row in zip(self.rows[i], (k, v), strict=True):
             rows[n - 1] = row

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
-from qkv.transformer import layer_norm
+from qkv.questions.engine import Case, Draw, InModel, Misconception, Question, by_knob, call, mistake
+from qkv.questions.engine.in_model import ModelRun
+from qkv.transformer import Edit, layer_norm
 
 Centre = Callable[[Tensor], Tensor]  # (x) -> the number to subtract from each row, rightly the mean
 Divisor = Callable[[Tensor, Tensor, float], Tensor]  # (x, centred x, eps) -> the divisor of each row
@@ -17,6 +18,8 @@ Affine = Callable[[Tensor, Tensor, Tensor], Tensor]  # (normed x, gain, bias) ->
 
 
 def draw_rows(draw: Draw) -> list[Case]:
+    """Draw rows with means of their own, also some that hardly vary, with a gain and a bias."""
+
     def case(
         name: str,
         leading: tuple[int, ...] = (),
@@ -99,6 +102,21 @@ def mean_not_subtracted(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5
 divided = by_knob("divisor")
 affine_by = by_knob("affine")
 
+
+def norms_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Edit]:
+    """Compute every norm of the model with the answer, also the last one."""
+
+    def norm(ours: Any, place: str) -> Edit:
+        gain, bias = ours.weight.clone(), ours.bias.clone()
+        return lambda _: answer(run.places[place].clone(), gain, bias, ours.eps)
+
+    edits = {"normed": norm(run.stack.norm, f"{len(run.layers)}.state")}
+    for at in run.layers:
+        edits[f"{at.name}.attention.normed"] = norm(at.block.norm_1, f"{at.name}.state")
+        edits[f"{at.name}.feed_forward.normed"] = norm(at.block.norm_2, f"{at.name}.attention.sum")
+    return edits
+
+
 QUESTION = Question(
     points=3,
     inputs=("x", "gain", "bias"),
@@ -107,6 +125,7 @@ QUESTION = Question(
     reference=layer_norm,
     variant=norm_variant,
     gradients=True,
+    in_model=InModel(edits=norms_in_model),
     misconceptions=(
         divided(
             "sample-variance",

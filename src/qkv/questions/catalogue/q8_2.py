@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Provided, Question, call, in_each_layer, mistake
+from qkv.questions.engine.in_model import At
 from qkv.transformer import pre_norm_block
 
 Part = Callable[[Tensor], Tensor]  # a norm, attention or a feed-forward network
@@ -46,6 +47,8 @@ def make_feed_forward(wide: Tensor, narrow: Tensor) -> Callable[[Tensor], Tensor
 
 
 def draw_blocks(draw: Draw) -> list[Case]:
+    """Draw tokens, and the norms, the attention and the feed-forward network of a block."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "d_model", "d_hidden", **fixed)
         n, d, wide = s["n"], s["d_model"], s["d_hidden"]
@@ -98,6 +101,11 @@ def input_added_again(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_
     return x + middle + feed_forward(norm_2(middle))
 
 
+def block_in_model(answer: Callable[..., Tensor], at: At) -> Tensor:
+    block = at.block
+    return answer(at["state"], block.norm_1, lambda y: block.attention(y)[0], block.norm_2, block.feed_forward)
+
+
 QUESTION = Question(
     points=3,
     inputs=("x", "norm_1", "attend", "norm_2", "feed_forward"),
@@ -106,6 +114,7 @@ QUESTION = Question(
     reference=pre_norm_block,
     variant=block_variant,
     gradients=True,
+    in_model=in_each_layer("feed_forward.sum", block_in_model),
     misconceptions=(
         wrong_half("residual-forgotten", lambda x, norm, part: part(norm(x))),
         wrong_half("norm-after-the-sum", lambda x, norm, part: norm(x + part(x))),

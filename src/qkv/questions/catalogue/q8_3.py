@@ -19,6 +19,8 @@ Average = Callable[[Tensor], Any]  # (those losses) -> one loss
 
 
 def draw_texts(draw: Draw) -> list[Case]:
+    """Draw logits and ids; one case has logits so large that their exponentials overflow."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, offset: float = 0.0, **fixed: int) -> Case:
         s = draw.sizes("B", "n", low=3, high=7, **fixed)
         s |= draw.sizes("vocab", low=8, high=12)  # never n − 1, so that classes on a wrong axis do not fit
@@ -77,6 +79,8 @@ def id_zero_left_out(logits: Tensor, ids: Tensor) -> Tensor:
 
 
 def smoothed(share: float) -> Callable[..., Tensor]:
+    """Return the loss with this share of label smoothing."""
+
     def loss(logits: Tensor, ids: Tensor) -> Tensor:
         guesses, targets = shift(logits, ids)
         return F.cross_entropy(guesses.transpose(1, 2), targets, label_smoothing=share)

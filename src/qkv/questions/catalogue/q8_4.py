@@ -14,6 +14,7 @@ Count = Callable[[int, int], int]  # (d_model, d_hidden) -> the number of parame
 
 
 def draw_shapes(draw: Draw) -> list[Case]:
+    """Draw sizes that are different primes, so that no sum is right by chance."""
     primes = (3, 5, 7, 11, 13, 17, 19, 23, 29)
 
     def case(name: str, **options: Any) -> Case:

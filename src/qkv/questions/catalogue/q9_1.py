@@ -14,6 +14,8 @@ Find = Callable[[list[int], int], list[int]]  # (ids, query position) -> the key
 
 
 def draw_heads(draw: Draw) -> list[Case]:
+    """Draw weights and ids in which tokens repeat: twice, three times, as neighbours, not at all."""
+
     def case(name: str, ids: list[int], dtype: torch.dtype = torch.float32) -> Case:
         weights = (2 * draw.normal(len(ids), len(ids), dtype=dtype)).softmax(-1)
         return Case(call(weights, torch.tensor(ids)), name, {"n": len(ids)})

@@ -14,6 +14,8 @@ Bands = Callable[[Tensor, int], Tensor]  # (W_O, H) -> the rows of each head, (H
 
 
 def draw_layers(draw: Draw) -> list[Case]:
+    """Draw weights and values of heads, and the matrix after them."""
+
     def case(name: str, dtype: torch.dtype = torch.float32, **fixed: int) -> Case:
         s = draw.sizes("n", "d_head", "d_model", **fixed)
         s["H"] = fixed.get("H", draw.choose((2, 3)))

@@ -36,6 +36,8 @@ def make_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..
 
 
 def draw_patches(draw: Draw) -> list[Case]:
+    """Draw a small model, two texts, and a layer and a position to patch, also the first and the last."""
+
     def case(
         name: str,
         layer: int | None = None,

@@ -10,6 +10,8 @@ from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_maps(draw: Draw) -> list[Case]:
+    """Draw square maps of weights for texts of several lengths."""
+
     def case(name: str, n: int, dtype: torch.dtype = torch.float32) -> Case:
         return Case(call((2 * draw.normal(n, n, dtype=dtype)).softmax(-1)), name, {"n": n})
 

@@ -8,6 +8,7 @@
     matching    the search for the wrong idea whose twin behaves like the answer
     causes      the message and the cause of a difference that no twin explains
     diagnosing  how wrong values relate to the right ones
+    in_model    how an answer takes the place of ours in a trained model
     wording     descriptions of values, shapes and steps for messages
     judging     the verdict on an answer
 
@@ -15,6 +16,7 @@ An answer itself runs only in `qkv.sandboxed`, which records observations as pla
 """
 
 from qkv.questions.engine.draw import Draw
+from qkv.questions.engine.in_model import InModel, in_each_layer
 from qkv.questions.engine.question import Layer, Misconception, Question, Seen, by_knob, mistake
 from qkv.sandboxed.cases import (
     Carried,
@@ -36,6 +38,7 @@ __all__ = [
     "Case",
     "Draw",
     "Hidden",
+    "InModel",
     "Layer",
     "Misconception",
     "Provided",
@@ -47,6 +50,7 @@ __all__ = [
     "call",
     "call_carrying",
     "call_many",
+    "in_each_layer",
     "length",
     "load",
     "make",

@@ -106,6 +106,7 @@ _reference_cache: WeakKeyDictionary[Case, dict[bool, Observation]] = WeakKeyDict
 
 
 def _reference_observation(question: Question, case: Case, gradients: bool) -> Observation:
+    """Return what the reference shows in a case, computed once."""
     known = _reference_cache.setdefault(case, {})
     if gradients not in known:
         known[gradients] = observe_once(question.judged_by or question.reference, case, gradients)

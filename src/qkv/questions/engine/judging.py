@@ -99,6 +99,7 @@ def _is_stub(seen: Observation) -> bool:
 
 
 def _not_attempted_text(seen: Observation) -> str:
+    """Say that nothing was attempted: NotImplementedError was raised, or None returned."""
     if seen.raised is not None:
         line = seen.raised.line
         where = f": see the line `{line}`" if line and not line.startswith("raise ") else ""
@@ -110,6 +111,7 @@ def _not_attempted_text(seen: Observation) -> str:
 
 
 def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[SoFar], object]) -> Verdict:
+    """Compare, and search for the wrong idea if something differs."""
     first = evidence.first_difference()
     if first is None:
         return Verdict("passed", _passed_message(evidence))
@@ -142,6 +144,7 @@ def _implementation_counts(evidence: Evidence) -> str:
 
 
 def _passed_message(evidence: Evidence) -> str:
+    """Say in which cases a right answer was tried."""
     times = Counter(case.name for case in evidence.cases)
     names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
     if evidence.question.of_implementations:

@@ -89,6 +89,8 @@ class Matching:
                     break
             self.on_progress()
             match = self.match(ideas)
+            if match and len(ideas) == 2 and match.closeness == Closeness.ONLY_THE_ANSWER_RAISES:
+                continue  # two mistakes and a third thing that raises would be guessing
             if match and match.closeness not in found:
                 message = self.message_for(ideas, match.case) + self.exception_text(match, ideas)
                 found[match.closeness] = FoundIdea(ideas[0].slug, message, match.case)
@@ -134,7 +136,7 @@ class Matching:
         shown: list[int] = []
         closeness = Closeness.SAME_TEXT
         for i in self.quickest_first:
-            other = _twin_observation(twin, ideas, self.cases[i])
+            other = self.twin_observation(twin, ideas, i)
             if not self.is_same(i, other):
                 is_right = agree(self.question, self.cases[i], self.want[i], other)
                 if self.seen[i].raised is None or not shown or is_right:
@@ -147,6 +149,21 @@ class Matching:
         if not shown or (closeness < Closeness.SAME_TEXT and not telling):
             return None
         return Match(min(shown), closeness)
+
+    def twin_observation(self, twin: Callable[..., Any], ideas: Ideas, i: int) -> Observation:
+        """Return the observation of the twin of these ideas in case i.
+
+        It is cached for single ideas; there are too many pairs. If what the twin does depends on earlier cases, it is
+        run on all cases in order, as the answer was.
+        """
+        if len(ideas) > 1:
+            return results_of(twin, self.cases[i])
+        idea = ideas[0]
+        for case in self.cases if idea.remembers else [self.cases[i]]:
+            known = _twin_cache.setdefault(case, {})
+            if idea not in known:
+                known[idea] = results_of(twin, case)
+        return _twin_cache[self.cases[i]][idea]
 
     def is_same(self, i: int, other: Observation) -> bool:
         """Check whether the answer's results in case i equal `other`, which is what a twin gave there.
@@ -217,6 +234,7 @@ class Matching:
         return all(self.has_same_effect(i, kind, other, ours[i]) for i, other in others)
 
     def has_same_effect(self, i: int, kind: str, other: Observation, ours: list[Any]) -> bool:
+        """Return whether another observation of case i shows the differences `ours`, of this kind, too."""
         found = differences(self.question, self.cases[i], other, self.want[i])
         if [d.place for d in found if d.kind == kind] != ours:
             return False
@@ -259,16 +277,6 @@ class Matching:
 
 # The observations of each idea's twin in each case. A grader uses the same cases for all students.
 _twin_cache: WeakKeyDictionary[Case, dict[Misconception, Observation]] = WeakKeyDictionary()
-
-
-def _twin_observation(twin: Callable[..., Any], ideas: Ideas, case: Case) -> Observation:
-    """Return the observation of the twin of these ideas, cached for single ideas; there are too many pairs to cache."""
-    if len(ideas) > 1:
-        return results_of(twin, case)
-    known, idea = _twin_cache.setdefault(case, {}), ideas[0]
-    if idea not in known:
-        known[idea] = results_of(twin, case)
-    return known[idea]
 
 
 def _closeness(seen: Observation, other: Observation) -> Closeness:

@@ -60,6 +60,10 @@ numbers. Fused attention counts as the score matrix that it replaces.
 `Hidden(make, args)`: the answer can call the implementation, but cannot read its code. `shared/implementations.py`
 draws such cases and has the misconceptions.
 
+**The answer is judged by what it does.** If the answer returns the matrices of a head, many matrices are right. The
+function `Question.effect` then runs the head, and its weights are compared by `Question.differs`
+(`shared/written_heads.py`).
+
 **The answer draws at random.** `Seeded(seed)` in the arguments of a call stands for a `torch.Generator`.
 `call_many(2000, …)` collects the whole numbers of all calls in one tensor. `Question.differs` then compares counts
 instead of values. The reference and the twins are samplers too, and get the same seed as the answer.
@@ -74,6 +78,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from qkv.questions.engine.draw import Draw
+from qkv.questions.engine.in_model import InModel
 from qkv.sandboxed.cases import Case
 
 
@@ -103,6 +108,7 @@ class Misconception:
         alone: True for a rare idea that is not combined with others; where the answer is a test, True for an idea
             that does not concern a single implementation
         in_any_words: True if an answer matches a twin that raises an exception of the same type, whatever its text
+        remembers: True if what the twin does in one case depends on the cases before, as with a store that all share
     """
 
     slug: str
@@ -114,6 +120,7 @@ class Misconception:
     knob_sets: tuple[dict[str, Any], ...] = ()
     alone: bool = False
     in_any_words: bool = False
+    remembers: bool = False
 
     def ways(self) -> Iterator[Misconception]:
         """Yield one misconception for each twin and for each set of knobs."""
@@ -163,9 +170,12 @@ class Question:
         gradient_part: takes a case and a gradient, and returns the part of the gradient that is compared; for inputs
             that must sum to 1, only some directions count
         differs: replaces the comparison by value: takes a case and two results, and returns how they differ, or None
+        effect: takes a case and a result, and returns what is compared in the result's place, such as the weights of a
+            head whose matrices are the result; it raises a ValueError, with a message, for a result that it cannot use
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
         tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
+        in_model: how the answer takes the place of ours in a trained model, whose sentence the card then shows
         row_sums: the known sum of the rows, by output name; the card shows the answer's row sums beside it
         quotes: functions of a `Seen`, by the names in braces in the messages
         called: the name of the answer, if it differs from the reference's name
@@ -185,9 +195,11 @@ class Question:
     gradients: bool = False
     gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None
+    effect: Callable[[Case, Any], Any] | None = None
     any_float: bool = False
     of_implementations: bool = False
     tokens: int | None = None
+    in_model: InModel | None = None
     row_sums: dict[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Callable[[Seen], Any]] = field(default_factory=dict)
     called: str = ""

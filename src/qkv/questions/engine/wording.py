@@ -46,7 +46,7 @@ def _members(values: tuple[Any, ...] | list[Any]) -> str:
 
 def are(name: str) -> str:
     """Return "are" for a plural name, such as "weights", and "is" for any other."""
-    return "are" if name.endswith("s") and not name.endswith("ss") else "is"
+    return "are" if name.endswith("s") and not name.endswith(("ss", "bias")) else "is"
 
 
 def type_name(value: Any) -> str:
@@ -167,6 +167,7 @@ def step_name(case: Case, i: int) -> str:
 
 
 def _step_label(step: Step) -> str:
+    """Return how messages name a step of a case."""
     if step.act == "make":
         return "making the object"
     if step.act == "load":

@@ -1,37 +1,19 @@
 import { live } from "lit-html/directives/live.js";
-import {
-  button,
-  curve,
-  dragged,
-  gripMark,
-  html,
-  nearestOf,
-  nothing,
-  num,
-  panel,
-  plot,
-  remember,
-  stepSlider,
-  tables,
-  toggle,
-  widget,
-  yAxis,
-} from "./base.js";
+import { button, dragged, html, nearestOf, nothing, num, remember, tables, toggle, widget } from "./base.js";
 import { picked, scoreForWeight, temperedRow } from "./maths.js";
-import { linear, logarithmic } from "./scales.js";
+import { logarithmic } from "./scales.js";
 
 const WIDE = 64; // d_k of the head without scaling
+const AXIS = 4; // The axis of the scores ends at this multiple of the largest: scores × 8 still move their handles.
 const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
-const CURVE = Array.from({ length: 93 }, (_, i) => 0.05 * 200 ** (i / 92));
 const SEEN = 6; // drawn words that are shown
 
-const warmth = logarithmic([0.05, 10], [0, 100]);
+const warmth = logarithmic([0.05, 10], [0, 1]);
 
-/** @import { Point } from "./chart.js" */
-/** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, first: number[] | null,
- *   grip: { from: number, at: number } | null, drawn: number[], drawnWith: number[] | null }} State */
+/** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, handles: string[],
+ *   first: number[] | null, grip: { from: number, at: number } | null, drawn: number[], drawnWith: number[] | null }} State */
 
 export default widget("TemperatureLab", {
   // `first` has the scores before the first drag, `grip` the bar's value and the pointer when a drag began; `drawn` has
@@ -44,12 +26,18 @@ export default widget("TemperatureLab", {
     const next = last === undefined ? "" : ` Drawn: ${state.tokens[last]}.`;
     return `T ${num(state.temperature)}: ${state.tokens[top]} has weight ${share(weights[top])}, entropy ${num(spread)} nats.${next}`;
   },
-  view: (state, set) => html`
-    <div class="qkv-temperature">
-      <div>${temperaturePanel(state, set)} ${widthToggle(state, set)}</div>
-      <div>${rows(state, set)} ${sampling(state, set)}</div>
-    </div>
-    ${tables(() => numbers(state))}`,
+  view: (state, set) => {
+    const has = (/** @type {string} */ handle) => state.handles.includes(handle);
+    return html`
+      <div class="qkv-temperature ${has("scores") ? "qkv-with-scores" : ""}">
+        ${lead(state)}
+        <div class="qkv-with-thermometer">${rows(state, set, has("scores"))} ${thermometer(state, set)}</div>
+        ${hint(state, set)}
+        ${has("width") ? widthToggle(state, set) : nothing}
+        ${has("draws") ? sampling(state, set) : nothing}
+      </div>
+      ${tables(() => numbers(state))}`;
+  },
 });
 
 const share = (weight) => num(weight, { places: 3 });
@@ -57,39 +45,45 @@ const share = (weight) => num(weight, { places: 3 });
 const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }), 24);
 const measured = ({ scores, d_k, temperature }) => tempered(scores, d_k, temperature);
 
-/** Return the points of the entropy's curve, which does not depend on the temperature that is set. */
-const spreads = remember((scores, d_k) =>
-  CURVE.map((t) => [warmth(t), temperedRow({ scores, d_k, temperature: t }).spread]),
-);
-
-/* ---- the scores and the weights: a row for each token, with two bars that can be dragged */
-
-function rows(state, set) {
-  const { stretched, weights } = measured(state);
-  const reach = reachOf(state);
-  const often = countsOf(state);
-  return html`<div class="qkv-keys">
-    <p class="qkv-key-row qkv-note" aria-hidden="true"><span></span><span>${scoreTitle(state)}</span>
-      <span>weight${often ? html`, <u></u> drawn` : nothing}</span></p>
-    ${state.tokens.map((token, i) => {
-      const score = state.scores[i];
-      const put = (value) => set(moved(state, i, value, reach));
-      const values = stepsUpTo(reach);
-      const putNearest = (share) => put(nearestOf(values, share * 2 * reach));
-      const putWeight = (weight) => put(scoreFor(state, i, weight));
-      return html`<div class="qkv-key-row">
-        <span class="qkv-key-name">${token}</span>
-        ${scoreBar({ token, score, shown: stretched[i], reach, put, drag: pulled(state, set, score / (2 * reach), putNearest) })}
-        ${weightBar({ weight: weights[i], often: often?.[i], drag: pulled(state, set, weights[i], putWeight) })}
-        <b>${share(weights[i])}</b>
-      </div>`;
-    })}
-    ${hint(state, set)}
-  </div>`;
+/** Return the sentence about the weights, and their entropy. */
+function lead(state) {
+  const { weights, spread } = measured(state);
+  const [top, next] = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+  return html`<p class="qkv-lead">${leading(state.tokens, weights, spread, top, next)}
+    <small>Entropy: ${num(spread, { places: 2 })} nats.</small></p>`;
 }
 
-/** Return the title of the scores. Without scaling, they are multiplied by √d_k. */
-const scoreTitle = ({ d_k }) => (d_k > 1 ? `score × ${rootOf(d_k)}` : "score");
+function leading(tokens, weights, spread, top, next) {
+  const name = (i) => html`<b>${tokens[i]}</b>`;
+  if (weights[top] > 0.95) return html`${name(top)} has almost all of the weight.`;
+  if (spread > 0.98 * Math.log(weights.length)) return html`All ${weights.length} words have almost the same weight.`;
+  if (share(weights[top]) === share(weights[next])) return html`${name(top)} and ${name(next)} have the same weight.`;
+  return html`${name(top)} has the largest weight, and ${name(next)} the next.`;
+}
+
+/* ---- the words: a row for each, with bars that can be dragged */
+
+function rows(state, set, hasScores) {
+  const { stretched, weights } = measured(state);
+  const reach = reachOf(state);
+  const values = stepsUpTo(reach);
+  const often = countsOf(state);
+  return html`<div class="qkv-keys">${state.tokens.map((token, i) => {
+    const score = state.scores[i];
+    const put = (value) => set(moved(state, i, value, reach));
+    const putNearest = (share) => put(nearestOf(values, (share * 2 * AXIS * reach) / Math.sqrt(state.d_k)));
+    const putWeight = (weight) => put(scoreFor(state, i, weight));
+    const slider = scoreSlider({ token, score, shown: stretched[i], values, put });
+    const place = stretched[i] / (AXIS * reach);
+    return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
+      <span class="qkv-key-name">${token}</span>
+      ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, place / 2, putNearest) }) : nothing}
+      ${weightBar({ often: often?.[i], slider: hasScores ? nothing : slider, drag: pulled(state, set, weights[i], putWeight) })}
+      <b>${share(weights[i])}</b>
+    </div>`;
+  })}</div>`;
+}
+
 const rootOf = (d_k) => num(Math.sqrt(d_k), { digits: 3 });
 
 /** Return a listener for a bar: a drag moves its value, a share of the bar's width, as far as the pointer. A press alone
@@ -116,23 +110,25 @@ const stepsUpTo = remember((reach) => {
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** Return a score as a bar from 0, in the middle, to a handle. For the keyboard, an invisible slider lies over it. */
-function scoreBar({ token, score, shown, reach, put, drag }) {
-  const values = stepsUpTo(reach);
-  const nearest = nearestOf(values, score);
-  const text = num(shown, { places: Math.abs(shown) < 100 ? 1 : 0 });
-  return html`<div class="qkv-score qkv-drag ${score < 0 ? "qkv-below-zero" : ""}" style="--qkv-p: ${score / reach}"
-      @pointerdown=${drag} @pointermove=${drag}>
-    <i></i><span aria-hidden="true">${text}</span>
-    <input class="qkv-over" type="range" aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${text}
-      .value=${live(String(values.indexOf(nearest)))} @input=${({ target }) => put(values[target.valueAsNumber])}>
-  </div>`;
-}
+/** Return a score as a bar from 0, in the middle, to a handle. A handle beyond the axis stands at its end. */
+const scoreBar = ({ shown, place, slider, drag }) => html`<div
+    class="qkv-score qkv-drag ${shown < 0 ? "qkv-below-zero" : ""}"
+    style="--qkv-s: ${Math.min(1, Math.max(-1, place))}" @pointerdown=${drag} @pointermove=${drag}>
+  <i></i><span aria-hidden="true">${written(shown)}</span>${slider}
+</div>`;
+
+/** Return the slider of a score for the keyboard, which lies invisible over a bar. */
+const scoreSlider = ({ token, score, shown, values, put }) => html`<input class="qkv-over" type="range"
+    aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${written(shown)}
+    .value=${live(String(values.indexOf(nearestOf(values, score))))}
+    @input=${({ target }) => put(values[target.valueAsNumber])}>`;
+
+const written = (score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 });
 
 /** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn. */
-const weightBar = ({ weight, often, drag }) => html`<div class="qkv-weight-bar qkv-drag" style="--qkv-p: ${weight}"
+const weightBar = ({ often, slider, drag }) => html`<div class="qkv-weight-bar qkv-drag"
     @pointerdown=${drag} @pointermove=${drag}>
-  <i></i>${often === undefined ? nothing : html`<u style="--qkv-often: ${often}"></u>`}
+  <i></i>${often === undefined ? nothing : html`<u style="--qkv-often: ${often}"></u>`}${slider}
 </div>`;
 
 /** Return the score that gives a token a weight, which is limited to 0.001 … 0.999. */
@@ -141,15 +137,16 @@ function scoreFor(state, index, weight) {
   return Number(score.toPrecision(3));
 }
 
-/** Return a line that says how to change the bars, or that a score is at the end of its range. */
-function hint({ scores, first }, set) {
+/** Return a line that says what can be dragged, or that a score is at the end of its range. */
+function hint({ scores, first, d_k, handles }, set) {
   const reach = reachOf({ scores, first });
   const changed = scores.filter((score, i) => first && score !== first[i]);
+  const bars = handles.includes("scores") ? "a score or a weight" : "a word’s bar";
+  const ended = changed.some((score) => Math.abs(score) === reach);
+  const marked = handles.includes("draws") ? html` <u></u> is the share of the draws.` : nothing;
   return html`<div class="qkv-hint">
     <p class="qkv-note">${
-      changed.some((score) => Math.abs(score) === reach)
-        ? `Scores end at ±${num(reach)}.`
-        : "↔ Drag a score or a weight."
+      ended ? `Scores end at ±${num(reach)}${d_k > 1 ? ` × ${rootOf(d_k)}` : ""}.` : html`Drag T, or ${bars}.${marked}`
     }</p>
     ${button({ label: "reset scores", disabled: !changed.length, onClick: () => set({ scores: first }) })}
   </div>`;
@@ -186,46 +183,24 @@ function sampling(state, set) {
   </div>`;
 }
 
-/* ---- the temperature: a point on the curve of the entropy, and its slider */
+/* ---- the temperature: a thermometer beside the words */
 
-function temperaturePanel(state, set) {
-  const { scores, d_k, temperature } = state;
-  const { spread } = measured(state);
-  const most = Math.log(scores.length);
-  const height = linear([0, most], [100, 0]);
-  const points = spreads(scores, d_k).map(([x, entropy]) => /** @type {Point} */ ([x, height(entropy)]));
-  const grab = ({ x }) => set({ temperature: nearestOf(TEMPERATURES, x, (t, at) => Math.abs(warmth(t) / 100 - at)) });
-  const marks = [
-    yAxis({ scale: height, ticks: [0, most], named: [] }),
-    curve({ points }),
-    gripMark({ x: warmth(temperature), y: height(spread) }),
-  ];
-  const label = `Entropy against temperature: ${num(spread, { places: 2 })} nats here, at most ${num(most, { places: 2 })}.`;
-  return html`${panel({
-    title: "how even the weights are",
-    reading: html`<small>entropy</small> <b>${num(spread, { places: 2 })}</b> <small>nats</small>`,
-    drawing: plot({ label, marks, onDrag: dragged(grab) }),
-  })}
-  ${stepSlider({
-    label: html`temperature, <var>T</var>`,
-    value: nearestOf(TEMPERATURES, temperature, (a, b) => Math.abs(Math.log(a / b))),
-    values: TEMPERATURES,
-    text: String(Number(temperature.toPrecision(3))),
-    onInput: (value) => set({ temperature: value }),
-  })}
-  ${limits(state)}`;
-}
-
-/** Return the weights towards which a low and a high temperature go, below the ends of the slider. */
-function limits({ scores, tokens }) {
-  const top = Math.max(...scores);
-  const winners = tokens.filter((_, i) => scores[i] === top);
-  const names = winners.length > 2 ? `${winners.length} words` : winners.join(", ");
-  const each = (count) => num(1 / count, { places: 2 });
-  return html`<p class="qkv-ends">
-    <span>T → 0: ${winners.length > 1 ? `${each(winners.length)} each for` : "all to"} <b>${names}</b></span>
-    <span>T → ∞: ${each(scores.length)} for each</span>
-  </p>`;
+function thermometer(state, set) {
+  const value = nearestOf(TEMPERATURES, state.temperature, (a, b) => Math.abs(Math.log(a / b)));
+  const text = String(Number(state.temperature.toPrecision(3)));
+  const grab = dragged(({ y }) =>
+    set({ temperature: nearestOf(TEMPERATURES, 1 - y, (t, at) => Math.abs(warmth(t) - at)) }),
+  );
+  return html`<div class="qkv-thermometer">
+    <span aria-hidden="true">hot</span>
+    <div class="qkv-drag" style="--qkv-at: ${warmth(state.temperature)}" @pointerdown=${grab} @pointermove=${grab}>
+      <i></i><b aria-hidden="true"><var>T</var>${text}</b>
+      <input class="qkv-over" type="range" aria-label="temperature T" aria-orientation="vertical" min="0"
+        max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
+        @input=${({ target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>
+    </div>
+    <span aria-hidden="true">cold</span>
+  </div>`;
 }
 
 /** Return the switch for the scores of a wide head that does not divide them by √d_k. */

@@ -1,0 +1,172 @@
+"""Run a trained model of the course with an answer in the place of ours, and say how well it does.
+
+A question's `in_model` says where the answer goes (`qkv.questions.engine.in_model`). The result is never a mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.attention import padding_mask
+from qkv.cache import KVCache
+from qkv.models import load_tagger, load_writer, sentences
+from qkv.models.grammar import Sentence, read
+from qkv.models.tagger import Tagger, targets
+from qkv.models.vocabulary import END
+from qkv.models.writer import N_MAX, Writer, join, with_ends
+from qkv.questions.engine.in_model import InModel, ModelRun
+from qkv.questions.engine.question import Question
+from qkv.sandboxed.isolation import CapturedOutput, quiet, undisturbed
+from qkv.sandboxed.time_limit import TimeUp, at_most
+from qkv.transformer import Edit, Places
+
+SECONDS = 2  # until the run is given up; with a right answer it takes a tenth of a second
+N_SENTENCES = 100
+N_WRITTEN = 20
+EXAMPLE = "the cat chased the mouse because it was hungry"
+LENGTH = 9  # words of the new sentences on which heads are compared: all have the same
+BEGINNING = "the dog chased"
+
+
+def say_in_model(question: Question, answer: Any, passed: bool) -> str:
+    """Return what a trained model does with an answer in the place of ours; empty if it does not run with it.
+
+    The weights are read anew each time, so nothing that an answer does to a model lasts.
+    """
+    if question.in_model is None:
+        return ""
+    say = {"tagger": _say_tagger, "writer": _say_writer}[question.in_model.model]
+    try:
+        with at_most(SECONDS), undisturbed(), quiet(), CapturedOutput(), torch.no_grad():
+            return say(question.in_model, answer, f"With your `{question.name}` in place of ours, the trained", passed)
+    except TimeUp:
+        return ""
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # also SystemExit; it was observed already: whatever it does wrong, the verdict says
+        return ""
+
+
+# ── the tagger: which noun is *it*? ───────────────────────────────────────────────────────────────
+
+
+def _say_tagger(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
+    """Say what the tagger answers with this part, and in how many new sentences it is right."""
+    example = read(EXAMPLE.split())
+    assert example is not None
+    drawn = sentences("new", N_SENTENCES, 0, "english", only_it=True)
+    tagger = load_tagger()
+    noun = tagger.nouns[int(_nouns(tagger, put, answer, [example])[0])]
+    right = n_right(tagger, put, answer, drawn)
+    ours = n_right(tagger, InModel(), None, drawn)
+    of_all = f"Right in {right} of {N_SENTENCES} new sentences{_compared(passed, right, ours)}"
+    return f"{beginning} tagger reads “{EXAMPLE}”, and says: “it” is the {noun}. {of_all}"
+
+
+def n_right(tagger: Tagger, put: InModel, answer: Any, drawn: list[Sentence]) -> int:
+    """Count the sentences in which a tagger with the answer finds the noun that *it* stands for."""
+    lengths = sorted({len(sentence.words) for sentence in drawn})
+    batches = [drawn] if put.padded else [[s for s in drawn if len(s.words) == n] for n in lengths]
+    return sum(int((_nouns(tagger, put, answer, batch) == _true_nouns(batch)).sum()) for batch in batches)
+
+
+def _nouns(tagger: Tagger, put: InModel, answer: Any, batch: list[Sentence]) -> Tensor:
+    """Return the number of the noun for the *it* of each sentence, −1 where no number is finite."""
+    ids = tagger.vocabulary.encode([sentence.words for sentence in batch])
+    places = Places()
+    run = ModelRun(tagger.encoder.stack, padding_mask(ids > 0), places)
+    places.edits.update(_guarded(put.edits(answer, run)))
+    _, logits = tagger(ids, places)
+    at_it = logits[torch.arange(len(batch)), [sentence.it for sentence in batch]]
+    return torch.where(at_it.isfinite().all(-1), at_it.argmax(-1), -1)
+
+
+def _true_nouns(batch: list[Sentence]) -> Tensor:
+    return targets(batch)[1].amax(-1)
+
+
+# ── the writer: which words come next? ────────────────────────────────────────────────────────────
+
+
+def _say_writer(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
+    """Say how the writer continues a sentence with this part, and how often it writes what it writes with ours."""
+    writer = load_writer()
+    if put.says is not None:
+        if not passed:  # wrong numbers say nothing about the writer
+            return ""
+        return f"{beginning} writer {put.says(answer, _new_texts(writer), writer.state_dict(), writer.shape.n_heads)}."
+    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in sentences("new", N_WRITTEN, 0, "english"))]
+    (example, *texts), (_, *ours) = written(writer, put, answer, drawn), written(writer, InModel("writer"), None, drawn)
+    same = sum(text == our for text, our in zip(texts, ours, strict=True))
+    of_all = f"The same as with ours in {same} of {N_WRITTEN} sentences{_compared(passed, same, N_WRITTEN)}"
+    return f"{beginning} writer continues “{BEGINNING}”: “{example}”. {of_all}"
+
+
+def _new_texts(writer: Writer) -> Tensor:
+    """Return the ids of new sentences of one length."""
+    drawn = sentences("new", 4 * N_SENTENCES, 0, "english", only_it=True)
+    return writer.vocabulary.encode(with_ends([s for s in drawn if len(s.words) == LENGTH][:N_SENTENCES]))
+
+
+def written(writer: Writer, put: InModel, answer: Any, drawn: list[list[str]]) -> list[str]:
+    """Continue beginnings of one length, each time by the likeliest word."""
+    ids = writer.vocabulary.encode([[END, *words] for words in drawn])
+    grow = _steps(writer, put, answer) if put.next_ids is None else _next_of(writer, put.next_ids, answer)
+    while ids.shape[1] <= N_MAX:
+        ids = torch.cat([ids, grow(ids)[:, None]], dim=1)
+    return [_text(writer, row) for row in ids[:, 1:].tolist()]
+
+
+def _next_of(writer: Writer, next_ids: Callable[..., Tensor], answer: Any) -> Callable[[Tensor], Tensor]:
+    """Return a function that lets an answer, which is the whole writer or a block of it, find the next id."""
+    return lambda ids: next_ids(answer, ids, writer.state_dict(), writer.shape.n_heads)
+
+
+def _steps(writer: Writer, put: InModel, answer: Any) -> Callable[[Tensor], Tensor]:
+    """Return a function that finds the next ids with the answer in the writer; each token runs once, one at a time."""
+    places = Places()
+    run = ModelRun(writer.stack, torch.ones(1, 1, 1, 1, dtype=torch.bool), places)
+    places.edits.update(_guarded(put.edits(answer, run)))
+    caches = [KVCache() if put.cache is None else put.cache(answer) for _ in run.layers]
+
+    def next_ids(ids: Tensor) -> Tensor:
+        for token in ids[:, len(caches[0]) :].split(1, dim=1):
+            logits = writer(token, caches, visit=places)
+        return logits[:, -1].argmax(-1)
+
+    return next_ids
+
+
+def _text(writer: Writer, ids: list[int]) -> str:
+    """Return the words up to <end>."""
+    words = [writer.vocabulary.words[i] for i in ids]
+    return join(words[: words.index(END)] if END in words else words)
+
+
+# ── both ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _compared(passed: bool, right: int, ours: int) -> str:
+    """Return the end of the sentence: for a wrong answer, how it compares with ours."""
+    if passed:
+        return "."
+    return f"; with ours, in {ours}." if right != ours else ": this model does not show what is wrong here."
+
+
+def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:
+    """Return the edits, each of which raises ValueError for a tensor that has not the shape of ours."""
+
+    def guarded(edit: Edit) -> Callable[[Tensor], Tensor]:
+        def checked(ours: Tensor) -> Tensor:
+            theirs = edit(ours)
+            if not isinstance(theirs, Tensor) or theirs.shape != ours.shape:
+                raise ValueError(f"expected {tuple(ours.shape)}")
+            return theirs.to(ours)
+
+        return checked
+
+    return {place: guarded(edit) for place, edit in edits.items()}
