@@ -14,11 +14,9 @@
  *             swaps two steps. A sum runs in the type of the numbers, in order.
  *           products(count0, count1, out, out0, out1, outRow, a, a0, a1, aRow, aColumn, b, b0, b1, bRow, bColumn, rows,
  *             inner, columns, add)     one for each index of two batch axes (samples, heads)
- *           dot(a, b, n)     returned
  * pairs     add subtract multiply divide larger smaller power(out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns)
  *           equal unequal less lessOrEqual(…)     the same, with a byte for each result
  * maps      negative absolute root relu exp log tanh sigmoid gelu sin cos(out, a, n)
- *           fill(out, value, n)     masked(out, a, mask, maskRow, value, rows, columns)     the mask has a byte a number
  * moves     copy(out, a, n0, n1, n2, n3, s0, s1, s2, s3)     a tensor with any steps, side by side
  *           spread(out, a, n0, n1, n2, n3, s0, s1, s2, s3)     the opposite: neighbouring numbers into a tensor with any steps
  *           choose(out, outRow, mask, maskRow, maskStep, a, aRow, aStep, b, bRow, bStep, rows, columns)     a where the mask
@@ -31,7 +29,7 @@
  *           softmaxBack(out, weights, gradient, rows, columns, factor)     logSoftmax(out, a, rows, columns)
  *           norm(out, units, roots, a, gain, bias, rows, columns, epsilon)     units, roots, gain and bias may be 0: left out
  *           normBack(dX, dGain, dBias, dOut, units, roots, gain, rows, columns)     adds to the first three
- *           reluBack geluBack(out, a, gradient, n)     add to out
+ *           reluBack(out, a, gradient, n)     adds to out
  * updates   addScaled(out, a, factor, n)     out += factor · a
  *           adamw(values, gradients, means, squares, n, rate, beta1, beta2, epsilon, decay, step)     step counts from 1
  *

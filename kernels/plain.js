@@ -29,10 +29,6 @@ const MAPS = {
   sin: Math.sin,
   cos: Math.cos,
 };
-const SLOPES = {
-  reluBack: (x) => (x > 0 ? 1 : 0),
-  geluBack: (x) => normalBelow(x) + x * Math.exp(-0.5 * x * x) * 0.3989422804014327,
-};
 
 /** The share of the normal distribution below x: ½ (1 + erf(x / √2)), by a series whose terms are all of one sign. */
 function normalBelow(x) {
@@ -71,10 +67,10 @@ export function plainKernels(memory, Numbers) {
     const m = all();
     for (let i = 0, p = a / SIZE, q = out / SIZE; i < n; i++) m[q + i] = f(m[p + i]);
   };
-  const slope = (f) => (out, a, gradient, n) => {
+  function reluBack(out, a, gradient, n) {
     const m = all();
-    for (let i = 0, p = a / SIZE, q = out / SIZE, g = gradient / SIZE; i < n; i++) m[q + i] += f(m[p + i]) * m[g + i];
-  };
+    for (let i = 0; i < n; i++) if (m[a / SIZE + i] > 0) m[out / SIZE + i] += m[gradient / SIZE + i];
+  }
   const fold = (f) => (out, a, outer, n, inner) => {
     const m = all();
     for (let i = 0; i < outer * inner; i++) {
@@ -126,9 +122,9 @@ export function plainKernels(memory, Numbers) {
     ...each(PAIRS, (f) => pair(f, all, SIZE)),
     ...each(COMPARISONS, (f) => pair(f, bytes, 1)),
     ...each(MAPS, map),
-    ...each(SLOPES, slope),
     ...each({ largest: Math.max, smallest: Math.min }, fold),
     product,
+    reluBack,
 
     products(
       ...[count0, count1, out, out0, out1, outRow, a, a0, a1, aRow, aColumn, b, b0, b1, bRow, bColumn, ...sizes]
@@ -141,27 +137,6 @@ export function plainKernels(memory, Numbers) {
             b + SIZE * (i * b0 + j * b1),
           ];
           product(o, outRow, p, aRow, aColumn, q, bRow, bColumn, ...sizes);
-        }
-    },
-
-    dot(a, b, n) {
-      const m = all();
-      let sum = 0;
-      for (let i = 0; i < n; i++) sum += m[a / SIZE + i] * m[b / SIZE + i];
-      return sum;
-    },
-
-    fill(out, value, n) {
-      all().fill(value, out / SIZE, out / SIZE + n);
-    },
-
-    masked(out, a, mask, maskRow, value, rows, columns) {
-      const m = all();
-      const masks = bytes();
-      for (let i = 0; i < rows; i++)
-        for (let j = 0; j < columns; j++) {
-          const k = i * columns + j;
-          m[out / SIZE + k] = masks[mask + i * maskRow + j] ? value : m[a / SIZE + k];
         }
     },
 

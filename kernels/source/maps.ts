@@ -1,11 +1,7 @@
 // Operations on each number. `out` may be one of the operands.
 
-import { erf as erfOf, exp as expOf, expOfTwo, log as logOf, sigmoidOfTwo, tanhOfTwo } from "./functions";
+import { erf as erfOf, expOfTwo, log as logOf, sigmoidOfTwo, tanhOfTwo } from "./functions";
 import { LANES, T, at, loadTwo, storeTwo } from "./number";
-
-export function fill(out: usize, value: f64, n: i32): void {
-  for (let i = 0; i < n; i++) store<T>(at(out, i), <T>value);
-}
 
 /** Copy a tensor of four axes, whose numbers lie s0 … s3 apart, to neighbouring numbers. */
 export function copy(
@@ -116,7 +112,7 @@ export function smaller(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32
 
 /* ---- comparisons of two operands, which write a byte for each pair: 1 if it holds, else 0 */
 
-const EQUAL = 0, UNEQUAL = 1, LESS = 2;
+const EQUAL = 0, UNEQUAL = 1, LESS = 2, LESS_OR_EQUAL = 3;
 
 @inline
 function comparisons(
@@ -145,7 +141,7 @@ export function less(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b
   comparisons(LESS, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
 }
 export function lessOrEqual(out: usize, outRow: i32, a: usize, aRow: i32, aStep: i32, b: usize, bRow: i32, bStep: i32, rows: i32, columns: i32): void {
-  comparisons(3, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
+  comparisons(LESS_OR_EQUAL, out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns);
 }
 
 /* ---- one operand */
@@ -182,7 +178,7 @@ export function relu(out: usize, a: usize, n: i32): void {
   each(RELU, out, a, n);
 }
 
-const EXP = 0, TANH = 1;
+const EXP = 0, TANH = 1, SIGMOID = 2;
 
 @inline
 function inFloat64(operation: i32, x: v128): v128 {
@@ -206,7 +202,7 @@ export function tanh(out: usize, a: usize, n: i32): void {
   eachInFloat64(TANH, out, a, n);
 }
 export function sigmoid(out: usize, a: usize, n: i32): void {
-  eachInFloat64(2, out, a, n);
+  eachInFloat64(SIGMOID, out, a, n);
 }
 
 export function log(out: usize, a: usize, n: i32): void {
@@ -221,20 +217,11 @@ export function gelu(out: usize, a: usize, n: i32): void {
   }
 }
 
-/* ---- derivatives, added to `out` */
+/* ---- a derivative, added to `out` */
 
 export function reluBack(out: usize, a: usize, gradient: usize, n: i32): void {
   for (let i = 0; i < n; i++) {
     if (load<T>(at(a, i)) > 0) store<T>(at(out, i), load<T>(at(out, i)) + load<T>(at(gradient, i)));
-  }
-}
-
-/** The derivative of x Φ(x) is Φ(x) + x φ(x), with Φ and φ of the normal distribution. */
-export function geluBack(out: usize, a: usize, gradient: usize, n: i32): void {
-  for (let i = 0; i < n; i++) {
-    const x = <f64>load<T>(at(a, i));
-    const slope = 0.5 * (1 + erfOf(x * Math.SQRT1_2)) + x * 0.3989422804014327 * expOf(-0.5 * x * x);
-    store<T>(at(out, i), <T>(<f64>load<T>(at(out, i)) + slope * <f64>load<T>(at(gradient, i))));
   }
 }
 
@@ -248,17 +235,6 @@ export function addScaled(out: usize, a: usize, factor: f64, n: i32): void {
     v128.store(at(out, i), v128.add<T>(v128.load(at(out, i)), v128.mul<T>(times, v128.load(at(a, i)))));
   }
   for (; i < n; i++) store<T>(at(out, i), load<T>(at(out, i)) + <T>factor * load<T>(at(a, i)));
-}
-
-/** Write `value` where the byte of the mask is not 0, and elsewhere the number of a. */
-export function masked(out: usize, a: usize, mask: usize, maskRow: i32, value: f64, rows: i32, columns: i32): void {
-  for (let i = 0; i < rows; i++) {
-    const row = mask + <usize>(i * maskRow);
-    for (let j = 0; j < columns; j++) {
-      const k = i * columns + j;
-      store<T>(at(out, k), load<u8>(row + <usize>j) ? <T>value : load<T>(at(a, k)));
-    }
-  }
 }
 
 /** A step of AdamW (Loshchilov and Hutter, 2019). `step` counts from 1. */

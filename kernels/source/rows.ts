@@ -16,7 +16,7 @@ function sumOf(a: usize, n: i32): f64 {
   return total;
 }
 
-export function dot(a: usize, b: usize, n: i32): f64 {
+function dot(a: usize, b: usize, n: i32): f64 {
   let sum = f64x2.splat(0);
   let i = 0;
   for (; i <= n - 2; i += 2) sum = f64x2.add(sum, f64x2.mul(loadTwo(at(a, i)), loadTwo(at(b, i))));
