@@ -12,6 +12,7 @@ import {
   svg,
   tables,
   widget,
+  wordAt,
 } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
 import { bandEnergies, climbingTone, frameSignal, imagePatches, outline, randomIntegers } from "./maths.js";
@@ -283,7 +284,7 @@ function drawText(state, row, set, id) {
     <p class="qkv-sentence">
       ${tokens.map(
         (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
-          @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
+          aria-label=${wordAt(tokens, i) === token ? nothing : wordAt(tokens, i)} @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
       )}
     </p>`;
 }
