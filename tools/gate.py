@@ -26,7 +26,7 @@ A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
 
 # Each step: its name, what it checks, its commands. The site is built before the tests that open it.
 STEPS: list[tuple[str, str, list[list[str]]]] = [
-    ("static", "lint, format, types, imports; notebooks, bundled widgets and exercises are up to date", [
+    ("static", "lint, format, types, docstrings, imports; notebooks, bundled widgets and exercises are up to date", [
         [*PYTHON, "-m", "mypy", "--no-error-summary"],  # first, because it takes longest
         [*PYTHON, "-m", "ruff", "check", "--quiet", "."],
         [*PYTHON, "-m", "ruff", "format", "--quiet", "--check", "."],
@@ -34,6 +34,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         ["node_modules/.bin/tsc", "--project", "."],
         ["node_modules/.bin/tsc", "--project", "tsconfig.strict.json"],
         [*PYTHON, "-c", "import sys; from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"],
+        [*PYTHON, "tools/docstrings.py"],
         [*PYTHON, "tools/notebooks.py", "check"],
         ["node", "tools/bundle.mjs", "--check"],
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],

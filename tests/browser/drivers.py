@@ -104,6 +104,7 @@ class BidiDriver:
         self.ask("browsingContext.navigate", context=self.context, url=url, wait="complete")
 
     def evaluate(self, function: str) -> Any:
+        """Call a function on the page and return its result, through JSON."""
         expression = f"({function})().then(JSON.stringify)"
         target = {"context": self.context}
         done = self.ask("script.evaluate", expression=expression, target=target, awaitPromise=True)
@@ -123,6 +124,7 @@ class WebDriver:
         self.ask("/timeouts", script=120_000)
 
     def ask(self, path: str, **parameters: Any) -> Any:
+        """Send a command and return its value; an error of the browser fails the test."""
         body = json.dumps(parameters).encode()
         request = urllib.request.Request(self.address + path, body, {"Content-Type": "application/json"})
         try:

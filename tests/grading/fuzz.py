@@ -134,6 +134,7 @@ def read_all(count: int, seed: int, folder: Path) -> tuple[int, float]:
 
 
 def main() -> None:
+    """Read many damaged files, and print the time of the slowest and how much the memory grew."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory() as folder:

@@ -30,6 +30,7 @@ def gemma3() -> hf.PreTrainedModel:
 
 
 def gpt_oss() -> hf.PreTrainedModel:
+    """A model with mixtures of experts, and weights of attention that sum to less than 1."""
     kinds = ["sliding_attention", "full_attention"]
     experts = {"num_local_experts": 2, "num_experts_per_tok": 1}
     model = hf.GptOssForCausalLM(hf.GptOssConfig(**LLAMA, **WINDOW, **experts, layer_types=kinds))
@@ -40,6 +41,7 @@ def gpt_oss() -> hf.PreTrainedModel:
 
 
 def t5() -> hf.PreTrainedModel:
+    """A model with two stacks and biases for distances."""
     sizes = {"d_model": 24, "d_kv": 6, "d_ff": 48, "num_layers": 2, "num_heads": 4}
     return hf.T5ForConditionalGeneration(
         hf.T5Config(vocab_size=VOCAB, **sizes, pad_token_id=0, eos_token_id=3, decoder_start_token_id=0)
@@ -47,6 +49,7 @@ def t5() -> hf.PreTrainedModel:
 
 
 def bart() -> hf.PreTrainedModel:
+    """A model with two stacks and learned positions."""
     sizes = {
         f"{stack}_{name}": value
         for stack in ("encoder", "decoder")
@@ -89,6 +92,7 @@ def model_of(family: str) -> hf.PreTrainedModel:
 
 
 def tokenizer() -> hf.PreTrainedTokenizerFast:
+    """A tokenizer with one token for each word, and special tokens at both ends."""
     vocabulary = {word: i for i, word in enumerate([*SPECIAL, *WORDS])}
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -45,10 +45,6 @@ OPENING = "opening"  # the id of the cell whose widget opens a chapter
 WITHOUT_OPENING = {
     f"chapters/{name}"
     for name in (
-        "01_sequence_inputs",
-        "02_qkv_projection",
-        "03_scaling",
-        "05_multi_head",
         "06_positional_encoding",
         "07_kv_cache",
         "08_transformer",
@@ -231,6 +227,7 @@ def nothing_was_run(notebook: NotebookNode) -> Findings:
 
 @rule
 def figures_have_alt_text(notebook: NotebookNode) -> Findings:
+    """Each figure is shown by `figures.show` with alt text."""
     for cell in of_type(notebook, "code"):
         names = [ast.unparse(call.func) for call in calls(cell)]
         shown = [call for call in calls(cell) if ast.unparse(call.func) == "show"]
@@ -244,6 +241,7 @@ def figures_have_alt_text(notebook: NotebookNode) -> Findings:
 
 @rule
 def hidden_cells_hold_numbers(notebook: NotebookNode) -> Findings:
+    """A hidden cell has an assert; a cell whose code alone is hidden has a prediction."""
     for cell in of_type(notebook, "code")[1:]:
         if not is_seen(cell) and "assert" not in cell.source:
             yield Finding(cell.id, "is hidden, but has no assert")
@@ -289,6 +287,7 @@ def ids_are_readable(notebook: NotebookNode) -> Findings:
 
 @rule
 def tags_are_known(notebook: NotebookNode) -> Findings:
+    """All tags of cells are known."""
     for cell in notebook.cells:
         if unknown := tags(cell) - TAGS:
             known = ", ".join(sorted(TAGS))
@@ -300,6 +299,7 @@ def tags_are_known(notebook: NotebookNode) -> Findings:
 
 @rule
 def sentences_are_short(notebook: NotebookNode) -> Findings:
+    """No sentence is too long, and half of them are short."""
     counts = []
     for cell in notebook.cells:
         for sentence in sentences(prose(cell)):
@@ -312,6 +312,7 @@ def sentences_are_short(notebook: NotebookNode) -> Findings:
 
 @rule
 def prose_leaves_room_for_code(notebook: NotebookNode) -> Findings:
+    """There are not too many words between two code cells."""
     counts = dict(gaps(notebook))
     for cell, count in counts.items():
         if count > GAP_WORDS_MAX:
@@ -339,6 +340,7 @@ def markdown_reads_everywhere(notebook: NotebookNode) -> Findings:
 
 @rule
 def headings_are_in_order(notebook: NotebookNode) -> Findings:
+    """There is one title, at the top, and no heading below ###."""
     found = list(headings(notebook))
     if [depth for _, depth, _ in found].count(1) != 1 or found[0][1] != 1:
         yield Finding("the chapter", "needs exactly one # heading, its title, before all other headings")
@@ -379,6 +381,7 @@ def predictions_are_answered(notebook: NotebookNode) -> Findings:
 
 @chapter_rule
 def the_parts_are_there(notebook: NotebookNode) -> Findings:
+    """A chapter has the sections that every chapter has, and ends with them."""
     sections = [text for _, depth, text in headings(notebook) if depth == 2]
     if sections[-3:] != ENDING:
         yield Finding("the chapter", f"must end with the sections {', '.join(ENDING)}")
@@ -457,6 +460,7 @@ def choices_cannot_be_guessed(pages: Pages) -> Findings:
 
 @course_rule
 def a_third_of_predictions_are_no_choices(pages: Pages) -> Findings:
+    """A third of the course's predictions are numbers, curves or drawings."""
     every = sum(len(predict_calls(cell)) for page in pages.values() for cell in page.cells)
     others = every - len(choices(pages))
     if others < every // 3:

@@ -29,6 +29,7 @@ from qkv import softmax as softmax_module
 from qkv.questions.engine.comparing import WRONG_RESULT, differences
 from qkv.questions.engine.judging import FLOAT32_REMARK, Verdict, judge
 from qkv.questions.engine.question import Question
+from qkv.questions.shared import writing
 from qkv.sandboxed.cases import Case
 from qkv.sandboxed.isolation import quiet, undisturbed
 from qkv.sandboxed.observations import Observation, observe, results_of
@@ -43,7 +44,10 @@ ALSO: dict[str, tuple[Any, ...]] = {
     "5.5": (softmax_module.masked_softmax,),
 }
 # Parts that are questions of their own. Where another question's reference calls them, they are not mutated.
-PARTS = (softmax_module.softmax, kv_cache.KVCache, attention.Cache, attention.unchanged)
+PARTS = (
+    *(softmax_module.softmax, kv_cache.KVCache, attention.Cache, attention.unchanged),
+    *(writing.block, writing.writer, writing.without_head, writing.part),
+)
 # Code of the package that the question does not ask for, as pairs: the code, and its replacement.
 WITH_A_MASK = ("softmax(scores) if mask is None else masked_softmax(scores, mask)", "masked_softmax(scores, mask)")
 MASK_FITS = ("    mask = _mask_for(scores, mask)\n", "")
@@ -143,6 +147,7 @@ class Effects:
         self.any = False
 
     def rounded(self, value: Any) -> Any:
+        """Round a value, and remember if this changed it."""
         if isinstance(value, Tensor) and value.is_floating_point():
             new = value.round()
             self.any |= not torch.equal(new, value)
@@ -153,6 +158,7 @@ class Effects:
         return value
 
     def cut(self, value: Any) -> Any:
+        """Cut a tensor from its gradient history, and remember if it had one."""
         if isinstance(value, Tensor) and value.requires_grad:
             self.any = True
             return value.detach()
@@ -239,6 +245,7 @@ class _Plain(ast.NodeTransformer):
         self.methods = methods
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Remove annotations, the docstring and the parameter `visit`."""
         node.returns = None
         if node.args.args and node.args.args[-1].arg == "visit":
             node.args.args.pop()
@@ -252,6 +259,7 @@ class _Plain(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Remove the docstring, and methods that no case calls."""
         if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
         used = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)} | self.methods
@@ -270,6 +278,7 @@ class _Plain(ast.NodeTransformer):
         return None if ast.unparse(node.targets[0]) == ast.unparse(node.value) else node
 
     def visit_If(self, node: ast.If) -> Any:
+        """Remove a guard whose exception no case expects."""
         guard = len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse
         if guard and not any(name in ast.unparse(node.body[0]) for name in self.raises):
             return None
@@ -280,6 +289,7 @@ class _Plain(ast.NodeTransformer):
         return ast.Raise(ast.Call(node.exc.func, [], []), None)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Remove calls of `visit`, moves to a device, and arguments that change nothing."""
         self.generic_visit(node)
         node.keywords = [k for k in node.keywords if k.arg not in ("device", "strict", "bias")]
         name = node.func.id if isinstance(node.func, ast.Name) else None
@@ -395,6 +405,7 @@ class _Folded(ast.NodeTransformer):
         return (node.body if node.test.value else node.orelse) if isinstance(node.test, ast.Constant) else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Remove a multiplication by 1 and a division by 1."""
         self.generic_visit(node)
         one = (
             isinstance(node.right, ast.Constant) and node.right.value == 1 and isinstance(node.op, (ast.Div, ast.Mult))

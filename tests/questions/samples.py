@@ -42,6 +42,8 @@ class GateSwapped(Gate):
 
 
 def draw_gate(draw: Draw) -> list[Case]:
+    """Draw the sizes and weights of two layers, and tokens."""
+
     def case(name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32) -> Case:
         s = draw.sizes("n", "d_in", "d_out")
         layers = {
@@ -96,6 +98,8 @@ class ShelfCountsPuts(Shelf):
 
 
 def draw_shelf(draw: Draw) -> list[Case]:
+    """Draw what is put on a shelf, a few rows at a time."""
+
     def case(name: str, *counts: int) -> Case:
         steps = [make()]
         for n in counts:
@@ -131,6 +135,8 @@ def put_twice(x: Tensor, shelf: Any) -> Tensor:
 
 
 def draw_mean(draw: Draw) -> list[Case]:
+    """Draw a shelf with three rows, and one more."""
+
     def case(name: str) -> Case:
         held = Provided(Shelf)
         return Case((method("put", draw.normal(3, 2), on=held), call(draw.normal(1, 2), held), length(on=held)), name)
@@ -175,6 +181,7 @@ def counts_differ(case: Case, seen: Tensor, want: Tensor) -> str | None:
 
 
 def draw_pick(draw: Draw) -> list[Case]:
+    """Draw many ids from two distributions."""
     p = torch.tensor([0.5, 0.3, 0.15, 0.05])
     return [
         Case(call_many(1500, p, draw.seeded()), "plain"),
@@ -207,6 +214,7 @@ def root(x: float) -> float:
 
 
 def draw_root(draw: Draw) -> list[Case]:
+    """Draw a positive number, and a negative one that is refused."""
     return [
         Case(call(draw.uniform(1.2, 9.0)), "plain"),
         Case(call(-draw.uniform(1.0, 2.0)), "a negative number", raises="ValueError"),

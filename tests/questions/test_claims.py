@@ -16,7 +16,9 @@ from torch import Tensor
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.judging import judge
+from qkv.questions.engine.precision import tolerance_of
 from qkv.questions.engine.question import Question
+from qkv.sandboxed.cases import Case
 from qkv.sandboxed.observations import observe
 from tests.questions.corpus.label import whole_corpus
 from tests.questions.test_twins import drawn_once
@@ -50,11 +52,15 @@ class Facts:
 
     def pairs(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield each tensor of the answer with the right one of the same shape."""
-        for seen, want in zip(self.seen, self.want, strict=True):
+        for _, a, b in self.pairs_in_cases():
+            yield a, b
+
+    def pairs_in_cases(self) -> Iterator[tuple[Case, Tensor, Tensor]]:
+        for case, seen, want in zip(self.cases, self.seen, self.want, strict=True):
             for one, other in zip(seen.results, want.results, strict=False):
                 for a, b in zip(tensors(one), tensors(other), strict=False):
                     if a.shape == b.shape:
-                        yield a, b
+                        yield case, a, b
 
     def has_entry(self, at: str, seen: str, want: str) -> bool:
         index = tuple(int(i) for i in at.split(", ")) if at else ()
@@ -67,19 +73,17 @@ class Facts:
         )
 
     def has_share(self, wrong: int, of: int, rows: str | None, kind: str | None) -> bool:
-        """Check whether in some result so many numbers are wrong, all of them in these rows or columns."""
-        for a, b in self.pairs():
-            gap = (a.double() - b.double()).abs().nan_to_num(torch.inf) > 0
-            if a.numel() != of or int(gap.sum()) < wrong:
+        """Check whether in some result exactly so many numbers are wrong, all of them in these rows or columns."""
+        for case, a, b in self.pairs_in_cases():
+            gap, bound = (a.double() - b.double()).abs(), tolerance_of(case, a, b) * (1 + b.double().abs())
+            same = (a == b) | (a.isnan() & b.isnan()) if a.is_floating_point() else a == b
+            off = ~(same | (gap <= bound))
+            if a.numel() != of or int(off.sum()) != wrong:
                 continue
             if rows is None:
                 return True
-            # The judged ones are those that are far off: the largest differences must lie in these rows.
-            far = (a.double() - b.double()).abs().nan_to_num(torch.inf).reshape(-1, *a.shape[-2:])
-            lines = far.amax((0, 2) if kind == "row" else (0, 1))
-            listed = {int(i) for i in rows.split(", ")}
-            others = [float(lines[i]) for i in range(len(lines)) if i not in listed]
-            if max(others, default=0.0) <= min(float(lines[i]) for i in listed):
+            lines = off.reshape(-1, *a.shape[-2:]).any(0).any(1 if kind == "row" else 0)
+            if {int(i) for i in lines.nonzero()} == {int(i) for i in rows.split(", ")}:
                 return True
         return False
 

@@ -64,7 +64,13 @@ def in_float32(answer: Callable[..., Any]) -> Any:
     return inside
 
 
-FUNCTIONS_OF_OTHERS = ("7.1", "7.2", "8.2", "9.3")  # a cache or a callable that is handed over has a dtype of its own
+FUNCTIONS_OF_OTHERS = (
+    "7.1",
+    "7.2",
+    "7.7",
+    "8.2",
+    "9.3",
+)  # a cache or a callable that is handed over has a dtype of its own
 
 
 @pytest.mark.parametrize(
@@ -95,6 +101,23 @@ def test_a_scale_that_is_2_percent_off_is_rejected(question: Question):
     floats = [t for case in drawn_once(question) for t in results_of(answer, case).results if changes(t)]
     if floats:
         assert verdict_in(question, wrong, drawn_once(question)).status == "failed"
+
+
+def gradients_off(value: Any) -> Any:
+    """Return the same numbers with gradients that are larger by 1/2,000."""
+    if isinstance(value, Tensor):
+        return value + 5e-4 * (value - value.detach()) if value.is_floating_point() else value
+    return type(value)(map(gradients_off, value)) if isinstance(value, (tuple, list)) else value
+
+
+@pytest.mark.parametrize(
+    "question",
+    [q for q in FLOATS if q.gradients and has_float64(q) and not isinstance(q.reference, type)],
+    ids=lambda q: q.id,
+)
+def test_a_gradient_that_float32_could_not_round_so_far_is_rejected(question: Question):
+    found = verdict_in(question, lambda *a, **k: gradients_off(question.reference(*a, **k)), drawn_once(question))
+    assert found.misconception == "gradient-cut", found
 
 
 def changes(value: Any) -> bool:

@@ -59,6 +59,7 @@ def node(body: str, data: Any = None) -> Any:
 
 @functools.cache
 def _server() -> subprocess.Popen[str]:
+    """Start Node.js, which runs until the tests end."""
     command = ["node", "--input-type=module", "--eval", SERVER]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(server.kill)
@@ -66,6 +67,7 @@ def _server() -> subprocess.Popen[str]:
 
 
 def _sent(value: Any) -> Any:
+    """Return a value for JSON, with names in place of nan and infinities."""
     if isinstance(value, list | tuple):
         return [_sent(entry) for entry in value]
     if isinstance(value, dict):
@@ -76,6 +78,7 @@ def _sent(value: Any) -> Any:
 
 
 def _received(value: Any) -> Any:
+    """Return a value from JSON, with nan and infinities in place of their names."""
     if isinstance(value, list):
         return [_received(entry) for entry in value]
     if isinstance(value, dict):

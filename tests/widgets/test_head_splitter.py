@@ -14,7 +14,7 @@ from traitlets import TraitError
 from qkv.attention import attention, causal_mask, merge_heads, split_heads
 from qkv.widgets import HeadSplitter
 
-from .conftest import frame
+from .conftest import drag, frame
 from .node import JS, ROOT, node
 
 B, N, D_MODEL = 2, 3, 12  # sizes that differ, and heads that leave a remainder of no size
@@ -153,8 +153,8 @@ def test_heads_before_examples_mix_examples():
 
 def test_traits():
     splitter = HeadSplitter()
-    assert repr(splitter) == "HeadSplitter(n_heads=2, wrong='reshape both ways', nudged=3, causal=False)"
-    for name, value in {"n_heads": 3, "wrong": "right", "nudged": 8, "causal": 1}.items():
+    assert repr(splitter) == "HeadSplitter(n_heads=2, wrong='reshape both ways', nudged=3, causal=False, dealt=1.0)"
+    for name, value in {"n_heads": 3, "wrong": "right", "nudged": 8, "causal": 1, "dealt": 1.1}.items():
         with pytest.raises(TraitError, match=name):
             setattr(splitter, name, value)
 
@@ -170,7 +170,7 @@ def opened(page: Page, state: dict[str, Any]) -> Page:
     return page
 
 
-STATE = {"n_heads": 2, "wrong": "reshape both ways", "nudged": 3, "causal": False}
+STATE = {"n_heads": 2, "wrong": "reshape both ways", "nudged": 3, "causal": False, "dealt": 1}
 
 
 def way(page: Page, name: str) -> Locator:
@@ -187,50 +187,91 @@ def pieces(page: Page, name: str) -> list[list[str]]:
     return [[text for *_, text in row] for row in rows]
 
 
-ALL_CHANGE = "If 永和路 changes, 4 of 4 outputs change, as they should."
+ALL_CHANGE = "If “hungry” changes, 4 of 4 outputs change, as they should."
+VERDICT = "[data-number=wrong]"
 
 
-def test_it_opens_on_the_trap(open_page: Callable[..., Page]):
+def changing(page: Page, name: str) -> list[str]:
+    return way(page, name).locator("[data-changes]").evaluate_all("es => es.map((e) => e.lastChild.data)")
+
+
+def test_it_is_said_what_the_wrong_way_does(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    right, wrong = page.locator('[data-number="right"]'), page.locator('[data-number="wrong"]')
-    expect(right).to_have_text(
-        "Every piece is in its word\u2019s row. If 永和路 changes, 4 of 4 outputs change, as they should."
-    )
-    expect(wrong).to_have_text(
-        "6 of 8 pieces are in another word\u2019s row. If 永和路 changes, only 2 of 4 outputs change."
-    )
-    assert way(page, "reshape alone").locator("[data-changes]").all_inner_texts() == ["same"] * 2 + ["changes"] * 2
-    page.get_by_role("slider").fill("0")
+    says = page.locator(VERDICT)
+    misplaced, lost = "6 of 8 pieces are in another word’s row.", "only 2 of 4 outputs change."
+    expect(says).to_have_text(f"{misplaced} If “hungry” changes, {lost}")
+    assert changing(page, "reshape alone") == ["same"] * 2 + ["changes"] * 2
+    assert changing(page, "split, then transpose") == ["changes"] * 4
+    page.get_by_role("slider", name="heads, H").fill("0")
     frame(page)
-    expect(wrong).to_have_text(f"With one head, both ways are the same. {ALL_CHANGE}")
+    expect(says).to_have_text(f"With one head, both ways are the same. {ALL_CHANGE}")
     expect(page.locator(".qkv-way span.qkv-amiss")).to_have_count(0)
+
+
+def places(page: Page, name: str) -> list[tuple[float, float]]:
+    """The middles of a way's entries on the screen, in the order in which they lie in memory."""
+    found = (
+        way(page, name)
+        .locator("i")
+        .evaluate_all(
+            """es => es.map((e) => { const { left, right, top, bottom } = e.getBoundingClientRect();
+          return [Number(e.style.getPropertyValue("--from")), (left + right) / 2, (top + bottom) / 2]; })"""
+        )
+    )
+    return [(x, y) for _, x, y in sorted(found)]
+
+
+@pytest.mark.parametrize("width", [390, 1000])
+def test_the_tape_is_dealt_where_torch_puts_its_numbers(open_page: Callable[..., Page], width: int):
+    page = opened(open_page(width=width), STATE | {"dealt": 0})
+    for name in ("split, then transpose", "reshape alone"):
+        tape = places(page, name)
+        assert len({round(y) for _, y in tape}) == 1, "one line"
+        assert [x for x, _ in tape] == sorted(x for x, _ in tape), "in the order of memory"
+    apart = zip(places(page, "split, then transpose"), places(page, "reshape alone"), strict=True)
+    assert all(one == pytest.approx(other, abs=1) for one, other in apart), "both begin as the same tape"
+    page.evaluate("it.model.set('dealt', 1)")
+    frame(page)
+    numbers = torch.arange(4 * 8).reshape(1, 4, 8)
+    for name, route in (("split, then transpose", "right"), ("reshape alone", "reshape both ways")):
+        rows = ROUTES[route][0](numbers, 2).transpose(1, 2).flatten().tolist()  # as seen: row by row, head by head
+        dealt = places(page, name)
+        seen = sorted(range(32), key=lambda number: (round(dealt[number][1]), dealt[number][0]))
+        assert seen == rows, name
+
+
+@pytest.mark.parametrize("has_touch", [False, True], ids=["mouse", "finger"])
+def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
+    page = opened(open_page(width=390, has_touch=has_touch), STATE | {"dealt": 0})
+    expect(page.locator(VERDICT)).to_contain_text("one tape of 32 numbers. Drag to deal it to 2 heads.")
+    drag(page, page.locator(".qkv-deal"), 0.9)
+    assert page.evaluate("it.model.get('dealt')") == pytest.approx(0.4, abs=0.01)
+    expect(page.locator(VERDICT)).to_contain_text("dealt in two ways")
+    drag(page, page.locator(".qkv-deal"), 1)
+    assert page.evaluate("it.model.get('dealt')") == pytest.approx(0.9, abs=0.01)
+    assert page.evaluate("it.model.get('nudged')") == 3, "a drag changes no word"
 
 
 def test_a_piece_bears_the_name_of_its_word(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    assert pieces(page, "split, then transpose") == [[name] * 2 for name in ["中和", "有", "一個", "永和路"]]
-    assert pieces(page, "reshape alone") == [
-        ["中和", "一個"],
-        ["中和", "一個"],
-        ["有", "永和路"],
-        ["有", "永和路"],
-    ]
+    assert pieces(page, "split, then transpose") == [[name] * 2 for name in ["the", "cat", "was", "hungry"]]
+    assert pieces(page, "reshape alone") == [["the", "was"], ["the", "was"], ["cat", "hungry"], ["cat", "hungry"]]
     amiss = way(page, "reshape alone").locator(".qkv-pieces .qkv-amiss")
-    assert sorted(amiss.all_inner_texts()) == sorted(["一個", "中和", "一個", "有", "永和路", "有"])
+    assert sorted(amiss.all_inner_texts()) == sorted(["was", "the", "was", "cat", "hungry", "cat"])
 
 
 def test_both_examples_are_shown_where_a_way_mixes_them(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"wrong": "heads first"})
-    expect(page.locator("[data-number=wrong]")).to_contain_text("only 0 of 4 outputs change, and 4 that must not")
+    expect(page.locator(VERDICT)).to_contain_text("only 0 of 4 outputs change, and 4 that must not")
     assert pieces(page, "split, then transpose")[-1] != pieces(page, "heads before sentences")[-1]
-    page.get_by_role("radio", name="I", exact=False).first.check()
+    page.get_by_role("radio", name="change “I”").press("Space")
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 4
 
 
 def test_a_word_is_chosen_by_its_name_or_by_a_piece(open_page: Callable[..., Page]):
     page = opened(open_page(width=390), STATE)
-    page.get_by_role("radio", name="有").check()
+    page.get_by_role("radio", name="change “cat”").press("Space")
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 1
     expect(page.get_by_role("status")).to_contain_text("reshape alone: 6 of 8 pieces")
@@ -251,63 +292,30 @@ def test_a_press_on_a_piece_changes_its_word(
     open_page: Callable[..., Page], name: str, at: tuple[float, float], token: int, has_touch: bool
 ):
     page = opened(open_page(width=390, has_touch=has_touch), STATE)
-    box = way(page, name).locator(".qkv-sheet").bounding_box()
+    box = way(page, name).locator(".qkv-pieces").bounding_box()
     assert box
     press = page.touchscreen.tap if has_touch else page.mouse.click
     press(box["x"] + box["width"] * at[0] / 2, box["y"] + box["height"] * at[1] / 4)
     frame(page)
-    assert page.evaluate("['n_heads', 'nudged'].map((name) => it.model.get(name))") == [2, token]
-
-
-@pytest.mark.parametrize("name", ["split, then transpose", "reshape alone"])
-@pytest.mark.parametrize(
-    ("before", "cut", "to", "after"), [(2, 1, 2.0, 4), (2, 1, 8.0, 1), (8, 3, 6.2, 4), (4, 3, 3.2, 8)]
-)
-def test_a_cut_is_dragged(open_page: Callable[..., Page], before: int, cut: int, to: float, after: int, name: str):
-    """A cut is dragged to so many features from the left: the heads become as wide, and no other word is changed."""
-    page = opened(open_page(width=390), STATE | {"n_heads": before})
-    box = way(page, name).locator(".qkv-sheet").bounding_box()
-    assert box
-    y = box["y"] + box["height"] * 0.4
-    page.mouse.move(box["x"] + box["width"] * cut / before, y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * to / 8, y, steps=4)
-    page.mouse.up()
-    frame(page)
-    assert page.evaluate("['n_heads', 'nudged'].map((name) => it.model.get(name))") == [after, 3]
+    assert page.evaluate("['n_heads', 'nudged', 'dealt'].map((name) => it.model.get(name))") == [2, token, 1]
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
-def test_the_ring_is_at_the_first_cut(open_page: Callable[..., Page], n_heads: int):
-    page = opened(open_page(width=390), STATE | {"n_heads": n_heads})
-    sheet, ring = (page.locator(each).first.bounding_box() for each in (".qkv-sheet", ".qkv-cut"))
-    assert sheet
-    assert ring
-    assert ring["x"] + ring["width"] / 2 == pytest.approx(sheet["x"] + sheet["width"] / n_heads, abs=0.5)
-    assert ring["width"] >= 24
-
-
-@pytest.mark.parametrize("n_heads", [2, 4])
 @pytest.mark.parametrize("wrong", ["reshape both ways", "heads first"])
-def test_no_name_is_wider_than_its_piece(open_page: Callable[..., Page], n_heads: int, wrong: str):
+def test_no_name_is_wider_than_its_place(open_page: Callable[..., Page], n_heads: int, wrong: str):
     page = opened(open_page(width=390), STATE | {"n_heads": n_heads, "wrong": wrong})
-    beyond = page.locator(".qkv-pieces span").evaluate_all("es => es.map((e) => e.scrollWidth - e.clientWidth)")
-    assert max(beyond) <= 0
+    words = page.locator(".qkv-pieces span, .qkv-way-names > *, .qkv-way-head span:last-child")
+    assert max(words.evaluate_all("es => es.map((e) => e.scrollWidth - e.clientWidth)")) <= 0
 
 
 def test_of_two_words_that_are_spelt_alike_it_is_said_which(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"nudged": 7})
-    expect(page.locator('[data-number="right"]')).to_contain_text(
-        "If the last saw changes, 4 of 4 outputs change, as they should."
-    )
+    expect(page.locator(VERDICT)).to_contain_text("If the last “saw” changes, only 2 of 4 outputs change.")
 
 
-def test_with_the_causal_mask_it_is_said_that_rows_below_are_not_read(open_page: Callable[..., Page]):
-    page = opened(open_page(), STATE | {"causal": True, "nudged": 1})
-    expect(page.get_by_text("a row reads only itself and the rows above it")).to_be_visible()
-    expect(page.locator('[data-number="right"]')).to_contain_text(
-        "3 of 3 outputs that may read it change, as they should."
-    )
+def test_with_the_causal_mask_only_rows_below_are_counted(open_page: Callable[..., Page]):
+    page = opened(open_page(), STATE | {"causal": True, "nudged": 1, "n_heads": 1})
+    expect(page.locator(VERDICT)).to_contain_text("3 of 3 outputs that may read it change, as they should.")
 
 
 def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):
@@ -321,11 +329,19 @@ def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):
             assert page.evaluate(height) == before, (heads, nudged)
 
 
-def test_rows_are_large_enough_to_be_pressed(open_page: Callable[..., Page]):
-    page = opened(open_page(width=390), STATE)
-    sizes = page.locator(".qkv-sheet").evaluate_all("es => es.map((e) => [e.clientWidth / 8, e.clientHeight / 4])")
-    assert min(width for width, _ in sizes) >= 16
-    assert min(height for _, height in sizes) >= 28
+def test_in_forced_colours_the_changed_word_and_what_is_wrong_can_be_seen(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390, forced_colors="active"), STATE)
+    colour = "e => getComputedStyle(e).backgroundColor"
+    entries = way(page, "reshape alone").locator("i")
+    kinds = [entries.and_(page.locator(kind)).first for kind in (".qkv-nudged", ".qkv-token-1")]
+    changed, other = (entry.evaluate(colour) for entry in kinds)
+    assert changed != other
+    outlines = (
+        way(page, "reshape alone")
+        .locator(".qkv-pieces span")
+        .evaluate_all("es => es.map((e) => [e.classList.contains('qkv-amiss'), getComputedStyle(e).outlineStyle])")
+    )
+    assert {tuple(each) for each in outlines} == {(True, "double"), (False, "none")}
 
 
 @pytest.mark.parametrize("width", [360, 390])

@@ -105,40 +105,81 @@ def test_a_number_that_is_dragged_shows_what_it_changes(stepper: Page):
 
 
 @pytest.mark.browser
-def test_a_changed_number_can_be_read_while_it_flashes(stepper: Page):
-    cell = stepper.locator("td:has(.qkv-outcome)").nth(0)
-    style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
-    before = cell.evaluate(style)
+def test_the_mark_of_a_change_does_not_flicker(stepper: Page):
     stepper.get_by_label("X, row 1, column 1").press("ArrowUp")
     frame(stepper)
-    assert cell.evaluate("e => e.getAnimations().length") == 1
-    assert cell.evaluate(style) == before
+    cells = stepper.locator(".qkv-changed")
+    assert cells.count() > 0
+    assert cells.evaluate_all("all => all.map((e) => e.getAnimations({ subtree: true }).length)") == [0] * cells.count()
+
+
+LIT = {
+    "queries": ["tokens, X", "WQ", "1 queries, Q"],
+    "keys": ["tokens, X", "WK", "2 keys, K"],
+    "values": ["tokens, X", "WV", "3 values, V"],
+    "scores": ["1 queries, Q", "2 keys, K", "4 scores"],
+    "weights": ["4 scores", "5 weights"],
+    "output": ["3 values, V", "5 weights", "6 output"],
+}
 
 
 @pytest.mark.browser
-def test_later_steps_are_blank_until_they_are_made(open_page: Callable[..., Page]):
-    page = open_page(width=390)
+@pytest.mark.parametrize("colours", ["none", "active"])
+def test_all_tables_are_shown_and_a_step_lights_its_own(open_page: Callable[..., Page], colours: str):
+    page = open_page(width=390, forced_colors=colours)
     draw(page, [("QKVStepper", {"step": "queries"})])
     forward, back = page.get_by_role("button", name="next"), page.get_by_role("button", name="back")
-
-    def made() -> int:
-        frame(page)
-        return page.locator("table:has(.qkv-outcome)").count()
-
-    assert made() == 1
+    form = """all => all.map((table) => {
+      const { backgroundColor, outlineColor } = getComputedStyle(table.querySelector("td:has(button)") ?? table);
+      return [table.matches(".qkv-lit"), table.caption.innerText, `${backgroundColor} ${outlineColor}`];
+    })"""
     expect(back).to_be_disabled()
-    for steps in range(2, 7):
-        forward.click()
-        assert made() == steps
-    page.get_by_role("button", name="queries, row 1, column 1").click()
-    assert made() == 6, "an earlier result is looked at, and the later ones stay"
+    for step, wanted in LIT.items():
+        frame(page)
+        tables = page.locator(".qkv-matrix3").evaluate_all(form)
+        assert len(tables) == 10
+        assert [caption for lit, caption, _ in tables if lit] == wanted, step
+        looks = [
+            {look for lit, caption, look in tables[4:] if lit == it and caption != "5 weights"} for it in (True, False)
+        ]
+        assert not looks[0] & looks[1], "lit tables look different"
+        if step != "output":
+            forward.click()
     back.click()
-    assert made() == 5
     assert page.evaluate("shown[0].model.get('step')") == "weights"
     forward.click()
     page.get_by_role("button", name="restart").click()
-    assert made() == 1
     assert page.evaluate("shown[0].model.get('step')") == "queries"
+
+
+@pytest.mark.browser
+def test_without_its_matrices_it_is_low_and_names_its_words(open_page: Callable[..., Page]):
+    page = open_phone(open_page)
+    draw(page, [("QKVStepper", {"step": "weights", "row": 2, "column": 1, "matrices": False})])
+    expect(page.locator(".qkv-spelled")).to_contain_text("“it” reads “cat” with the weight:")
+    expect(page.locator(".qkv-matrix3")).to_have_count(7)
+    expect(page.get_by_role("switch")).to_have_count(0)
+    assert page.locator(".qkv-canvas").evaluate("e => e.getBoundingClientRect().bottom") <= 490
+    drag(page, page.get_by_label("X, row 3, column 2"), 1.5)
+    expect(page.locator(".qkv-spelled")).not_to_contain_text("= 0.881")
+
+
+@pytest.mark.browser
+def test_a_sum_of_rounded_weights_is_right(open_page: Callable[..., Page]):
+    """0.000 · 3 + 1.000 · 0 = 0.001 would be wrong."""
+    page = open_page(width=390)
+    draw(page, [("QKVStepper", {"step": "output"})])
+    put = "([row, column]) => Object.entries({ row, column }).forEach((each) => shown[0].model.set(...each))"
+    for row in range(3):
+        for column in range(3):
+            page.evaluate(put, [row, column])
+            frame(page)
+            text = page.locator(".qkv-spelled").inner_text().partition(":")[2].replace("−", "-")
+            left, _, right = text.replace("·", "*").replace("(", "").replace(")", "").partition("=")
+            terms = re.findall(r"[-\d.e]+", left)
+            products = [float(a) * float(b) for a, b in zip(terms[::2], terms[1::2], strict=True)]
+            assert sum(products) == pytest.approx(float(right), abs=0.01), text
+            assert not {"0.000", "1.000"} & set(terms), text
 
 
 @pytest.mark.browser

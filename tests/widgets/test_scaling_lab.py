@@ -1,4 +1,4 @@
-"""ScalingLab in Chromium: its curve is dragged, and nothing covers its numbers."""
+"""ScalingLab in Chromium: its histogram is dragged wider, and nothing covers its numbers."""
 
 import re
 from collections.abc import Callable
@@ -19,12 +19,22 @@ def lab(open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_the_point_is_dragged_along_its_curve(lab: Page):
-    curve = lab.locator(".qkv-plot svg.qkv-drag")
-    for x, d_k in [(0.0, 1), (0.52, 32), (1.0, 1024)]:
-        drag(lab, curve, x)
+def test_the_histogram_is_dragged_wider(lab: Page):
+    """Its edge is at three standard deviations, on an axis from −130 to 130."""
+    histogram = lab.locator(".qkv-plot svg.qkv-drag")
+    for score, d_k in [(0, 1), (3 * 32**0.5, 32), (96, 1024), (-96, 1024), (-12, 16)]:
+        drag(lab, histogram, 0.5 + score / 260)
         assert lab.evaluate("shown[0].model.get('d_k')") == d_k
-    expect(lab.get_by_role("slider", name="features")).to_have_attribute("aria-valuetext", "1,024")
+        edge = lab.locator(".qkv-grip").evaluate("e => parseFloat(e.getAttribute('cx'))")
+        assert edge == pytest.approx(50 + 100 * 3 * d_k**0.5 / 260, abs=0.01)
+    expect(lab.get_by_role("slider", name="features")).to_have_attribute("aria-valuetext", "16")
+
+
+def test_the_sentence_has_the_numbers_of_both_panels(lab: Page):
+    lead = lab.locator(".qkv-lead")
+    expect(lead).to_have_text(re.compile(r"^256 features: scores are\s+±16\.3, the largest weight 0\.93"))
+    lab.get_by_role("switch").check()
+    expect(lead).to_have_text(re.compile(r"scores / √dk are\s+±1\.0, the largest weight 0\.2"))
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -68,4 +78,4 @@ def test_the_ring_covers_no_text_at_any_width_and_nothing_grows(open_page: Calla
         assert page.evaluate(COVERED) == [], d_k
         heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
     assert len(heights) == 1
-    assert max(heights) <= 780
+    assert max(heights) <= 530

@@ -138,30 +138,30 @@ def test_a_stretch_of_the_wave_a_patch_and_a_row_are_dragged_to(
 @pytest.mark.browser
 def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     page = explorer()
-    field = page.get_by_role("textbox", name="your own sentence")
+    field, says = page.get_by_role("textbox", name="your own sentence"), page.locator(".qkv-x-says")
     expect(field).to_have_value("I saw a saw")
     field.fill("a robot saw a 貓頭鷹")
     frame(page)
     tokens = ["a", "robot", "saw", "a", "貓", "頭", "鷹"]
     assert page.locator(".qkv-sentence button").all_inner_texts() == tokens
-    expect(page.locator(".qkv-x b")).to_have_text(f"X is {len(tokens)} × {15 + 4}")
+    expect(says).to_contain_text(
+        f"X is {len(tokens)} × {15 + 4}: a row for each token, a column for each word in the list"
+    )
     page.get_by_role("button", name="a", exact=True).first.click()
-    expect(page.locator(".qkv-walker")).to_contain_text("Row 4 has the same numbers")
-    page.get_by_role("radio", name="embedded").check()
-    expect(page.locator(".qkv-x b")).to_have_text(f"X is {len(tokens)} × 4")
+    expect(says).to_contain_text("Row 1, a, has the same numbers as row 4.")
+    page.get_by_role("switch", name="features").check()
+    expect(says).to_contain_text(f"X is {len(tokens)} × 4")
     field.fill("")
     expect(field).to_have_value("")
-    page.get_by_role("radio", name="中和").check()
-    expect(field).to_have_value("中和有一個永和路")
-    expect(page.locator(".qkv-x b")).to_have_text("X is 4 × 4")
+    expect(says).to_contain_text("X is 4 × 4")
 
 
 @pytest.mark.browser
 def test_it_is_said_that_a_long_sentence_is_cut_and_its_tokens_have_room(explorer: Callable[..., Page]):
     page = explorer()
-    field, note = page.get_by_role("textbox"), page.locator(".qkv-x .qkv-note").first
+    field, note = page.get_by_role("textbox"), page.locator(".qkv-x-says")
     field.fill("one two three four five six seven eight nine ten")
-    expect(note).to_have_text("n = 10: one row for each token")
+    expect(note).to_contain_text("X is 10 × 25: a row for each token,")
     for text in ("abcd " * 12, "extraordinary " * 5, "w" * 60, "a b c d e f g h i j k l m n o"):
         field.fill(text)
         frame(page)
@@ -170,7 +170,7 @@ def test_it_is_said_that_a_long_sentence_is_cut_and_its_tokens_have_room(explore
             "all => all.map(e => e.getBoundingClientRect().bottom)"
         )
         assert max(ends) <= low, text
-    expect(note).to_have_text("n = 12: one row for each of the first 12 tokens")
+    expect(note).to_contain_text("a row for each of the first 12 tokens,")
 
 
 @pytest.mark.browser
@@ -190,11 +190,11 @@ def test_nothing_jumps_from_kind_to_kind(explorer: Callable[..., Page]):
     for kind in ("text", "speech", "graph", "image"):
         page.get_by_role("radio", name=kind, exact=True).check()
         frame(page)
-        heights.add(page.locator(".qkv-walker").evaluate("e => e.getBoundingClientRect().top"))
+        heights.add(page.locator(".qkv-matrix").evaluate("e => e.getBoundingClientRect().top"))
         heights.add(page.locator(".qkv-settings").evaluate("e => e.getBoundingClientRect().top"))
         heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
     assert len(heights) == 3
-    assert max(heights) <= 780
+    assert max(heights) <= 560
 
 
 @pytest.mark.browser
@@ -202,30 +202,31 @@ def test_columns_are_named_in_the_picture_and_in_the_numbers(explorer: Callable[
     page = explorer(kind="text", embedded=True)
     assert page.locator(".qkv-columns").inner_text().split("\n")[-4:] == ["alive", "action", "place", "small talk"]
     assert page.locator("details th[scope=col]").all_text_contents()[1:] == ["alive", "action", "place", "small talk"]
-    page.get_by_role("radio", name="one-hot").check()
+    page.get_by_role("switch", name="features").uncheck()
     expect(page.locator("details th[scope=col]").nth(2)).to_have_text("saw")
 
 
 @pytest.mark.browser
 def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer: Callable[..., Page]):
     page = explorer(kind="text", embedded=True)
-    walker = page.locator(".qkv-walker")
+    walker = page.locator(".qkv-x-says")
     page.get_by_role("textbox").fill("the zebra chased the zebra")
-    expect(walker).to_contain_text("A new word: its features are random.")
-    expect(walker).to_contain_text("Row 5 has the same numbers.")
+    expect(walker).to_contain_text(
+        "Row 2, zebra, is a new word with random features, and has the same numbers as row 5."
+    )
     page.get_by_role("slider", name="row").press("ArrowLeft")
     expect(walker).not_to_contain_text("random")
-    page.get_by_role("radio", name="one-hot").check()
+    page.get_by_role("switch", name="features").uncheck()
     expect(walker).not_to_contain_text("random")
 
 
 @pytest.mark.browser
 def test_all_rows_that_are_the_same_are_counted_and_marked(explorer: Callable[..., Page]):
     page = explorer(kind="graph", molecule="ethanol", row=4)
-    expect(page.locator(".qkv-walker")).to_contain_text("5 other rows have the same numbers")
+    expect(page.locator(".qkv-x-says")).to_contain_text("has the same numbers as 5 other rows.")
     assert (page.locator(".qkv-same path").get_attribute("d") or "").count("M") == 5
-    page.get_by_role("slider", name="row").fill("3")
-    expect(page.locator(".qkv-walker")).to_contain_text("No other row has the same numbers.")
+    page.get_by_role("slider", name="row").fill("3", force=True)
+    expect(page.locator(".qkv-x-says")).to_contain_text("has numbers that no other row has.")
 
 
 @pytest.mark.browser
@@ -246,9 +247,20 @@ def test_a_drag_over_a_drawing_selects_no_words(explorer: Callable[..., Page]):
 def test_the_frame_of_a_thin_row_can_be_seen(explorer: Callable[..., Page], row: int):
     """Its middle is the row's middle."""
     page = explorer(kind="image", patch=1, row=row)
-    frame_, matrix = page.locator(".qkv-looked-at").bounding_box(), page.locator(".qkv-heatmap").bounding_box()
+    frame_, matrix = page.locator(".qkv-looked-at").bounding_box(), page.locator(".qkv-pixels").bounding_box()
     assert frame_
     assert matrix
     assert frame_["height"] >= 8
     middle = matrix["y"] + matrix["height"] * (row + 0.5) / 256
     assert frame_["y"] + frame_["height"] / 2 == pytest.approx(middle, abs=1.5)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("patch", [1, 4])
+def test_the_rows_of_a_picture_are_in_the_colours_of_its_patches(explorer: Callable[..., Page], patch: int):
+    page = explorer(kind="image", patch=patch)
+    fills = "(e) => [...e.querySelectorAll('rect[fill]')].map((r) => r.getAttribute('fill'))"
+    picture, rows = (page.locator(part).evaluate(fills) for part in (".qkv-picture", ".qkv-pixels"))
+    seen = torch.tensor([hash(each) for each in picture]).reshape(16, 16)
+    patches = seen.unfold(0, patch, patch).unfold(1, patch, patch).flatten()
+    assert [hash(each) for each in rows] == patches.tolist()

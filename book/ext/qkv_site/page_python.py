@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,9 +77,15 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     pack.pack(Path(app.outdir) / "_static")
 
 
+def remove(app: Sphinx, exception: Exception | None) -> None:
+    """Remove what an earlier build with the page's Python has left: it contains the reference answers."""
+    shutil.rmtree(Path(app.outdir) / "_static" / "python", ignore_errors=True)
+
+
 def setup(app: Sphinx) -> None:
     """Draw the controls when a page is read; pack the files after the build, before the service worker lists them."""
     if os.environ.get("QKV_PAGE_PYTHON") == "off":
+        app.connect("build-finished", remove)
         return
     app.add_css_file("python-page.css")
     app.add_js_file("python-page.js", loading_method="defer")

@@ -1,6 +1,6 @@
 """QKVStepper: the worked example of the course, step by step, with numbers that can be edited (chapter 2)."""
 
-from qkv.widgets.base import Trait, Widget, choice, flag, listed, real, whole
+from qkv.widgets.base import Trait, Widget, choice, flag, listed, real, text, whole
 
 STEPS = ("queries", "keys", "values", "scores", "weights", "output")
 
@@ -13,10 +13,12 @@ def _matrix(rows: list[list[int]]) -> Trait:
 class QKVStepper(Widget):
     """Self-attention on three tokens in steps, one table each: X → Q, K, V → scores → weights → output.
 
-    Each step shows the two factors of a matrix product, on the left and on top, and the result between them.
+    All tables are shown. Those of the step are lit: the two factors of a matrix product, and the result.
 
     Traits:
         x, w_q, w_k, w_v  the tokens (3, 4) and the three matrices (4, 3); numbers from −1000 to 1000
+        tokens            the names of the three tokens
+        matrices          True if the three matrices and the switch of the division are shown
         scaled            True if scores are divided by √3
         step              the step that is shown: "queries", "keys", "values", "scores", "weights" or "output"
         row, column       the entry of the result whose computation is shown, counted from 0
@@ -26,6 +28,9 @@ class QKVStepper(Widget):
     w_q = _matrix([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]])
     w_k = _matrix([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]])
     w_v = _matrix([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
+    tokens = listed(["the", "cat", "it"], text(""), lengths=[3])
+    matrices = flag(True)
+    matrices.tag(author=True)
     scaled = flag(False)
     step = choice("scores", STEPS)
     row = whole(1, 0, 2)

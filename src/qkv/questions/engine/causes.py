@@ -124,7 +124,7 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
         difference = causes[0] if causes else difference
     if difference.kind == "values" and isinstance(difference.seen, Tensor) and not evidence.question.differs:
         slug, text = explain(difference.name, evidence.output_pairs(difference.name))
-        return _slug_of(evidence, difference) or slug, text
+        return _slug_of(evidence, difference) or slug, text + _right_and_wrong(evidence)
     if difference.kind == "gradient" and difference.place[-1] == "none":
         return SLUGS["gradient"], _missing_gradients_text(evidence, i)
     slug, question = None, ""
@@ -136,7 +136,8 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
         slug, question = _cause_of_shapes(evidence, difference)
     elif difference.kind == "type" and _slug_of(evidence, difference) == SLUGS["gradient"]:
         question = OUT_OF_TORCH
-    return slug or _slug_of(evidence, difference), difference.text + question + _right_and_wrong(evidence, difference)
+    in_which = _right_and_wrong(evidence) if difference.kind in WRONG_RESULT and difference.kind != "values" else ""
+    return slug or _slug_of(evidence, difference), difference.text + question + in_which
 
 
 def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
@@ -166,12 +167,12 @@ def _missing_gradients_text(evidence: Evidence, i: int) -> str:
     return f"The values are right, but no gradient reaches {', '.join(names)}. {GRADIENT_QUESTION}"
 
 
-def _right_and_wrong(evidence: Evidence, difference: Difference) -> str:
-    """Return a sentence that lists the right and the wrong cases, if both exist and the text does not list them yet."""
-    if difference.kind not in WRONG_RESULT or difference.kind == "values" or evidence.question.of_implementations:
-        return ""
+def _right_and_wrong(evidence: Evidence) -> str:
+    """Return a sentence that lists the right and the wrong cases, if there are both: right in all their outputs."""
     mixed = [name for name in evidence.right_names if name not in evidence.wrong_names]
-    return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(evidence.wrong_names)}." if mixed else ""
+    if not mixed or evidence.question.of_implementations:
+        return ""
+    return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(evidence.wrong_names)}."
 
 
 # ── causes of an exception ────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from qkv.questions.engine.precision import lacks_float64, tolerance_of
+from qkv.questions.engine.precision import FLOAT32_GRADIENTS, gradient_tolerance, lacks_float64, tolerance_of
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import (
     are,
@@ -39,7 +39,6 @@ Kind = Literal[
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
 NUMBERS = 1e-6  # relative: a number may come from float32
-GRADIENTS = 2e-3  # relative to the largest: a cut changes much more, and float32 rounds less
 GRADIENT_QUESTION = "Which step copies numbers out of a tensor, or stops the gradient?"
 
 
@@ -112,6 +111,12 @@ def _compared_steps(case: Case) -> list[int]:
 def _step_differences(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
     """Yield the differences between two results of one step, output by output."""
     names = ("length",) if step.method == "__len__" else question.outputs
+    if question.effect:
+        try:
+            seen, want = question.effect(case, seen), question.effect(case, want)
+        except ValueError as error:
+            yield Difference("structure", str(error))
+            return
     if step.times > 1 and isinstance(seen, tuple) and isinstance(want, Tensor):
         name = question.output_names[0]
         text = f"Your {name} {are(name)} {describe(seen[0])}; a whole number was expected."
@@ -356,7 +361,8 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         return
     if seen.gradients is None:
         return
-    for where, expected in (want.gradients or {}).items():
+    wanted = want.gradients or {}
+    for where, expected in wanted.items():
         if where[1] in seen.absent:
             continue
         got = seen.gradients.get(where)
@@ -370,7 +376,9 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
-        elif not _gradients_close(got, expected):
+        elif not _near(
+            got, expected, gradient_tolerance(case, question.judged_by or question.reference, wanted, where)
+        ):
             text = f"The values are right, but the gradient of {name} is wrong: a part of it is cut off."
             yield Difference("gradient", text, (where, "part"))
 
@@ -385,7 +393,10 @@ def same_gradients(one: Observation, other: Observation) -> bool:
     )
 
 
-def _gradients_close(seen: Tensor, want: Tensor) -> bool:
-    """Check whether two gradients are equal, as far as float32 can tell."""
-    scale = float(want.nan_to_num(0.0, 0.0, 0.0).abs().max().clamp(min=1.0))
-    return torch.allclose(seen.double(), want.double(), rtol=GRADIENTS, atol=GRADIENTS * scale, equal_nan=True)
+def _gradients_close(seen: Tensor, other: Tensor) -> bool:
+    """Check whether the gradients of two wrong answers are equal, as far as float32 can tell."""
+    return _near(seen, other, FLOAT32_GRADIENTS * max(1.0, float(other.nan_to_num(0.0, 0.0, 0.0).abs().max())))
+
+
+def _near(seen: Tensor, want: Tensor, tolerance: float) -> bool:
+    return torch.allclose(seen.double(), want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)

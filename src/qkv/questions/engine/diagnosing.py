@@ -34,7 +34,7 @@ def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
     """Describe how an output differs from the right one: by a factor, an axis, a shift, in some rows, in one place.
 
     Returns:
-        the slug of the mistake if the relation has one, and two or three sentences
+        the slug of the mistake if the relation has one, and one or two sentences
     """
     wrong = [pair for pair in pairs if not pair.right]
     with_slugs = (
@@ -45,16 +45,8 @@ def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
     )
     slug, relation = next(((slug, text) for slug, text in with_slugs if text), (None, ""))
     relation = relation or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
-    sentences = [relation or _rows(name, wrong[0]), _place(name, wrong[0]), _which_cases(pairs)]
+    sentences = [relation or _rows(name, wrong[0]), _place(name, wrong[0])]
     return slug, " ".join(sentence for sentence in sentences if sentence)
-
-
-def _which_cases(pairs: list[Pair]) -> str:
-    """Return a sentence that lists the right and the wrong cases, if there are both."""
-    right = list(dict.fromkeys(pair.case.name for pair in pairs if pair.right))
-    wrong = list(dict.fromkeys(pair.case.name for pair in pairs if not pair.right))
-    mixed = [name for name in right if name not in wrong]
-    return f"Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(wrong)}." if mixed else ""
 
 
 def _place(name: str, pair: Pair) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -10,14 +10,17 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from qkv.sandboxed.cases import Case, Provided, Step
-from qkv.sandboxed.observations import Observation, results_of
+from qkv.sandboxed.cases import Case, Provided, Step, Where
+from qkv.sandboxed.observations import Observation, observe_once, results_of
 
 TIMES = 8  # a right answer may add numbers in another order than the reference, with an error a few times as large
 FLOAT64 = 1e-8  # what differs by less agrees in float64
 FLOAT32 = 1e-4  # four decimals, in the cases whose inputs are float32
 
+FLOAT32_GRADIENTS = 2e-3  # relative to the largest, in those cases: a cut changes much more, and rounding less
+
 _with_bounds: WeakKeyDictionary[Case, Case] = WeakKeyDictionary()
+_gradient_bounds: WeakKeyDictionary[Case, float] = WeakKeyDictionary()
 
 
 def with_bound(case: Case, reference: Callable[..., Any], want: Sequence[Any]) -> Case:
@@ -36,6 +39,27 @@ def with_bound(case: Case, reference: Callable[..., Any], want: Sequence[Any]) -
         coarse = results_of(reference, _in_float32(case)).results
         _with_bounds[case] = replace(case, tolerance=TIMES * _error(want, coarse) + FLOAT64)
     return _with_bounds[case]
+
+
+def gradient_tolerance(
+    case: Case, reference: Callable[..., Any], want: Mapping[Where, Tensor | None], where: Where
+) -> float:
+    """Return how far a gradient may be from that of the reference: the same rule as for results.
+
+    Args:
+        case: the case
+        reference: the right answer
+        want: all gradients of the reference in the case
+        where: the input that the gradient belongs to
+    """
+    expected = want[where]
+    assert expected is not None
+    if not _is_double(expected):
+        return FLOAT32_GRADIENTS * max(1.0, _size(expected))
+    if case not in _gradient_bounds:
+        coarse = observe_once(reference, _in_float32(case), gradients=True).gradients or {}
+        _gradient_bounds[case] = TIMES * _error(list(want.values()), [coarse.get(at) for at in want]) + FLOAT64
+    return _gradient_bounds[case]
 
 
 def _error(want: Sequence[Any], coarse: Sequence[Any]) -> float:

@@ -1,40 +1,19 @@
 import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
-import {
-  dragged,
-  gripMark,
-  html,
-  nearestOf,
-  nothing,
-  num,
-  partAt,
-  powersOfTwo,
-  remember,
-  stepSlider,
-  svg,
-  tables,
-  widget,
-} from "./base.js";
+import { dragged, html, nothing, num, powersOfTwo, remember, slider, stepSlider, tables, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
-  ["中和", "有", "一個", "永和路"],
+  ["the", "cat", "was", "hungry"],
   ["I", "saw", "a", "saw"],
 ];
 const [BATCH, TOKENS, FEATURES] = [2, 4, 8];
 const NAMES = EXAMPLES.flat();
-const GLOSSES = ["Zhonghe", "has", "a", "Yonghe Road"];
-const SPOKEN = [
-  ...EXAMPLES[0].map((name, i) => `${name} (${GLOSSES[i]})`),
-  '"I"',
-  '"saw" (the first)',
-  '"a"',
-  '"saw" (the last)',
-];
-const IN_SENTENCES = [...EXAMPLES[0], "I", "the first saw", "a", "the last saw"];
+const IN_SENTENCES = [...NAMES.slice(0, 5).map((name) => `“${name}”`), "the first “saw”", "“a”", "the last “saw”"];
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
+const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
 const HEADS = html`heads, <var>H</var>`;
 const SPLITS = powersOfTwo(3);
 
@@ -47,67 +26,47 @@ const WAYS = {
 };
 
 /** @import { Route } from "./maths.js" */
-/** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, held: number, from: number }} State */
+/** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
+ *   grip: { from: number, at: number, x: number } | null }} State */
 
 export default widget("HeadSplitter", {
-  // `held` is the index, from the left, of the cut that is dragged. `from` is the pointer's x on the screen when the
-  // drag began.
-  own: { held: 1, from: 0 },
+  // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
+  own: { grip: null },
   says: (/** @type {State} */ state) => `${WAYS[state.wrong]}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
-    <div class="qkv-split">${["right", state.wrong].map((route) => way(state, route, set, id))}</div>
-    ${stepSlider({ label: HEADS, value: state.n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value }) })}
-    <p class="qkv-note">Drag the ring to move the cut. Press a word to change it a little.${
-      state.causal ? " With the causal mask, a row reads only itself and the rows above it." : ""
-    }</p>
+    <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
+    ${picture(state, set, id)}
+    <div class="qkv-deal-controls">
+      ${slider({
+        label: "tape, dealt to heads",
+        value: state.dealt,
+        min: 0,
+        max: 1,
+        step: 0.02,
+        text: `${Math.round(100 * state.dealt)} %`,
+        onInput: (value) => set({ dealt: value }),
+      })}
+      ${stepSlider({ label: HEADS, value: state.n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value }) })}
+    </div>
     ${tables(() => numbers(state))}`,
 });
 
-/** Return one way into heads: its title, its heads and outputs for each example, and what it does, in words. */
-const way = (
-  state,
-  route,
-  set,
-  id,
-) => html`<div class="qkv-way ${examplesOf(state).length > 1 ? "qkv-both" : ""}" role="group" aria-label=${WAYS[route]}>
-  <p class="qkv-way-title">${route === "right" ? html`<b>Right:</b>` : html`<b class="qkv-amiss">Wrong:</b>`} ${WAYS[route]}</p>
-  <p class="qkv-way-head" aria-hidden="true"><span>head</span> ${headNumbers(state.n_heads)} <span>output</span></p>
-  ${examplesOf(state).map(
-    (b) => html`<div class="qkv-way-rows">
-    ${route === "right" ? pickedNames(state, b, set, id) : names(state, b, set)} ${sheet(state, route, b, set)} ${results(state, route, b)}
-  </div>`,
-  )}
-  <p class="qkv-way-sentences" data-number=${route === "right" ? "right" : "wrong"}>${sentences(state, route)}</p>
-</div>`;
+/** Return the sentence about the tape: whole, on its way, or dealt. */
+function lead(state) {
+  if (state.dealt >= DEALT) return sentences(state, state.wrong);
+  const rows = rowsOf(state).length;
+  const heads = state.n_heads === 1 ? "1 head" : `${state.n_heads} heads`;
+  if (state.dealt > HELD) return html`The same ${num(rows * FEATURES)} numbers are dealt in two ways …`;
+  return html`In memory, ${num(rows)} words are one tape of ${num(rows * FEATURES)} numbers. Drag to deal it to ${heads}.`;
+}
 
 const exampleOf = (row) => Math.floor(row / TOKENS);
-const rowsOf = (b) => range(TOKENS).map((i) => TOKENS * b + i);
 
 /** Return the examples that are shown: both if the wrong way mixes them, or the one of the changed word. */
 const examplesOf = ({ wrong, nudged }) => (wrong === "heads first" ? range(BATCH) : [exampleOf(nudged)]);
 
-const headNumbers = (n_heads) => html`<span>${range(n_heads).map((h) => html`<span>${h + 1}</span>`)}</span>`;
-
-const name = (row) =>
-  html`<span><small>${row + 1}</small> ${NAMES[row]}</span>${GLOSSES[row] ? html`<small>${GLOSSES[row]}</small>` : nothing}`;
-
-/** Return the words of an example as radio buttons for the word that is changed. */
-const pickedNames = ({ nudged }, b, set, id) => html`<fieldset class="qkv-control qkv-way-names">
-  <legend class="qkv-unseen">change one word</legend>
-  ${rowsOf(b).map(
-    (row) => html`<label class="qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-nudged" .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
-      ${name(row)}
-    </label>`,
-  )}
-</fieldset>`;
-
-/** Return the words of an example for the rows of the wrong way. */
-const names = ({ nudged }, b, set) =>
-  html`<div class="qkv-way-names">${rowsOf(b).map(
-    (row) =>
-      html`<span class=${row === nudged ? "qkv-nudged" : ""} @click=${() => set({ nudged: row })}>${name(row)}</span>`,
-  )}</div>`;
+/** Return the rows that are shown: of one example, or of both. */
+const rowsOf = (state) => examplesOf(state).flatMap((b) => range(TOKENS).map((i) => TOKENS * b + i));
 
 const shapeOf = (heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, heads });
 
@@ -141,16 +100,7 @@ const outcome = remember(
 );
 const outputs = ({ n_heads, causal, nudged }, route) => outcome(route, n_heads, causal, nudged);
 
-/** Return which outputs of an example change on one way. An output that should not, or does not but should, is framed. */
-const results = (state, route, b) =>
-  html`<div class="qkv-way-outputs">${outputs(state, route)
-    .slice(TOKENS * b, TOKENS * (b + 1))
-    .map(
-      ({ should, hears }) =>
-        html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}>${hears ? "changes" : "same"}</span>`,
-    )}</div>`;
-
-/** Return the sentences below a way's picture. */
+/** Return what a way does, in sentences. */
 const sentences = (state, route) =>
   verdictParts(state, route).map(([text, isAmiss]) => (isAmiss ? html`<b class="qkv-amiss">${text}</b>` : text));
 
@@ -205,82 +155,95 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
   return isHalf && !causal ? " Only a causal mask shows the mistake." : " This word does not show the mistake.";
 }
 
-/** Return the change of the state at a press or a drag: a press takes the nearest cut, and a drag moves it and with it
- * all other cuts. */
-export function splitAt({ n_heads, held }, { x, isPress, event }) {
-  const at = Math.max(x, 0.5 / FEATURES);
-  if (isPress) return { held: nearestOf(range(n_heads + 1).slice(1), at * n_heads), from: event.clientX };
-  return { n_heads: nearestOf(SPLITS, held / at, (one, other) => Math.abs(Math.log(one / other))) };
+/* ---- the picture: the tape, and below it both ways. Each way has all entries of the tape, which the style moves from
+ * there (`--dealt: 0`) to their places in the heads (1). */
+
+function picture(state, set, id) {
+  const rows = rowsOf(state);
+  const grab = dragged(({ x, isPress, event }) => {
+    if (isPress) set({ grip: { from: state.dealt, at: x, x: event.clientX } });
+    else set({ dealt: Math.min(1, Math.max(0, state.grip.from + x - state.grip.at)) });
+  });
+  return html`<div class="qkv-deal qkv-drag ${state.dealt >= DEALT ? "qkv-dealt" : ""}"
+      style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
+      @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
+    <p class="qkv-tape" aria-hidden="true">${rows.map((row) => html`<span>${NAMES[row]}</span>`)}</p>
+    ${way(state, "right", set, id)} ${way(state, state.wrong, set, id)}
+  </div>`;
 }
 
-/* ---- a sheet: the contents of the heads for one example. It has a path for each token, so that the entries can glide
- * to their new places, and a name on each piece. */
-
-const UNIT = 100; // the width and the height of an entry in the sheet's own coordinates, which the style stretches
-const INSIDE = 96; // the coloured part of it
-const SHEET = `0 0 ${UNIT * FEATURES} ${UNIT * TOKENS}`;
-
-const sheet = (state, route, b, set) => {
-  const { n_heads, nudged } = state;
-  const grab = dragged((grip) => set(splitAt(state, grip)));
-  return html`<div class="qkv-sheet qkv-drag" aria-hidden="true" @pointerdown=${grab} @pointermove=${grab} @click=${nudgeAt(state, route, b, set)}>
-    ${guard([route, n_heads, b, nudged], () => drawn(route, n_heads, b, nudged))}
-    ${route === "right" && b === examplesOf(state)[0] ? html`<svg class="qkv-cut" style="left: ${100 / n_heads}%">${gripMark({ x: 50, y: 100 })}</svg>` : nothing}
-  </div>`;
-};
-
-/** Return a click listener that changes the word of the piece at the pointer, unless the click ends a drag. */
-const nudgeAt =
-  (state, route, b, set) =>
+/** Return a click listener that changes the word at the pointer, unless the click ends a drag. The picture has captured the
+ * pointer, so it is the target of the click. */
+const chosen =
+  (state, set) =>
   ({ clientX, clientY, currentTarget }) => {
-    if (Math.abs(clientX - state.from) > STILL) return;
-    const { left, top, width, height } = currentTarget.getBoundingClientRect();
-    const h = partAt((clientX - left) / width, state.n_heads);
-    const row = partAt((clientY - top) / height, TOKENS);
-    const piece = piecesOf(route, state.n_heads, b).find((each) => each.h === h && each.row === row);
-    if (piece) set({ nudged: piece.token });
+    if (Math.abs(clientX - (state.grip?.x ?? clientX)) > STILL) return;
+    const word = currentTarget.getRootNode().elementFromPoint(clientX, clientY)?.closest("[data-token]");
+    if (word) set({ nudged: Number(word.dataset.token) });
   };
 
-/** Return the colours of the entries, the cuts and the words' names. The names of narrow pieces are numbers. */
-const drawn = (route, n_heads, b, nudged) => html`
-  <svg viewBox=${SHEET} preserveAspectRatio="none">
-    ${boxesOf(route, n_heads, b).map((boxes, token) => svg`<path class=${token === nudged ? "qkv-nudged" : `qkv-sheet-token-${token % TOKENS}`} d=${boxes} />`)}
-    <path class="qkv-cuts" d=${range(n_heads + 1)
-      .map((h) => `M${(UNIT * FEATURES * h) / n_heads} 0V${UNIT * TOKENS}`)
-      .join("")} />
-  </svg>
-  <div class="qkv-pieces">${piecesOf(route, n_heads, b).map(
-    ({ token, isMisplaced }) =>
-      html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}">${n_heads > 2 ? token + 1 : NAMES[token]}</span>`,
-  )}</div>`;
+/** Return one way into heads: its title, its rows with their names and outputs, and the entries of the heads. */
+function way(state, route, set, id) {
+  const { n_heads, nudged } = state;
+  const rows = rowsOf(state);
+  const isRight = route === "right";
+  return html`<div class="qkv-way ${isRight ? "" : "qkv-wrong-way"}" role="group" aria-label=${WAYS[route]}>
+    <p class="qkv-way-title">${isRight ? html`<b>Right:</b>` : html`<b class="qkv-amiss">Wrong:</b>`} ${WAYS[route]}</p>
+    <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>head ${h + 1}</span>`)}<span>output</span></p>
+    <div class="qkv-way-names">${rows.map((row) => (isRight ? pickedName(row, state, set, id) : html`<span class=${row === nudged ? "qkv-nudged" : ""} data-token=${row}>${NAMES[row]}</span>`))}</div>
+    <div class="qkv-slots" aria-hidden="true"></div>
+    ${guard([route, n_heads, rows.length, rows[0], nudged], () => entries(route, n_heads, rows, nudged))}
+    <div class="qkv-pieces" aria-hidden="true">${piecesIn(route, n_heads, rows).map(
+      ({ token, isMisplaced }) =>
+        html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" data-token=${token}>${n_heads > 2 ? nothing : NAMES[token]}</span>`,
+    )}</div>
+    <div class="qkv-way-outputs">${outputs(state, route)
+      .filter(({ row }) => rows.includes(row))
+      .map(
+        ({ row, should, hears }) =>
+          html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${IN_SENTENCES[row]}: </span>${hears ? "changes" : "same"}</span>`,
+      )}</div>
+  </div>`;
+}
 
-/** Return each token's entries in the heads of an example as thick lines, which are the shortest path for a box. */
-const boxesOf = remember((route, n_heads, b) => {
-  const entries = entriesOf(route, n_heads).filter((entry) => entry.b === b);
-  entries.sort((one, other) => one.from - other.from);
-  const left = ({ h, column }) => UNIT * ((h * FEATURES) / n_heads + column);
-  const box = (entry) => `M${left(entry)} ${UNIT * entry.row + INSIDE / 2}h${INSIDE}`;
-  return range(BATCH * TOKENS).map((token) =>
-    entries
-      .filter((entry) => tokenOf(entry) === token)
-      .map(box)
-      .join(""),
+/** Return a word as a radio button: the word that is changed a little. */
+const pickedName = (row, { nudged }, set, id) => html`<label class="qkv-pick" data-token=${row}>
+  <input class="qkv-over" type="radio" name="${id}-nudged" aria-label="change ${IN_SENTENCES[row]}"
+    .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
+  ${NAMES[row]}
+</label>`;
+
+/** Return the pieces of the rows that are shown, row by row. */
+const piecesIn = (route, n_heads, rows) =>
+  rows.flatMap((place) =>
+    piecesOf(route, n_heads, exampleOf(place))
+      .filter(({ row }) => row === place % TOKENS)
+      .sort((one, other) => one.h - other.h),
   );
-}, 40);
+
+/** Return the entries of the rows that are shown: each with its places on the tape and in the heads. */
+const entries = (route, n_heads, rows, nudged) =>
+  entriesOf(route, n_heads)
+    .filter(({ b, row }) => rows.includes(TOKENS * b + row))
+    .map(({ b, h, row, column, from }) => {
+      const token = tokenOf({ from });
+      const place = `--from: ${from - FEATURES * rows[0]}; --column: ${(h * FEATURES) / n_heads + column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
+      return html`<i class=${token === nudged ? "qkv-nudged" : `qkv-token-${token % TOKENS}`} style=${place}></i>`;
+    });
 
 function numbers(state) {
   const ways = ["right", state.wrong];
   const [right, wrong] = ways.map((route) => outputs(state, route));
   const [inRight, inWrong] = ways.map((route) => entriesOf(route, state.n_heads));
   const tokensIn = (entries, b, h) =>
-    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => SPOKEN[tokenOf(e)]))].join(", ");
+    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => IN_SENTENCES[tokenOf(e)]))].join(", ");
   const everyHead = range(BATCH).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return [
     {
-      caption: `By how much each output changes with ${SPOKEN[state.nudged]}`,
+      caption: `By how much each output changes with ${IN_SENTENCES[state.nudged]}`,
       head: ["output", "should change", "right way", "wrong way"],
       rows: right.map(({ row, moved, should }) => [
-        SPOKEN[row],
+        IN_SENTENCES[row],
         should ? "yes" : "no",
         num(moved),
         num(wrong[row].moved),

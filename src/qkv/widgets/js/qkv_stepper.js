@@ -1,8 +1,7 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, num, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, nothing, num, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
 
-const TOKENS = ["token 1", "token 2", "token 3"];
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
 
@@ -33,15 +32,15 @@ const TITLES = {
 };
 
 /** @typedef {{ x: number[][], w_q: number[][], w_k: number[][], w_v: number[][], scaled: boolean }} Given */
-/** @typedef {Given & { step: string, row: number, column: number, first: Given | null,
- *   made: number, grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, edits: number, answer: string,
+/** @typedef {Given & { tokens: string[], matrices: boolean, step: string, row: number, column: number, first: Given | null,
+ *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, answer: string,
  *   draft: Record<string, string> }} State */
 
 export default widget("QKVStepper", {
-  // `first` has the matrices before the first edit, `made` the index of the last step that was walked to, and `grip` the
-  // number and the pointer when a drag began. `changed` marks the results that the last edit changed, and `edits` counts
-  // the edits. `answer` is a message about an invalid number, `draft` the text that is being typed, by cell.
-  own: { first: null, made: 0, grip: null, changed: {}, edits: 0, answer: "", draft: {} },
+  // `first` has the matrices before the first edit, and `grip` the number and the pointer when a drag began. `changed`
+  // marks the results that the last edit changed. `answer` is a message about an invalid number, `draft` the text that is
+  // being typed, by cell.
+  own: { first: null, grip: null, changed: {}, answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
     `${place(state)} ${spelled(state, worked(state), (score) => `e^${score}`)
@@ -49,13 +48,13 @@ export default widget("QKVStepper", {
       .join(" ")}`,
   view: (state, set) => {
     const parts = worked(state);
-    return html`${walk(state, set)} ${legend(state, set)} ${canvas(state, set, parts)}
-      <p class="qkv-spelled">${
-        state.answer
-          ? html`<b>${state.answer}</b>`
-          : html`<b>${place(state)}</b> ${spelled(state, parts, power).map((term) => html`<span>${term}</span> `)}`
-      }</p>
-      ${tables(() => everything(parts))}`;
+    return html`<p class="qkv-lead qkv-spelled">${
+      state.answer
+        ? html`<b>${state.answer}</b>`
+        : html`<b>${place(state)}</b> ${spelled(state, parts, power).map((term) => html`<span>${term}</span> `)}`
+    }</p>
+      ${canvas(state, set, parts)} ${legend(state, set)}
+      ${tables(() => everything(parts, state.tokens))}`;
   },
 });
 
@@ -65,23 +64,15 @@ function worked({ x, w_q, w_k, w_v, scaled }) {
   return { ...parts, x, w_q, w_k, w_v, kT: transpose(parts.k) };
 }
 
-/** Return the index of the last step whose result is shown. A result that is pointed at is always shown. */
-const lastMade = ({ step, made }) => Math.max(made, NAMES.indexOf(step));
-
-/** Return the buttons that walk from step to step, and the switch for the division. */
-function walk(state, set) {
-  const at = lastMade(state);
-  const go = (made) => () => set({ step: NAMES[made], made, answer: "" });
-  const next = at + 1;
-  return html`<div class="qkv-walk">
+/** Return the buttons that walk from step to step. */
+function walk({ step }, set) {
+  const at = NAMES.indexOf(step);
+  const go = (to) => () => set({ step: NAMES[to], answer: "" });
+  const next = (at + 1) % NAMES.length;
+  return html`<span class="qkv-walk">
     ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: go(at - 1) })}
-    ${
-      next < NAMES.length
-        ? button({ label: html`<span class="qkv-unseen">next: </span>${next + 1} ${NAMES[next]} →`, onClick: go(next) })
-        : button({ label: "↺ restart", onClick: go(0) })
-    }
-    ${toggle({ label: "divide by √3", checked: state.scaled, onChange: (scaled) => set(edit(state, { scaled })) })}
-  </div>`;
+    ${button({ label: next ? html`→<span class="qkv-unseen"> next: ${next + 1} ${NAMES[next]}</span>` : html`↺<span class="qkv-unseen"> restart</span>`, onClick: go(next) })}
+  </span>`;
 }
 
 /** Return the values from which the results are computed. */
@@ -106,26 +97,32 @@ function markedChanges(state, changes) {
       return [name, is[result].map((row, i) => row.map((entry, j) => entry !== was[result][i][j]))];
     }),
   );
-  return { ...changes, changed, edits: state.edits + 1, answer: "" };
+  return { ...changes, changed, answer: "" };
 }
 
-/* ---- one canvas: the given matrices and the results so far, with frames around what made the chosen entry */
+/* ---- one canvas: the given matrices and all results. Those of the step are lit, with frames around what made the entry */
 
 function canvas(state, set, parts) {
   const framed = framedBy(state);
   const start = (part) => editable(state, set, part, framed[part]);
   const result = (name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
-  return html`<div class="qkv-canvas" data-flash=${state.edits % 2}>
-    <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small></p></div>
-    <div>${["w_q", "w_k", "w_v"].map(start)}</div>
+  return html`<div class="qkv-canvas ${state.matrices ? "" : "qkv-without-matrices"}">
+    <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small>${walk(state, set)}</p></div>
+    ${state.matrices ? html`<div>${["w_q", "w_k", "w_v"].map(start)}</div>` : nothing}
     <div>${["queries", "keys", "values"].map(result)}</div>
     <div>${["scores", "weights", "output"].map(result)}</div>
   </div>`;
 }
 
-/** Return a line that says how to edit a number or, after an edit, what marks the cells that it changed. */
+/** Check whether a matrix takes part in the chosen step. */
+const isLit = ({ step }, part) => {
+  const { left, top, result } = STEPS[step];
+  return [left, top === "kT" ? "k" : top, result].includes(part);
+};
+
+/** Return a line that says how to edit a number or, after an edit, what marks the cells that it changed; and the switch. */
 function legend(state, set) {
-  const { first, changed } = state;
+  const { first, changed, matrices, scaled } = state;
   const isMarked = NAMES.some((name) => changed[name]?.flat().some(Boolean));
   return html`<div class="qkv-edited">
     <p class="qkv-note">${isMarked ? html`<i></i> changed by the last edit` : "↔ Drag a boxed number, or type."}</p>
@@ -134,6 +131,7 @@ function legend(state, set) {
       disabled: !first || areSame(first, given(state)),
       onClick: () => set({ ...first, changed: {}, answer: "" }),
     })}
+    ${matrices ? toggle({ label: "divide by √3", checked: scaled, onChange: (on) => set(edit(state, { scaled: on })) }) : nothing}
   </div>`;
 }
 
@@ -166,22 +164,20 @@ const formula = ({ step, scaled }) =>
 
 /** Return a matrix with a frame around a row or a column, which the first cell in that row or column draws.
  * @param {{ title: unknown, rows: number[][], cell: (entry: number, i: number, j: number) => { content: unknown,
- *   kinds?: string, weight?: number }, kind: string, framed?: { row?: number, column?: number },
+ *   kinds?: string, weight?: number }, kind: string, lit: boolean, framed?: { row?: number, column?: number },
  *   head?: (i: number) => unknown }} parts */
-function matrix({ title, rows, cell, kind, framed = {}, head = () => "" }) {
+function matrix({ title, rows, cell, kind, lit, framed = {}, head = () => "" }) {
   const entryCell = (entry, i, j) => {
     const { content, kinds = "", weight = 0 } = cell(entry, i, j);
     const isFramed = (framed.row === i && j === 0) || (framed.column === j && i === 0);
     return html`<td class="${kinds} ${isFramed ? "qkv-framed" : ""}" style="--qkv-p: ${weight}">${content}</td>`;
   };
   const [across, down] = framed.row === undefined ? [1, rows.length] : [rows[0].length, 1];
-  return html`<table class="qkv-matrix3 qkv-${kind}-table" style="--across: ${across}; --down: ${down}">
+  return html`<table class="qkv-matrix3 qkv-${kind}-table ${lit ? "qkv-lit" : ""}" style="--across: ${across}; --down: ${down}">
     <caption>${title}</caption>
     <tbody>${rows.map((row, i) => html`<tr>${head(i)}${row.map((entry, j) => entryCell(entry, i, j))}</tr>`)}</tbody>
   </table>`;
 }
-
-const named = (i) => html`<th scope="row">${TOKENS[i]}</th>`;
 
 /** Return a matrix of fields for numbers, which can also be dragged sideways. */
 function editable(state, set, part, framed) {
@@ -205,8 +201,8 @@ function editable(state, set, part, framed) {
         @blur=${({ target }) => set({ draft: {}, ...(isNumber(target) ? {} : { answer: TYPE_A_NUMBER }) })}></label>`;
     return { content };
   };
-  const head = part === "x" ? named : undefined;
-  return matrix({ title: TITLES[part], rows: state[part], cell, kind: part, framed, head });
+  const head = part === "x" ? (i) => html`<th scope="row">${state.tokens[i]}</th>` : undefined;
+  return matrix({ title: TITLES[part], rows: state[part], cell, kind: part, lit: isLit(state, part), framed, head });
 }
 
 const within = (value) => Math.min(MOST, Math.max(-MOST, value));
@@ -238,14 +234,11 @@ function typed(target, put) {
 const withEntry = (rows, i, j, value) =>
   rows.map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
 
-/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed.
- * The cells of later steps are blank. */
+/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed. */
 function outcome(state, set, parts, name, framed) {
-  const isMade = NAMES.indexOf(name) <= lastMade(state);
   const cell = (entry, i, j) => {
-    if (!isMade) return { content: "", kinds: "qkv-blank" };
     const here = name === state.step && i === state.row && j === state.column;
-    const point = () => set({ step: name, row: i, column: j, made: lastMade(state), answer: "" });
+    const point = () => set({ step: name, row: i, column: j, answer: "" });
     const content = html`<button type="button" class="qkv-outcome" aria-pressed=${here} @click=${point} @focus=${point}
       aria-label="${name}, row ${i + 1}, column ${j + 1}: ${brief(entry)}"
       @pointerenter=${({ pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>`;
@@ -254,15 +247,15 @@ function outcome(state, set, parts, name, framed) {
       ? { content, kinds: `qkv-heat ${marks.join(" ")}`, weight: entry }
       : { content, kinds: marks.join(" ") };
   };
-  const title = html`${TITLES[name]}${isMade ? "" : html`<span class="qkv-unseen">, a later step</span>`}`;
-  return matrix({ title, rows: parts[STEPS[name].result], cell, kind: STEPS[name].kind, framed });
+  const { result, kind } = STEPS[name];
+  return matrix({ title: TITLES[name], rows: parts[result], cell, kind, lit: isLit(state, result), framed });
 }
 
-function place({ step, row, column }) {
-  const [asker, other] = [TOKENS[row], TOKENS[column]];
-  if (step === "scores") return `${asker}'s query on ${other}'s key:`;
-  if (step === "weights") return `${asker} reads ${other} with weight:`;
-  return `${asker}'s ${STEPS[step].kind}, entry ${column + 1}:`;
+function place({ step, row, column, tokens }) {
+  const [asker, other] = [tokens[row], tokens[column]].map((token) => `“${token}”`);
+  if (step === "scores") return `The query of ${asker} on the key of ${other}:`;
+  if (step === "weights") return `${asker} reads ${other} with the weight:`;
+  return `The ${STEPS[step].kind} of ${asker}, entry ${column + 1}:`;
 }
 
 const power = (exponent) => html`<i>e</i><sup>${exponent}</sup>`;
@@ -284,13 +277,20 @@ function spelled({ step, row, column, scaled }, parts, power) {
 }
 
 const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
-/** Return a number with all its decimal places if they are few, else rounded. */
+/** Return a number with all its decimal places if they are few, else rounded. A small number keeps two digits, and a number
+ * that is not whole does not look whole. */
 function short(x) {
   const size = Math.abs(x);
   if (size >= 1e7) return scientific(x, 2);
   const places = size < 100 ? [0, 1, 2, 3] : [0];
   const enough = places.find((count) => Number(x.toFixed(count)) === x);
-  return num(x, { places: enough ?? (size < 10 ? 3 : 1) });
+  if (enough !== undefined) return num(x, { places: enough });
+  if (size >= 10) return num(x, { places: 1 });
+  const isPlain = (count) => Number(x.toFixed(count)) !== Math.round(x) && Number(x.toFixed(count)) !== 0;
+  const digits = size < 0.01 ? Math.ceil(-Math.log10(size)) + 1 : 3;
+  return digits > 6
+    ? scientific(x, 1)
+    : num(x, { places: [digits, 4, 5, 6].find((count) => count >= digits && isPlain(count)) ?? 3 });
 }
 
 /** Return a number that fits into a cell: with three digits, or fewer if it is negative. */
@@ -300,11 +300,11 @@ function brief(x) {
   return Number.isInteger(x) ? num(x) : num(x, { places: size < 9.995 ? 2 : size < 99.95 ? 1 : 0 });
 }
 
-const scientific = (x, digits) => x.toExponential(digits).replace("e+", "e").replace("-", "−");
+const scientific = (x, digits) => x.toExponential(digits).replace("e+", "e").replaceAll("-", "−");
 
-const everything = ({ q, k, v, scores, weights, out }) =>
+const everything = ({ q, k, v, scores, weights, out }, tokens) =>
   Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
     caption,
     head: ["token", "1", "2", "3"],
-    rows: rows.map((row, i) => [TOKENS[i], ...row.map((entry) => num(entry, { digits: 5 }))]),
+    rows: rows.map((row, i) => [tokens[i], ...row.map((entry) => num(entry, { digits: 5 }))]),
   }));

@@ -1,3 +1,4 @@
+import { live } from "lit-html/directives/live.js";
 import {
   barMarks,
   button,
@@ -11,8 +12,7 @@ import {
   plot,
   powersOfTwo,
   remember,
-  stepSlider,
-  svg,
+  rule,
   tables,
   toggle,
   widget,
@@ -21,17 +21,17 @@ import {
   yAxis,
 } from "./base.js";
 import { histogram, scalingExperiment } from "./maths.js";
-import { linear, logarithmic } from "./scales.js";
+import { linear } from "./scales.js";
 
 const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
-const DK_IN_PLOT = svg`<tspan font-style="italic">d<tspan class="qkv-sub" dy="0.3em">k</tspan></tspan>`;
+const MOST = 130; // the largest score on the axis
+const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
-const score = linear([-150, 150], [0, 100]);
-const size = logarithmic([1, 1024], [6, 100]); // the ring at 1 does not cover the numbers of the axis
+const score = linear([-MOST, MOST], [0, 100]);
 const share = linear([0, 1], [100, 0]);
 
-/** The metrics of the softmax, which are means over all queries. The picture shows the first one. */
+/** The metrics of the softmax, which are means over all queries. The sentence has the first one. */
 const METRICS = [
   { key: "largest", name: "largest weight", places: 2 },
   { key: "entropy", name: "entropy", unit: "nats", places: 2 },
@@ -49,17 +49,16 @@ export default widget("ScalingLab", {
     return `${state.d_k} features, scores ${divided}: standard deviation ${num(now.std)}, mean ${metrics.join(", ")}`;
   },
   view: (state, set) => html`
+    ${lead(state)}
+    <div class="qkv-scaling">${scoresPanel(state, set)} ${weightsPanel(state)}</div>
     ${controls(state, set)}
-    <div class="qkv-scaling">${scoresPanel(state)} ${weightsPanel(state)} ${meanPanel(state, set)}</div>
     ${tables(() => numbers(state))}`,
 });
 
-/** Return the sample of a seed at every d_k, with its table and the curves of the mean largest weight against d_k, with
- * and without the division. */
+/** Return the sample of a seed at every d_k, with its table. */
 const sample = remember((seed) => {
   const levels = scalingExperiment(seed);
-  const curveOf = (way) => levels.map((level) => /** @type {Point} */ ([size(level.d_k), share(level[way].largest)]));
-  return { levels, rows: levels.map(tableRow), curves: { plain: curveOf("plain"), scaled: curveOf("scaled") } };
+  return { levels, rows: levels.map(tableRow) };
 });
 
 const tableRow = ({ d_k, plain, scaled }) => [
@@ -75,13 +74,14 @@ const outlines = remember(
 const expectedStd = ({ d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
 const current = ({ seed, d_k, scaled }) => sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
 
-const controls = ({ d_k, scaled, seed }, set) => html`<div class="qkv-controls">
-  ${stepSlider({
-    label: html`features in a vector, ${DK}`,
-    value: d_k,
-    values: D_KS,
-    onInput: (value) => set({ d_k: value }),
-  })}
+/** Return the sentence about the width of the vectors, of the scores, and about the weights. */
+const lead = (state) => {
+  const { std, largest } = current(state);
+  return html`<p class="qkv-lead"><b>${num(state.d_k)}</b> ${state.d_k === 1 ? "feature" : "features"}: scores${state.scaled ? html` / √${DK}` : ""} are
+    ±<b data-number="std">${num(std, { places: 1 })}</b>, the largest weight <b data-number="largest">${num(largest, { places: 2 })}</b>.</p>`;
+};
+
+const controls = ({ scaled, seed }, set) => html`<div class="qkv-controls">
   ${toggle({
     label: html`divide by √${DK}`,
     checked: scaled,
@@ -90,22 +90,35 @@ const controls = ({ d_k, scaled, seed }, set) => html`<div class="qkv-controls">
   ${button({ label: "new sample", onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
 </div>`;
 
-/** Return the histogram of the scores. With the division, it is narrow, and a dashed outline shows it without. */
-function scoresPanel(state) {
+/** Return the d_k whose scores, without the division, are as wide as a place on the axis is away from its middle. */
+const widthAt = (x) =>
+  nearestOf(D_KS, (Math.max(0.001, Math.abs(2 * x - 1)) * MOST) / EDGE, (d_k, std) =>
+    Math.abs(Math.log(d_k) - 2 * Math.log(std)),
+  );
+
+/** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. With the division it stays narrow,
+ * and a dashed outline shows it without. */
+function scoresPanel(state, set) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
+  const edge = EDGE * Math.sqrt(d_k);
   const marks = [
     xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
+    [-edge, edge].map((at) => rule({ x1: score(at), x2: score(at), kind: "qkv-here" })),
     curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
     scaled ? [curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }), legend(scores)] : "",
+    gripMark({ x: score(edge), y: 60 }),
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
+  const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
   return panel({
     title: "scores",
-    reading: html`<small>standard deviation</small> <b data-number="std">${num(std)}</b> <small>≈ ${
-      scaled ? "1" : html`√${num(d_k)}`
-    }</small>`,
-    drawing: plot({ label, marks }),
+    reading: html`<small>features in a vector, ${DK}</small> <b>${num(d_k)}</b>`,
+    kind: "qkv-widened",
+    drawing: html`${plot({ label, marks, onDrag: grab })}
+      <input class="qkv-over" type="range" aria-label="features in a vector" min="0" max=${D_KS.length - 1}
+        aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
+        @input=${({ target }) => set({ d_k: D_KS[target.valueAsNumber] })}>`,
   });
 }
 
@@ -150,31 +163,6 @@ function weightsPanel(state) {
     title: "weights of one query",
     reading: html`<small>the largest is</small> <b>${num(weights[largest], { places: 2 })}</b>`,
     drawing: plot({ label, marks }),
-  });
-}
-
-/** Return the plot of the mean largest weight against d_k, with the division and without. Its point can be dragged. */
-function meanPanel(state, set) {
-  const { plain, scaled } = sample(state.seed).curves;
-  const { largest } = current(state);
-  const now = state.scaled ? "scaled" : "plain";
-  const named = (line, content) => words({ x: 100, y: line.at(-1)[1], dx: 18, anchor: "start", content });
-  const marks = [
-    yAxis({ scale: share, ticks: [0, 0.5, 1] }),
-    xAxis({ scale: size, ticks: [1, 32, 1024], format: (tick) => num(tick), title: DK_IN_PLOT }),
-    Object.entries({ plain, scaled }).map(([way, line]) =>
-      curve({ points: line, kind: `qkv-${way} ${way === now ? "qkv-now" : ""}` }),
-    ),
-    gripMark({ x: size(state.d_k), y: share(largest) }),
-    named(plain, "not divided"),
-    named(scaled, "divided"),
-  ];
-  const label = `Mean largest weight against d_k, scores divided and not: ${num(largest, { places: 2 })} here.`;
-  const grab = ({ x }) => set({ d_k: nearestOf(D_KS, x, (d_k, at) => Math.abs(size(d_k) / 100 - at)) });
-  return panel({
-    title: "largest weight, mean of 256 queries",
-    reading: html`<b data-number="largest">${num(largest, { places: 2 })}</b>`,
-    drawing: plot({ label, kind: "qkv-means", marks, onDrag: dragged(grab) }),
   });
 }
 

@@ -11,6 +11,7 @@ import {
   stepSlider,
   svg,
   tables,
+  toggle,
   widget,
   wordAt,
 } from "./base.js";
@@ -23,7 +24,6 @@ const SENTENCES = [
   { tokens: ["中和", "有", "一個", "永和路"], between: "", gloss: ["in Zhonghe", "there is", "a", "Yonghe Road"] },
   { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"] },
 ];
-const OFFERED = [0, 1]; // the indices of the sentences that the reader can choose
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
 const FEATURES = ["alive", "action", "place", "small talk"];
 // Made-up numbers: how much each token is something alive, an action, a place, and small talk.
@@ -81,21 +81,15 @@ const KINDS = {
       const rows = tokens.map((t) => (embedded ? embedding(t) : onehot(words.indexOf(t), words.length)));
       return { rows, names: tokens, columns: embedded ? FEATURES : words };
     },
-    columns: ({ embedded }) =>
-      embedded ? "features, made up for this picture" : "one column for each word in the list",
+    columns: ({ embedded }) => (embedded ? "made-up features as columns" : "a column for each word in the list"),
     isMadeUp: ({ embedded }, token) => embedded && !Object.hasOwn(EMBEDDING, token),
     drawn: drawText,
-    settings: ({ embedded }, set, id) =>
-      choices({
-        label: "each word as",
-        name: `${id}-embedded`,
-        value: embedded,
-        options: [
-          { value: false, label: "one-hot" },
-          { value: true, label: "features (embedded)" },
-        ],
-        onChange: (value) => set({ embedded: value }),
-      }),
+    settings: (state, set) => html`<div class="qkv-own-text">
+      <label><span class="qkv-unseen">your own sentence</span>
+        <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
+          .value=${live(state.typed ?? textOf(SENTENCES[state.sentence]))} @input=${({ target }) => set({ typed: target.value })}></label>
+      ${toggle({ label: "features", checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
+    </div>`,
   },
   speech: {
     unit: "window",
@@ -104,7 +98,7 @@ const KINDS = {
       const columns = rows[0].map((_, j) => `band ${j + 1}`);
       return { rows, names: rows.map((_, i) => `${i * 10}–${i * 10 + 25} ms`), columns };
     },
-    columns: () => `loudness in ${BANDS} bands, from low to high`,
+    columns: () => `loudness in ${BANDS} bands as columns`,
     drawn: drawSound,
     settings: ({ tenths }, set) =>
       slider({
@@ -122,7 +116,7 @@ const KINDS = {
       const names = MOLECULES[molecule].atoms.split(" ");
       return { rows: names.map((atom) => onehot(ATOMS.indexOf(atom), 3)), names, columns: ATOMS };
     },
-    columns: () => "one column for each kind of atom",
+    columns: () => "a column for each kind of atom",
     drawn: drawMolecule,
     settings: ({ molecule }, set, id) =>
       choices({
@@ -144,7 +138,8 @@ const KINDS = {
       );
       return { rows, names, columns };
     },
-    columns: ({ patch }) => `red, green, blue of ${patch * patch} pixel${patch > 1 ? "s" : ""}`,
+    columns: ({ patch }) => `red, green and blue of ${patch > 1 ? `${patch * patch} pixels` : "a pixel"} as columns`,
+    picture: ({ patch }) => inTheirColours(patch),
     drawn: drawImage,
     settings: ({ patch }, set) =>
       stepSlider({
@@ -180,18 +175,18 @@ export default widget("SequenceExplorer", {
     const seen = computed(state);
     const kind = KINDS[state.kind];
     return html`${choices({
-      label: "what is the input?",
+      label: html`<span class="qkv-unseen">what is the input?</span>`,
       name: `${id}-kind`,
       value: state.kind,
       options: Object.keys(KINDS).map((value) => ({ value, label: value })),
       onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
     })}
+      ${lead(state, seen)}
       <div class="qkv-two-forms">
-        <div class="qkv-object">${kind.drawn(state, seen.row, set, id)}</div>
+        <div class="qkv-object">${kind.drawn(state, seen.row, set)}</div>
         <div class="qkv-settings">${kind.settings(state, set, id)}</div>
         ${asMatrix(state, seen, set)}
       </div>
-      ${walker(state, seen, set)}
       ${tables(() => numbers(state, seen))}`;
   },
 });
@@ -213,75 +208,64 @@ function computed(state) {
 const sameAs = (rows, row) =>
   rows.flatMap((other, i) => (i !== row && other.every((x, j) => x === rows[row][j]) ? [i] : []));
 
+/** Return the sentence about the size of the matrix, and about the chosen row. */
+function lead(state, { rows, names, row, same }) {
+  const { unit, columns, isMadeUp } = KINDS[state.kind];
+  const [n, d] = [rows.length, rows[0].length];
+  const each = isCut(state) ? `each of the first ${MOST_TOKENS} tokens` : `each ${unit}`;
+  const isNew = isMadeUp?.(state, names[row]) ? " is a new word with random features" : "";
+  return html`<p class="qkv-lead qkv-x-says"><span><b><i>X</i> is ${num(n)} × ${num(d)}</b>: a row for ${each}, ${columns(state)}.</span>
+    <span>Row ${row + 1}, <b>${shortened(names[row])}</b>,${isNew ? html`${isNew}, and` : nothing} ${twins(same)}</span></p>`;
+}
+
 const FEW = 4; // the number of columns up to which they are wide enough for their names
 
-/** Return the matrix as a picture: larger numbers are closer to the text's colour. A press or a drag chooses a row. */
-function asMatrix(state, { rows, row, same, columns }, set) {
+/** Return the matrix as a picture: larger numbers are closer to the text's colour, and pixels have their own. A press or a
+ * drag chooses a row, and so does the slider that lies over the matrix for the keyboard. */
+function asMatrix(state, { rows, row, same, columns, names }, set) {
   const [n, d] = [rows.length, rows[0].length];
+  const { unit, picture } = KINDS[state.kind];
   const grab = dragged(({ y }) => set({ row: partAt(y, n) }));
-  const picture = heatmap({
-    label: `X: ${n} rows of ${d} numbers, shaded from 0, as the page, to 1, as its text.`,
-    rows: (i) => rows[i],
-    width: d,
-    height: n,
-    key: rows,
-    repainted: state.repainted,
-  });
+  const shades = () =>
+    heatmap({
+      label: `X: ${n} rows of ${d} numbers, shaded from 0, as the page, to 1, as its text.`,
+      rows: (i) => rows[i],
+      width: d,
+      height: n,
+      key: rows,
+      repainted: state.repainted,
+    });
   return html`<div class="qkv-x">
-    <p class="qkv-size"><span><b><i>X</i> is ${num(n)} × ${num(d)}</b>, so ${num(n * d)} numbers</span>
-      <span class="qkv-shades" aria-hidden="true">0<i></i>1</span></p>
-    <p class="qkv-note"><i>n</i> = ${num(n)}: one row for each ${isCut(state) ? `of the first ${MOST_TOKENS} tokens` : KINDS[state.kind].unit}</p>
-    <p class="qkv-note"><i>d</i> = ${num(d)}: ${KINDS[state.kind].columns(state)}</p>
     <div class="qkv-matrix qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-      ${picture}
+      ${picture ? picture(state) : shades()}
       <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
         ${svg`<path d=${same.map((i) => `M0 ${i}h1v1h-1z`).join("")} />`}
       </svg>
       <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
+      <input class="qkv-over" type="range" aria-label="row" min="1" max=${n} .value=${live(String(row + 1))}
+        aria-valuetext="${row + 1} of ${n}: ${unit} ${names[row]}" @input=${({ target }) => set({ row: target.valueAsNumber - 1 })}>
     </div>
-    <p class="qkv-note qkv-columns"><span class="qkv-unseen">columns: </span>${d <= FEW ? columns.map((name) => html`<span>${name}</span> `) : nothing}</p>
-  </div>`;
-}
-
-function walker(state, { rows, names, row, same }, set) {
-  const { unit, isMadeUp } = KINDS[state.kind];
-  return html`<div class="qkv-walker">
-    ${slider({
-      label: "row",
-      value: row + 1,
-      min: 1,
-      max: rows.length,
-      text: `${row + 1} of ${rows.length}: ${state.kind === "image" ? "" : `${unit} `}${shortened(names[row])}`,
-      onInput: (value) => set({ row: value - 1 }),
-    })}
-    <p class="qkv-note">${isMadeUp?.(state, names[row]) ? html`A new word: its features are random.<br>` : nothing}${twins(same)}</p>
+    <p class="qkv-note qkv-columns">${
+      d <= FEW
+        ? html`<span class="qkv-unseen">columns: </span>${columns.map((name) => html`<span>${name}</span> `)}`
+        : html`<span class="qkv-shades">${picture ? "each row in the colours of its pixels" : html`0<i></i>1`}</span>`
+    }</p>
   </div>`;
 }
 
 const shortened = (name) => (name.length > LONG ? `${name.slice(0, LONG)}…` : name);
 
-/** Return a sentence about other rows with the same numbers: nothing distinguishes such rows. */
+/** Return what is said of other rows with the same numbers: nothing distinguishes such rows. */
 function twins(same) {
-  if (!same.length) return "No other row has the same numbers.";
-  const who = same.length > 1 ? `${same.length} other rows have` : `Row ${same[0] + 1} has`;
-  return html`<i class="qkv-same-sign"></i>${who} the same numbers.`;
+  if (!same.length) return "has numbers that no other row has.";
+  const who = same.length > 1 ? `${same.length} other rows` : `row ${same[0] + 1}`;
+  return html`has the same numbers as <i class="qkv-same-sign"></i>${who}.`;
 }
 
-/** Draw the sentence: a choice of sentences, a field for another one, and its tokens. */
-function drawText(state, row, set, id) {
-  const { sentence, typed } = state;
+/** Draw the tokens of the sentence. */
+function drawText(state, row, set) {
   const { tokens, gloss = [] } = sentenceOf(state);
-  return html`${choices({
-    label: html`<span class="qkv-unseen">sentence</span>`,
-    name: `${id}-sentence`,
-    value: typed === null ? sentence : null,
-    options: OFFERED.map((value) => ({ value, label: textOf(SENTENCES[value]) })),
-    onChange: (value) => set({ sentence: value, typed: null }),
-  })}
-    <label class="qkv-own-text"><span class="qkv-unseen">your own sentence</span>
-      <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
-        .value=${live(typed ?? textOf(SENTENCES[sentence]))} @input=${({ target }) => set({ typed: target.value })}></label>
-    <p class="qkv-sentence">
+  return html`<p class="qkv-sentence">
       ${tokens.map(
         (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
           aria-label=${wordAt(tokens, i) === token ? nothing : wordAt(tokens, i)} @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
@@ -341,12 +325,24 @@ const PICTURE = Array.from({ length: SIDE }, (_, y) =>
     return [0.5 + y / 30, 0.7 + y / 40, 1];
   }),
 );
+const rgb = (pixel) => `rgb(${pixel.map((share) => Math.round(255 * share)).join(" ")})`;
 const PIXELS = PICTURE.flatMap((line, y) =>
-  line.map((pixel, x) => {
-    const colour = pixel.map((share) => Math.round(255 * share)).join(" ");
-    return svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill="rgb(${colour})" />`;
-  }),
+  line.map((pixel, x) => svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill=${rgb(pixel)} />`),
 );
+
+/** Draw the matrix of the image: each patch is a row, and three numbers are a pixel in its colour. */
+const inTheirColours = remember((patch) => {
+  const rows = patches(patch);
+  const across = patch * patch;
+  const pixels = rows.flatMap((row, y) =>
+    Array.from(
+      { length: across },
+      (_, x) => svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill=${rgb(row.slice(3 * x, 3 * x + 3))} />`,
+    ),
+  );
+  return html`<svg class="qkv-pixels" viewBox="0 0 ${across} ${rows.length}" preserveAspectRatio="none" role="img"
+    aria-label="X: ${rows.length} rows of ${3 * across} numbers, each three drawn as the pixel that they are.">${pixels}</svg>`;
+}, 4);
 
 const numbers = (state, { rows, names, columns }) => [
   {
