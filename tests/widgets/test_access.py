@@ -370,12 +370,13 @@ def test_heat_maps_can_be_read_with_any_colour_sight(open_page: OpenPage, theme:
 # The controls of each widget that a screen reader names alike within one group.
 NAMED_ALIKE = """() => [...document.querySelectorAll(".qkv-widget")].flatMap((widget) => {
   const seen = new Set();
+  const groups = [...widget.querySelectorAll("fieldset, [role=group], [role=radiogroup]")];
   return [...widget.querySelectorAll("input, button, select, textarea")]
     .filter((control) => control.checkVisibility())
     .map((control) => [
       widget.dataset.widget,
       control.ariaLabel ?? control.labels?.[0]?.innerText.trim() ?? control.innerText.trim(),
-      [...widget.querySelectorAll("fieldset, [role=group], [role=radiogroup]")].findIndex((one) => one.contains(control)),
+      groups.findIndex((group) => group.contains(control)),
     ].join(" | ")).filter((name) => seen.size === seen.add(name).size);
 })"""
 
