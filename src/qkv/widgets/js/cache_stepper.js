@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { button, choices, html, num, powersOfTwo, remember, stepSlider, svg, tables, widget } from "./base.js";
+import { button, choices, html, num, powersOfTwo, remember, stepSlider, svg, tables, widget, wordAt } from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -184,7 +184,7 @@ const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words"
 const changedWords = ({ changed }, set, id) => html`<div class="qkv-kv-words">
   <div role="radiogroup" aria-label="changed word">${[0, ...TEXT.map((_, i) => i + 1)].map(
     (word) => html`<label class="qkv-kv-chip qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-changed" .checked=${live(word === changed)} @change=${() => set({ changed: word })}>
+      <input class="qkv-over" type="radio" name="${id}-changed" aria-label=${word ? `change ${wordAt(TEXT, word - 1)}` : "no change"} .checked=${live(word === changed)} @change=${() => set({ changed: word })}>
       ${word ? twoWords(TEXT[word - 1], INSTEAD[word - 1], word === changed) : "no change"}
     </label>`,
   )}</div>

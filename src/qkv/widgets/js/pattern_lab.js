@@ -15,17 +15,22 @@ const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
 const [ACROSS, UP, LEFT, TOP] = [11, 37, 8, 24];
 const [WIDTH, HEIGHT] = [2 * LEFT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
 const NEAR_HANDLE = 22; // a press this near to a handle takes it
-const xOf = (token) => LEFT + ACROSS * token;
-const yOf = (layer) => TOP + UP * (MOST_LAYERS - layer);
-const tokenAt = (x) => clamp(Math.round((x - LEFT) / ACROSS), 0, N - 1);
-const layerAt = (y) => MOST_LAYERS - Math.round((y - TOP) / UP);
-const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+const xOf = (/** @type {number} */ token) => LEFT + ACROSS * token;
+const yOf = (/** @type {number} */ layer) => TOP + UP * (MOST_LAYERS - layer);
+const tokenAt = (/** @type {number} */ x) => clamp(Math.round((x - LEFT) / ACROSS), 0, N - 1);
+const layerAt = (/** @type {number} */ y) => MOST_LAYERS - Math.round((y - TOP) / UP);
+const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {number} */ high) =>
+  Math.min(high, Math.max(low, x));
 
-/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number,
- *   held: "" | "top" | "edge" | "layer" }} State */
+/** @import { SetState } from "./base.js" */
+/** @import { Grip } from "./dragging.js" */
+/** @typedef {"" | "top" | "edge" | "layer"} Held what the pointer has taken: the top token, the window's edge, or a layer */
+/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, held: Held }} State */
+/** @typedef {Pick<State, "pattern" | "window" | "causal" | "layers" | "token">} Chosen */
+/** @typedef {{ x: number, y: number }} Place a point of the drawing */
 
 export default widget("PatternLab", {
-  own: { held: "" }, // what the pointer has taken: the top token, the window's edge, or a layer
+  own: { held: "" },
   says: (/** @type {State} */ state) => {
     const { pairs, known, isReached } = measured(state);
     return `${state.layers} layers, ${state.pattern}: ${TEXT[state.token - 1]} knows of ${known} words${isReached ? "" : " and not"} of cat, at ${percent(pairs)} of the cost.`;
@@ -56,12 +61,18 @@ export default widget("PatternLab", {
 
 /** The number of results that are kept, twice the number of windows: drags go back and forth. */
 const LOOKS = 32;
-const masks = remember((pattern, window, causal) => patternMask(pattern, { n: N, window, causal }), LOOKS);
+const masks = remember(
+  (/** @type {string} */ pattern, /** @type {number} */ window, /** @type {boolean} */ causal) =>
+    patternMask(pattern, { n: N, window, causal }),
+  LOOKS,
+);
 const cones = remember(coneBelow, LOOKS);
-const count = (row) => row.filter(Boolean).length;
-const pairsIn = remember((mask) => count(mask.flat()), LOOKS);
-const percent = (share) => `${num(100 * share, { places: 0 })} %`;
+const count = (/** @type {boolean[]} */ row) => row.filter(Boolean).length;
+const pairsIn = remember((/** @type {boolean[][]} */ mask) => count(mask.flat()), LOOKS);
+const percent = (/** @type {number} */ share) => `${num(100 * share, { places: 0 })} %`;
 
+/** Return the mask, the cone, the share of the pairs, the number of known words, and whether cat is one of them.
+ * @param {Chosen} chosen */
 function measured({ pattern, window, causal, layers, token }) {
   const mask = masks(pattern, window, causal);
   const cone = cones(mask, layers, token - 1);
@@ -74,7 +85,8 @@ function measured({ pattern, window, causal, layers, token }) {
   };
 }
 
-/** Return the reach of the top token and the cost as one sentence. */
+/** Return the reach of the top token and the cost as one sentence.
+ * @param {State} state */
 function sentence(state) {
   const { layers, token } = state;
   const { pairs, known } = measured(state);
@@ -83,10 +95,12 @@ function sentence(state) {
     data-number="known">${known}</b> of ${N}, at <b data-number="cost">${percent(pairs)}</b> of the cost of full attention.`;
 }
 
-/** Return what a word in the middle sees in one layer, as text. */
+/** Return what a word in the middle sees in one layer, as text.
+ * @param {Chosen} chosen */
 function seenText({ pattern, window, causal }) {
   if (pattern === "full") return causal ? "all words before" : "all words";
   const width = causal ? window : 2 * window - 1;
+  /** @type {Record<string, string>} */
   const others = {
     window: "",
     "window and global": " and the first 2",
@@ -96,14 +110,17 @@ function seenText({ pattern, window, causal }) {
   return `${width} ${width === 1 ? "word" : "words"}${others[pattern]}`;
 }
 
-const ordinal = (n) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
+const ordinal = (/** @type {number} */ n) => `${n}${["th", "st", "nd", "rd"][n] ?? "th"}`;
 
 /* ---- the cone */
 
-/** Return the key at the edge of the top token's window, or null for a pattern without a window. */
+/** Return the key at the edge of the top token's window, or null for a pattern without a window.
+ * @param {Chosen} chosen */
 const edgeOf = ({ pattern, window, token }) =>
   pattern === "full" ? null : Math.max(0, token - 1 - stepOf(pattern) * (window - 1));
 
+/** @param {State} state
+ * @param {SetState<State>} set */
 function picture(state, set) {
   const { mask, cone, isReached } = measured(state);
   const { layers, token } = state;
@@ -137,7 +154,7 @@ function picture(state, set) {
 
 /** Return the lines from the tokens of the cone in one layer to what they see in the layer below. */
 const links = remember(
-  (mask, row, below) =>
+  (/** @type {boolean[][]} */ mask, /** @type {boolean[]} */ row, /** @type {number} */ below) =>
     row
       .flatMap((inCone, i) =>
         inCone ? mask[i].map((sees, j) => (sees ? `M${xOf(i)} ${yOf(below + 1)}L${xOf(j)} ${yOf(below)}` : "")) : [],
@@ -146,16 +163,16 @@ const links = remember(
   8 * MOST_LAYERS,
 );
 
-const spot = (token, layer) => `M${xOf(token)} ${yOf(layer)}h0`; // round by its caps
-const spots = (cone, isIn) =>
+const spot = (/** @type {number} */ token, /** @type {number} */ layer) => `M${xOf(token)} ${yOf(layer)}h0`; // round by its caps
+const spots = (/** @type {boolean[][]} */ cone, /** @type {boolean} */ isIn) =>
   cone.flatMap((row, layer) => row.map((inCone, i) => (inCone === isIn ? spot(i, layer) : ""))).join("");
-const unused = (layers) =>
+const unused = (/** @type {number} */ layers) =>
   Array.from({ length: MOST_LAYERS - layers }, (_, i) => TEXT.map((_, j) => spot(j, layers + 1 + i)).join("")).join("");
 
-const layerName = (layer, layers) =>
+const layerName = (/** @type {number} */ layer, /** @type {number} */ layers) =>
   svg`<text class="qkv-cone-layer ${layer > layers ? "qkv-cone-unused" : ""}" x="0" y=${yOf(layer) - 8}>${layer ? `layer ${layer}` : "words"}</text>`;
 
-const needed = (isReached) => svg`<g class=${isReached ? "qkv-cone-reached" : "qkv-cone-missed"}>
+const needed = (/** @type {boolean} */ isReached) => svg`<g class=${isReached ? "qkv-cone-reached" : "qkv-cone-missed"}>
   <path class="qkv-cone-needed" d="M${xOf(NEEDED)} ${yOf(0) + 9}l9 10l-9 10l-9 -10z" />
   <text x=${xOf(NEEDED) + 15} y=${yOf(0) + 23}>${isReached ? "cat, the word it needs: found" : "cat, the word it needs: out of reach"}</text>
 </g>`;
@@ -175,20 +192,25 @@ const over = ({
 }) => html`<label class="qkv-cone-over" style="left: ${(100 * at.x) / WIDTH}%; top: ${(100 * at.y) / HEIGHT}%">
   <span class="qkv-unseen">${label}</span>
   <input class="qkv-over" type="range" min=${min} max=${max} aria-valuetext=${text} .value=${live(String(value))}
-    @input=${({ target }) => onInput(target.valueAsNumber)}>
+    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => onInput(target.valueAsNumber)}>
 </label>`;
 
 /** Return a listener for the drawing. The top token is dragged sideways, and up and down through the layers; the ring
- * widens the window; a press elsewhere chooses the layer of its row. */
+ * widens the window; a press elsewhere chooses the layer of its row.
+ * @param {State} state
+ * @param {SetState<State>} set */
 const taking =
   (state, set) =>
-  ({ x, y, isPress }) => {
+  (/** @type {Grip} */ { x, y, isPress }) => {
     const at = { x: x * WIDTH, y: y * HEIGHT };
     const held = isPress ? taken(state, at) : state.held;
     set({ held, ...moved(state, held, at) });
   };
 
-/** Return what a press takes: the nearer handle if it is near enough, else the layer of the row. */
+/** Return what a press takes: the nearer handle if it is near enough, else the layer of the row.
+ * @param {State} state
+ * @param {Place} place
+ * @returns {Held} */
 function taken(state, { x, y }) {
   const { token, layers } = state;
   const edge = edgeOf(state);
@@ -198,7 +220,11 @@ function taken(state, { x, y }) {
   return top <= ring ? "top" : "edge";
 }
 
-/** Return the change of the state when the pointer is at a point with a part of the drawing in hand. */
+/** Return the change of the state when the pointer is at a point with a part of the drawing in hand.
+ * @param {State} state
+ * @param {Held} held
+ * @param {Place} place
+ * @returns {Partial<State>} */
 function moved({ pattern, token }, held, { x, y }) {
   const layers = clamp(layerAt(y), 1, MOST_LAYERS);
   if (held === "edge") {
@@ -210,17 +236,20 @@ function moved({ pattern, token }, held, { x, y }) {
 
 /* ---- the text */
 
-/** Return the text, with a mark on the words that the top token knows of. A press puts a word on top. */
+/** Return the text, with a mark on the words that the top token knows of. A press puts a word on top.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function words(state, set) {
   const { cone } = measured(state);
-  const kind = (i) => (i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-knows" : "");
-  return html`<p class="qkv-cone-text" @click=${({ target }) => target.dataset.token && set({ token: Number(target.dataset.token) })}>${TEXT.map(
+  const kind = (/** @type {number} */ i) =>
+    i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-knows" : "";
+  return html`<p class="qkv-cone-text" @click=${(/** @type {{ target: HTMLElement }} */ { target }) => target.dataset.token && set({ token: Number(target.dataset.token) })}>${TEXT.map(
     (word, i) =>
       html`<span class="${kind(i)} ${i === NEEDED ? "qkv-cone-wanted" : ""}" data-token=${i + 1}>${word}</span> `,
   )}</p>`;
 }
 
-const table = (state) => {
+const table = (/** @type {State} */ state) => {
   const { window, causal, layers, token } = state;
   return {
     caption: `Each pattern with these settings: its pairs, and the words that ${TEXT[token - 1]} knows of after ${layers} layers`,

@@ -1,6 +1,7 @@
 import { html, num } from "./base.js";
 import { prediction, rich } from "./predicting.js";
 
+/** @import { Typed } from "./controls.js" */
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {Asking & { answer: number, near: number, unit: string, why: string, guess: number[],
  *   draft: number[] | null }} State */
@@ -11,13 +12,19 @@ export default prediction("PredictNumber", {
   form: ({ unit }, mine, set) => html`<label class="qkv-typed">
     <span class="qkv-label">your guess</span>
     <input type="number" step="any" inputmode="decimal" .value=${mine ? String(mine[0]) : ""}
-      @input=${({ target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
+      @input=${(/** @type {Typed} */ { target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
     ${unit}
   </label>`,
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
+/** @param {number} guess
+ * @param {number} answer
+ * @param {number} near */
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
+
+/** @param {number} value
+ * @param {string} unit */
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
 
 /** Return a sentence with the error of the guess: a factor if the guess is at least twice or at most half of the
