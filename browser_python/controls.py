@@ -33,6 +33,12 @@ OFFER = (
 )
 
 
+# In a cell of parts, each part begins with a line such as "# 5.1: …": the question whose answer it is.
+BROUGHT = re.compile(r"^# (\d+\.\d+): ", re.MULTILINE)
+BRING = (
+    '<p class="qkv-do"><button type="button" class="qkv-run" data-do="bring">Bring my answers</button> '
+    '<span class="qkv-said" role="status"></span></p>'
+)
 LAST_VERDICT = '<span class="qkv-said qkv-last"></span>'
 PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
 PAD = """import torch
@@ -68,7 +74,7 @@ def page_cells(cells: list[dict[str, Any]]) -> Iterator[Cell]:
     question = ""
     for place, cell in enumerate(cells):
         name = str(cell.get("id", ""))
-        if found := re.fullmatch(r"(?:question|try|check)-(\d+)-(\d+)", name):
+        if found := re.fullmatch(r"(?:question|parts|try|check)-(\d+)-(\d+)", name):
             question = f"{found[1]}.{found[2]}"
         kind = kind_of(name, cell)
         if kind:
@@ -102,8 +108,10 @@ def answer(cell: Cell) -> str:
     """Return the editor of an answer, which holds the stub."""
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE)
     name = f' data-name="{named[1]}"' if named else ""
-    area = editor(cell.question, f"Your answer to question {cell.question}", cell.source, name)
-    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}</div>'
+    brought = BROUGHT.findall(cell.source)
+    label = "Your parts" if brought else f"Your answer to question {cell.question}"
+    area = editor(cell.question, label, cell.source, name)
+    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{BRING if brought else ""}</div>'
 
 
 def attempt(cell: Cell) -> str:

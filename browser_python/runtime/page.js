@@ -141,6 +141,30 @@ const showNotice = (words) => {
   if (place) place.textContent = words;
 };
 
+// ── answers to earlier questions, as parts ─────────────────────────────────────────────────────────
+/** Put the answers that this browser keeps into a cell of parts, each below the line that names its question, and say
+ * which ones it does not keep. What was imported from a file stays marked as that. */
+function bring(cell) {
+  const { key } = one(".qkv-editor", cell).dataset;
+  const editor = editors.get(key);
+  const kept = load();
+  const missing = [];
+  let imported = false;
+  const parts = editor.area.defaultValue.split(/^(?=# \d+\.\d+: )/m).map((stub) => {
+    const [line, question] = stub.match(/^# (\d+\.\d+): .*$/m) ?? [];
+    const source = kept[question]?.source;
+    if (question && !source) missing.push(question);
+    imported ||= Boolean(kept[question]?.imported);
+    return source ? `${line}\n${source.trim()}\n\n\n` : stub;
+  });
+  editor.text = `${parts.join("").trimEnd()}\n`;
+  if (imported) note(key, { imported: true });
+  showImported();
+  one(".qkv-said", cell).textContent = missing.length
+    ? `This browser keeps no answer to ${missing.join(", ")}: write it again. Read the others.`
+    : "All parts are your answers. Read them.";
+}
+
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
 let fetched; // the promise of the page's notebook
 
@@ -434,6 +458,7 @@ const actions = {
   edit: (button) => edit(cellOf(button)),
   reset: (button) => reset(cellOf(button)),
   check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
+  bring: (button) => bring(button.closest(".qkv-live")),
   stop: () => python.end(`Stopped. ${GONE}`),
   restart: (button) => {
     python.end("Restarted.");

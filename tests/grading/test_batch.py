@@ -72,6 +72,15 @@ def graded(grader: Grader, folder: str, chapter: int) -> Result:
     return grader.grade(Work("ann", path.stem, "", chapter, sources))
 
 
+def test_deleting_the_cells_of_a_question_takes_nothing_from_the_others(grader):
+    cells = nbformat.read(ROOT / "solutions" / "03_scaling.ipynb", as_version=4).cells
+    left_out = {f"{part}-3-4" for part in ("question", "try", "hints", "check")} | {"answer-softmax_jacobian"}
+    sources = [cell.source for cell in cells if cell.cell_type == "code" and cell.id not in left_out]
+    found = marks(grader, *sources)
+    assert {name for name, mark in found.items() if mark.points != mark.max_points} == {"3.4"}
+    assert found["3.4"].status == "not attempted"
+
+
 WITHOUT_SYMPY = """
 import sys
 

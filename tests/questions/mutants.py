@@ -29,6 +29,7 @@ from qkv import softmax as softmax_module
 from qkv.questions.engine.comparing import WRONG_RESULT, differences
 from qkv.questions.engine.judging import FLOAT32_REMARK, Verdict, judge
 from qkv.questions.engine.question import Question
+from qkv.questions.shared import writing
 from qkv.sandboxed.cases import Case
 from qkv.sandboxed.isolation import quiet, undisturbed
 from qkv.sandboxed.observations import Observation, observe, results_of
@@ -43,7 +44,10 @@ ALSO: dict[str, tuple[Any, ...]] = {
     "5.5": (softmax_module.masked_softmax,),
 }
 # Parts that are questions of their own. Where another question's reference calls them, they are not mutated.
-PARTS = (softmax_module.softmax, kv_cache.KVCache, attention.Cache, attention.unchanged)
+PARTS = (
+    *(softmax_module.softmax, kv_cache.KVCache, attention.Cache, attention.unchanged),
+    *(writing.block, writing.writer, writing.without_head, writing.part),
+)
 # Code of the package that the question does not ask for, as pairs: the code, and its replacement.
 WITH_A_MASK = ("softmax(scores) if mask is None else masked_softmax(scores, mask)", "masked_softmax(scores, mask)")
 MASK_FITS = ("    mask = _mask_for(scores, mask)\n", "")

@@ -375,3 +375,35 @@ def test_what_fits_one_sequence_alone_is_asked_about_the_batch():
 def test_an_idea_that_would_be_right_where_the_answer_fails_is_not_its_idea():
     answer = verdict(QUESTIONS["2.3"], lambda q, k, a, b, v: ((q @ a)[..., None] + (k @ b)[..., None, :]).tanh() @ v)
     assert answer.misconception != "softmax-axis-from-the-front"
+
+
+# ── 2.6: write the head that finds the other noun ─────────────────────────────────────────────────
+
+
+def other_noun_by_minus(words, is_noun):
+    """The key of a noun also has a 1 in a common place; the noun itself is taken off again."""
+    any_noun = words[is_noun].sum(0, keepdim=True)
+    root = (1 + len(words)) ** 0.5
+    return 40 * root * torch.cat([any_noun, -words]).T, torch.cat([any_noun, words]).T
+
+
+def other_noun_by_one_matrix(words, is_noun):
+    """All is in W_Q, and keys are the inputs."""
+    nouns = words[is_noun]
+    match = nouns.sum(0)[:, None] * nouns.sum(0) - nouns.T @ nouns
+    return 30 * words.shape[1] ** 0.5 * match, torch.eye(words.shape[1])
+
+
+test_a_right_head_is_accepted = right_answers({"2.6": [other_noun_by_minus, other_noun_by_one_matrix]})
+
+
+def test_a_head_without_the_right_form_is_told_what_was_asked_for():
+    for answer, part in (
+        (lambda words, is_noun: words, "as a tuple"),
+        (lambda words, is_noun: (words, words), "x @ w_q is computed"),
+        (lambda words, is_noun: (words.T, words.T[:, :-1]), "differ in shape"),
+        (lambda words, is_noun: (words.T.long(), words.T), "floating-point"),
+    ):
+        found = verdict(QUESTIONS["2.6"], answer)
+        assert found.status == "failed"
+        assert part in found.message

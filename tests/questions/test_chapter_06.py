@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -337,3 +338,33 @@ def positions_by_product(mask):
 
 
 test_right_positions_are_accepted = right_answers({"6.5": [positions_by_loop, positions_by_product]})
+
+
+# ── 6.6 and 6.7: heads that are written ───────────────────────────────────────────────────────────
+
+
+def previous_by_one_matrix(words, positions):
+    d = words.shape[1]
+    return 30 * d**0.5 * sum(torch.outer(b, a) for a, b in itertools.pairwise(positions)), torch.eye(d)
+
+
+def previous_by_slopes(words, positions):
+    """One score rises with the position up to the query and another falls from there on: a parabola around i − 1."""
+    places = torch.arange(float(len(positions)))
+    one, place, square = positions.sum(0), places @ positions, places**2 @ positions
+    w_q = torch.stack([2 * (place - one), -one], dim=1)  # 2 (i − 1) j − j² is largest for j = i − 1
+    return 20 * w_q, torch.stack([place, square], dim=1)
+
+
+def nearest_by_doubling(words, is_noun, positions):
+    """A score of nouns alone, and a mask of the token itself in the same place; others get nothing."""
+    places = torch.arange(1.0, len(positions) + 1)
+    one = positions.sum(0)
+    key = torch.stack([500 * words[is_noun].sum(0) + 6 * places @ positions], dim=1)
+    w_q = torch.cat([one[:, None], 4000 * positions.T], dim=1)
+    return w_q * (len(positions) + 1) ** 0.5, torch.cat([key, -positions.T], dim=1)
+
+
+test_a_written_head_is_accepted = right_answers(
+    {"6.6": [previous_by_one_matrix, previous_by_slopes], "6.7": [nearest_by_doubling]}
+)

@@ -116,3 +116,24 @@ def previous_by_sum(weights):
 
 
 test_a_right_score_is_accepted = right_answers({"9.4": [previous_by_index, previous_by_sum]})
+
+
+# ── 9.5: an induction head that is written ────────────────────────────────────────────────────────
+
+
+def induction_without_the_first_note(words, positions, free):
+    """The note says which word came before, but at the first position the first head writes its opposite as well."""
+    w_v1 = words.T @ free
+    w_q2 = torch.cat([words.T, words.sum(0)[:, None]], dim=1)
+    w_k2 = torch.cat([free.T, -positions[:1].T], dim=1)
+    return 300 * positions[1:].T, positions[:-1].T, w_v1, 300 * w_q2, w_k2
+
+
+def induction_in_one_matrix(words, positions, free):
+    d = words.shape[1]
+    first = sum(torch.outer(positions[i], positions[i - 1]) for i in range(1, len(positions)))
+    second = words.T @ free - words.sum(0)[:, None] * positions[0]
+    return 300 * first, torch.eye(d), words.T @ free, 300 * second, torch.eye(d)
+
+
+test_right_heads_are_accepted = right_answers({"9.5": [induction_without_the_first_note, induction_in_one_matrix]})

@@ -64,7 +64,13 @@ def in_float32(answer: Callable[..., Any]) -> Any:
     return inside
 
 
-FUNCTIONS_OF_OTHERS = ("7.1", "7.2", "8.2", "9.3")  # a cache or a callable that is handed over has a dtype of its own
+FUNCTIONS_OF_OTHERS = (
+    "7.1",
+    "7.2",
+    "7.7",
+    "8.2",
+    "9.3",
+)  # a cache or a callable that is handed over has a dtype of its own
 
 
 @pytest.mark.parametrize(

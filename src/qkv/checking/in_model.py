@@ -17,7 +17,7 @@ from qkv.models import load_tagger, load_writer, sentences
 from qkv.models.grammar import Sentence, read
 from qkv.models.tagger import Tagger, targets
 from qkv.models.vocabulary import END
-from qkv.models.writer import N_MAX, Writer, join
+from qkv.models.writer import N_MAX, Writer, join, with_ends
 from qkv.questions.engine.in_model import InModel, ModelRun
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.isolation import CapturedOutput, quiet, undisturbed
@@ -28,6 +28,7 @@ SECONDS = 2  # until the run is given up; with a right answer it takes a tenth o
 N_SENTENCES = 100
 N_WRITTEN = 20
 EXAMPLE = "the cat chased the mouse because it was hungry"
+LENGTH = 9  # words of the new sentences on which heads are compared: all have the same
 BEGINNING = "the dog chased"
 
 
@@ -93,26 +94,51 @@ def _true_nouns(batch: list[Sentence]) -> Tensor:
 
 def _say_writer(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
     """Say how the writer continues a sentence with this part, and how often it writes what it writes with ours."""
-    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in sentences("new", N_WRITTEN, 0, "english"))]
     writer = load_writer()
+    if put.says is not None:
+        if not passed:  # wrong numbers say nothing about the writer
+            return ""
+        return f"{beginning} writer {put.says(answer, _new_texts(writer), writer.state_dict(), writer.shape.n_heads)}."
+    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in sentences("new", N_WRITTEN, 0, "english"))]
     (example, *texts), (_, *ours) = written(writer, put, answer, drawn), written(writer, InModel("writer"), None, drawn)
     same = sum(text == our for text, our in zip(texts, ours, strict=True))
     of_all = f"The same as with ours in {same} of {N_WRITTEN} sentences{_compared(passed, same, N_WRITTEN)}"
     return f"{beginning} writer continues “{BEGINNING}”: “{example}”. {of_all}"
 
 
+def _new_texts(writer: Writer) -> Tensor:
+    """Return the ids of new sentences of one length."""
+    drawn = sentences("new", 4 * N_SENTENCES, 0, "english", only_it=True)
+    return writer.vocabulary.encode(with_ends([s for s in drawn if len(s.words) == LENGTH][:N_SENTENCES]))
+
+
 def written(writer: Writer, put: InModel, answer: Any, drawn: list[list[str]]) -> list[str]:
-    """Continue beginnings of one length, each time by the likeliest word, one token after another with a cache."""
+    """Continue beginnings of one length, each time by the likeliest word."""
     ids = writer.vocabulary.encode([[END, *words] for words in drawn])
+    grow = _steps(writer, put, answer) if put.next_ids is None else _next_of(writer, put.next_ids, answer)
+    while ids.shape[1] <= N_MAX:
+        ids = torch.cat([ids, grow(ids)[:, None]], dim=1)
+    return [_text(writer, row) for row in ids[:, 1:].tolist()]
+
+
+def _next_of(writer: Writer, next_ids: Callable[..., Tensor], answer: Any) -> Callable[[Tensor], Tensor]:
+    """Return a function that lets an answer, which is the whole writer or a block of it, find the next id."""
+    return lambda ids: next_ids(answer, ids, writer.state_dict(), writer.shape.n_heads)
+
+
+def _steps(writer: Writer, put: InModel, answer: Any) -> Callable[[Tensor], Tensor]:
+    """Return a function that finds the next ids with the answer in the writer; each token runs once, one at a time."""
     places = Places()
-    run = ModelRun(writer.stack, padding_mask(ids > 0), places)
+    run = ModelRun(writer.stack, torch.ones(1, 1, 1, 1, dtype=torch.bool), places)
     places.edits.update(_guarded(put.edits(answer, run)))
     caches = [KVCache() if put.cache is None else put.cache(answer) for _ in run.layers]
-    for t in range(N_MAX):
-        logits = writer(ids[:, t : t + 1], caches, visit=places)[:, -1]
-        if t + 1 == ids.shape[1]:
-            ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], dim=1)
-    return [_text(writer, row) for row in ids[:, 1:].tolist()]
+
+    def next_ids(ids: Tensor) -> Tensor:
+        for token in ids[:, len(caches[0]) :].split(1, dim=1):
+            logits = writer(token, caches, visit=places)
+        return logits[:, -1].argmax(-1)
+
+    return next_ids
 
 
 def _text(writer: Writer, ids: list[int]) -> str:

@@ -111,6 +111,12 @@ def _compared_steps(case: Case) -> list[int]:
 def _step_differences(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
     """Yield the differences between two results of one step, output by output."""
     names = ("length",) if step.method == "__len__" else question.outputs
+    if question.effect:
+        try:
+            seen, want = question.effect(case, seen), question.effect(case, want)
+        except ValueError as error:
+            yield Difference("structure", str(error))
+            return
     if step.times > 1 and isinstance(seen, tuple) and isinstance(want, Tensor):
         name = question.output_names[0]
         text = f"Your {name} {are(name)} {describe(seen[0])}; a whole number was expected."

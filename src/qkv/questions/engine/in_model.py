@@ -66,12 +66,17 @@ class InModel:
         edits: returns the edits that compute with the answer
         padded: whether the tagger runs sentences of different lengths together, so that a mask hides the padding
         cache: returns a cache of the answer's, for each layer of the writer
+        next_ids: returns the next id (B,) of each text, which the answer computes from ids (B, n), the writer's weights
+            by name, and the number of heads
+        says: returns what the answer finds about these weights and new texts, as the rest of a sentence
     """
 
     model: str = "tagger"
     edits: Edits = nothing
     padded: bool = False
     cache: Callable[[Any], Any] | None = None
+    next_ids: Callable[[Any, Tensor, dict[str, Tensor], int], Tensor] | None = None
+    says: Callable[[Any, Tensor, dict[str, Tensor], int], str] | None = None
 
 
 def in_each_layer(place: str, compute: Compute, **more: Any) -> InModel:

@@ -60,6 +60,10 @@ numbers. Fused attention counts as the score matrix that it replaces.
 `Hidden(make, args)`: the answer can call the implementation, but cannot read its code. `shared/implementations.py`
 draws such cases and has the misconceptions.
 
+**The answer is judged by what it does.** If the answer returns the matrices of a head, many matrices are right. The
+function `Question.effect` then runs the head, and its weights are compared by `Question.differs`
+(`shared/written_heads.py`).
+
 **The answer draws at random.** `Seeded(seed)` in the arguments of a call stands for a `torch.Generator`.
 `call_many(2000, …)` collects the whole numbers of all calls in one tensor. `Question.differs` then compares counts
 instead of values. The reference and the twins are samplers too, and get the same seed as the answer.
@@ -166,6 +170,8 @@ class Question:
         gradient_part: takes a case and a gradient, and returns the part of the gradient that is compared; for inputs
             that must sum to 1, only some directions count
         differs: replaces the comparison by value: takes a case and two results, and returns how they differ, or None
+        effect: takes a case and a result, and returns what is compared in the result's place, such as the weights of a
+            head whose matrices are the result; it raises a ValueError, with a message, for a result that it cannot use
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
         tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
@@ -189,6 +195,7 @@ class Question:
     gradients: bool = False
     gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None
+    effect: Callable[[Case, Any], Any] | None = None
     any_float: bool = False
     of_implementations: bool = False
     tokens: int | None = None

@@ -3,8 +3,11 @@ import { isChecked, prediction, rich } from "./predicting.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/** @import { SetState } from "./base.js" */
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {Asking & { options: [string, string][], answer: string, guess: string, draft: string | null }} State */
+/** @typedef {{ text: string, index: number, mine: string | null, set: SetState<State>, id: string }} Option */
+/** @typedef {{ why: string, letter: string, answer: string, guess: string }} Reason */
 
 export default prediction("Predict", {
   isRight: ({ answer }, guess) => guess === answer,
@@ -21,7 +24,9 @@ export default prediction("Predict", {
   },
 });
 
-/** Return an option with its button. After the check, a sign replaces the button of the right option and of the guess. */
+/** Return an option with its button. After the check, a sign replaces the button of the right option and of the guess.
+ * @param {State} state
+ * @param {Option} option */
 const option = (state, { text, index, mine, set, id }) => {
   const letter = LETTERS[index];
   const isRight = letter === state.answer;
@@ -33,9 +38,10 @@ const option = (state, { text, index, mine, set, id }) => {
   </label>`;
 };
 
-const tick = (isRight) => html`<span class="qkv-tick" aria-hidden="true">${isRight ? "✓" : "✗"}</span>`;
+const tick = (/** @type {boolean} */ isRight) =>
+  html`<span class="qkv-tick" aria-hidden="true">${isRight ? "✓" : "✗"}</span>`;
 
-const reason = ({ why, letter, answer, guess }) => {
+const reason = (/** @type {Reason} */ { why, letter, answer, guess }) => {
   const isRight = letter === answer;
   return html`<li data-mark=${isRight}>
     ${tick(isRight)}

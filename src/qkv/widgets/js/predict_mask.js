@@ -2,10 +2,13 @@ import { live } from "lit-html/directives/live.js";
 import { dragged, html, nothing } from "./base.js";
 import { isChecked, prediction, rich } from "./predicting.js";
 
+/** @import { SetState } from "./base.js" */
+/** @import { Typed } from "./controls.js" */
 /** @import { Grip } from "./dragging.js" */
 /** @import { Asking } from "./predicting.js" */
-/** @typedef {Asking & { rows: string[], columns: string[], answer: boolean[][], why: string, guess: boolean[][],
- *   draft: boolean[][] | null, paint: boolean | null }} State */
+/** @typedef {boolean[][]} Mask a row for each query, a column for each key */
+/** @typedef {Asking & { rows: string[], columns: string[], answer: Mask, why: string, guess: Mask,
+ *   draft: Mask | null, paint: boolean | null }} State */
 
 export default prediction("PredictMask", {
   own: { paint: null },
@@ -32,30 +35,44 @@ const KEY = html`<span><i data-may="true"></i> may attend</span>
   <span><i data-mine="true"></i> you painted it</span>
   <span><i class="qkv-differs">!</i> differs</span>`;
 
+/** Count the cells in which two masks differ.
+ * @param {Mask} answer
+ * @param {Mask} guess */
 const differences = (answer, guess) => answer.flat().filter((may, i) => may !== guess.flat()[i]).length;
 
-/** Return the reader's mask: the guess or the draft, at first an empty one. */
+/** Return the reader's mask: the guess or the draft, at first an empty one.
+ * @param {State} state
+ * @returns {Mask} */
 const maskOf = (state) =>
   isChecked(state) ? state.guess : (state.draft ?? state.answer.map((row) => row.map(() => false)));
 
-/** Return a cell. Its colour is the reader's before the check and the answer after it. */
+/** Return a cell. Its colour is the reader's before the check and the answer after it.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {number} row
+ * @param {number} column */
 const cell = (state, set, row, column) => {
   const mine = maskOf(state)[row][column];
   const may = isChecked(state) ? state.answer[row][column] : mine;
   const names = `${state.rows[row]} may attend to ${state.columns[column]}`;
   return html`<td data-cell="${row} ${column}" data-may=${may} data-mine=${isChecked(state) && mine} class=${may === mine ? "" : "qkv-differs"}>
     <input class="qkv-over qkv-keys" type="checkbox" .checked=${live(mine)} aria-label=${names}
-      @change=${({ target }) => set({ draft: changed(maskOf(state), row, column, target.checked) })}>
+      @change=${(/** @type {Typed} */ { target }) => set({ draft: changed(maskOf(state), row, column, target.checked) })}>
     ${may === mine ? nothing : html`! <span class="qkv-unseen">The answer is ${may ? "yes" : "no"}.</span>`}
   </td>`;
 };
 
+/** Return a mask with another state of one cell.
+ * @param {Mask} mask
+ * @param {number} row
+ * @param {number} column
+ * @param {boolean} may */
 const changed = (mask, row, column, may) =>
   mask.map((entries, i) => entries.map((entry, j) => (i === row && j === column ? may : entry)));
 
 /** Paint with the pointer: a press changes its cell, and the rest of the stroke gives other cells the same state.
  * @param {State} state
- * @param {(changes: Partial<State>) => void} set
+ * @param {SetState<State>} set
  * @param {Grip} grip */
 function paint(state, set, { event, isPress }) {
   const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("td");

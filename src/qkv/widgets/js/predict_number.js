@@ -2,6 +2,7 @@ import { html, num } from "./base.js";
 import { prediction, rich } from "./predicting.js";
 import { linear, logarithmic } from "./scales.js";
 
+/** @import { Typed } from "./controls.js" */
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {Asking & { answer: number, near: number, unit: string, why: string, guess: number[],
  *   draft: number[] | null }} State */
@@ -12,7 +13,7 @@ export default prediction("PredictNumber", {
   form: ({ unit }, mine, set) => html`<label class="qkv-typed">
     <span class="qkv-label">your guess</span>
     <input type="number" step="any" inputmode="decimal" .value=${mine ? String(mine[0]) : ""}
-      @input=${({ target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
+      @input=${(/** @type {Typed} */ { target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
     ${unit}
   </label>`,
   explained: (state) => html`${numberLine(state)}<p class="qkv-why">${rich(state.why)}</p>`,
@@ -24,8 +25,8 @@ const FAR = 20; // from this factor between the guess and the answer, the line i
  * @param {State} state */
 function numberLine({ guess: [guess], answer, near, unit }) {
   const place = lineFor([guess, answer - near, answer, answer + near]);
-  const share = (value) => `${Math.round(1000 * place(value)) / 10}%`;
-  const mark = (kind, value, name) =>
+  const share = (/** @type {number} */ value) => `${Math.round(1000 * place(value)) / 10}%`;
+  const mark = (/** @type {string} */ kind, /** @type {number} */ value, /** @type {string} */ name) =>
     html`<span class="qkv-line-mark ${kind}" style="--qkv-at: ${share(value)}">${name} <b>${num(value)}</b></span>`;
   return html`<div class="qkv-number-line" role="img" aria-label="On a line: your guess ${num(guess)}, the answer ${withUnit(answer, unit)}.">
     <i style="left: ${share(answer - near)}; right: calc(100% - ${share(answer + near)})"></i>
@@ -33,7 +34,8 @@ function numberLine({ guess: [guess], answer, near, unit }) {
   </div>`;
 }
 
-/** Return a scale for a line with these numbers: linear with 0 on it, or logarithmic if they are far apart. */
+/** Return a scale for a line with these numbers: linear with 0 on it, or logarithmic if they are far apart.
+ * @param {number[]} values */
 function lineFor(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (low > 0 && high / low >= FAR) return logarithmic([low / 2, 2 * high], [0, 1]);
@@ -41,7 +43,13 @@ function lineFor(values) {
   return linear([from, to === from ? from + 1 : to], [0, 1]);
 }
 
+/** @param {number} guess
+ * @param {number} answer
+ * @param {number} near */
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
+
+/** @param {number} value
+ * @param {string} unit */
 const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
 
 /** Return a sentence with the error of the guess: a factor if the guess is at least twice or at most half of the

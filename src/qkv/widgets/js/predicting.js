@@ -45,12 +45,17 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
     </div>`,
   });
 
-/** Check whether the guess was checked: then the answer is shown. */
+/** Check whether the guess was checked: then the answer is shown.
+ * @param {Asking} state */
 export const isChecked = ({ guess }) => guess.length > 0;
 
+/** Return the two buttons that ask how sure the reader is.
+ * @param {Asking} state
+ * @param {SetState<any>} set
+ * @param {string} id */
 const sureness = (state, set, id) => {
   const isSure = isChecked(state) ? state.sure : state.isSure;
-  const option = (value, label) => html`<label>
+  const option = (/** @type {boolean} */ value, /** @type {string} */ label) => html`<label>
     <input type="radio" name="${id}-sure" .checked=${isSure === value} @change=${() => set({ isSure: value })}>
     <span>${label}</span>
   </label>`;
@@ -59,22 +64,28 @@ const sureness = (state, set, id) => {
   </fieldset>`;
 };
 
+/** Return the button that checks the draft.
+ * @param {Asking} state
+ * @param {SetState<any>} set
+ * @param {(state: any, guess: any) => boolean} isRight */
 const check = (state, set, isRight) =>
   button({
     label: "check",
     disabled: state.draft === null,
-    onClick: ({ currentTarget }) => {
+    onClick: (/** @type {Event} */ { currentTarget }) => {
       const { draft, isSure } = state;
       set({ guess: draft, sure: isSure });
       report(currentTarget, "qkv-predicted", { isRight: isRight(state, draft), isSure });
     },
   });
 
-/** Return the button for another guess. It empties the guess, which is a string or a list, and keeps it as the draft. */
+/** Return the button for another guess. It empties the guess, which is a string or a list, and keeps it as the draft.
+ * @param {Asking} state
+ * @param {SetState<any>} set */
 const again = ({ guess, sure }, set) =>
   button({
     label: "try again",
-    onClick: ({ currentTarget }) => {
+    onClick: (/** @type {Event} */ { currentTarget }) => {
       set({ draft: guess, isSure: sure, guess: guess.slice(0, 0), sure: false });
       report(currentTarget, "qkv-guesses-again");
     },
@@ -90,10 +101,15 @@ const checkOnEnter = ({ key, target, currentTarget }) => {
   check.click();
 };
 
-/** Report to the page what the reader did: it covers what answers the question. */
-const report = (element, name, detail) => element.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
+/** Report to the page what the reader did: it covers what answers the question.
+ * @param {EventTarget | null} element
+ * @param {string} name
+ * @param {object} [detail] */
+const report = (element, name, detail) => element?.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
 
-/** Return a text as a template, with `code`, *emphasis* and subscripts: d_k, W_Q, d_model. */
+/** Return a text as a template, with `code`, *emphasis* and subscripts: d_k, W_Q, d_model.
+ * @param {string} text
+ * @returns {unknown[]} */
 export function rich(text) {
   return text.split(/(`[^`]+`|\*[^*]+\*|[\p{L}]_\p{L}+|[\p{L}]_\d)/u).map((part, index) => {
     if (index % 2 === 0) return part;

@@ -1,0 +1,217 @@
+"""12.1: a block of the writer, from the parts of chapters 5, 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.attention import causal_mask, merge_heads, split_heads
+from qkv.questions.engine import (
+    Case,
+    Draw,
+    InModel,
+    Misconception,
+    Provided,
+    Question,
+    by_knob,
+    call,
+    length,
+    method,
+    mistake,
+)
+from qkv.questions.shared.heads import MERGES, SPLITS, Merge, Split
+from qkv.questions.shared.writing import HeldCache, Weights, block, draw_block, provided, writer
+from qkv.softmax import masked_softmax
+from qkv.transformer import layer_norm
+
+Part = Callable[[Tensor], Tensor]
+Join = Callable[[Tensor, Part, Part], Tensor]  # (x, norm, part) -> x after this half of the block
+Store = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]  # (cache, new keys, new values) -> those to attend to
+
+
+def draw_blocks(draw: Draw) -> list[Case]:
+    """Draw blocks, with and without a cache that holds earlier tokens."""
+
+    def case(
+        name: str,
+        *counts: int,
+        dtype: torch.dtype = torch.float32,
+        cached: bool = False,
+        held_before: int = 0,
+        **fixed: int,
+    ) -> Case:
+        """Draw a block, and texts that reach it in pieces of these lengths; without any, in one piece."""
+        s = draw.sizes("B", "n", "H", "d_head", "d_hidden", low=2, high=8, **fixed)
+        s["d_model"] = d = s["H"] * s["d_head"]
+        s["d_hidden"] += d
+        w = provided(draw_block(draw, d, s["d_hidden"], dtype))
+        held = Provided(HeldCache)
+        steps = []
+        if held_before:
+            steps.append(
+                method("append", *(draw.normal(s["B"], s["H"], held_before, s["d_head"]) for _ in "kv"), on=held)
+            )
+        for n in counts or (s["n"],):
+            x = 1.5 * draw.normal(s["B"], n, d, dtype=dtype) + 0.5
+            steps.append(call(x, w, s["H"], held) if cached else call(x, w, s["H"]))
+        return Case((*steps, length(on=held)) if cached else steps[0], name, s)
+
+    return [
+        case("plain"),
+        case("plain", H=3),
+        case("one text", B=1),
+        case("one token", n=1),
+        case("one head", H=1, d_head=8),
+        case("one feature a head", H=7, d_head=1),
+        case("float64", dtype=torch.float64, d_head=4),
+        case("a cache with five tokens", 3, cached=True, held_before=5, n=3),
+        case("an empty cache", 5, cached=True, n=5),
+        case("a cache, one token at a time", 4, 1, 1, cached=True, n=4),
+        case("a cache, several tokens at a time", 3, 2, 4, cached=True, n=3),
+    ]
+
+
+# ── an answer whose steps can be replaced ─────────────────────────────────────────────────────────
+
+
+def pre_norm(x: Tensor, norm: Part, work: Part) -> Tensor:
+    return x + work(norm(x))
+
+
+def linear(y: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return F.linear(y, weight, bias)
+
+
+def append(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return (k, v) if cache is None else cache.append(k, v)
+
+
+def block_variant(
+    first: Join = pre_norm,
+    second: Join = pre_norm,
+    linear: Callable[[Tensor, Tensor, Tensor], Tensor] = linear,
+    roles: str = "qkv",
+    split: Split = split_heads,
+    merge: Merge = merge_heads,
+    scale: Callable[[Tensor, Tensor], float] = lambda q, y: q.shape[-1] ** 0.5,
+    store: Store = append,
+    mask: Callable[[int, int], Tensor] = causal_mask,
+    activation: Callable[[Tensor], Tensor] = F.gelu,
+    norms: tuple[str, str] = ("norm_1", "norm_2"),
+    result: Callable[[Tensor, Tensor], Any] = lambda x, weights: (x, weights),
+) -> Callable[..., Any]:
+    """Return an answer; each argument replaces one of its steps."""
+
+    def variant(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> Any:
+        found = []
+
+        def through(y: Tensor, name: str) -> Tensor:
+            return linear(y, w[f"{name}.weight"], w[f"{name}.bias"])
+
+        def attend(y: Tensor) -> Tensor:
+            q, k, v = (split(through(y, f"attention.w_{name}"), n_heads) for name in roles)
+            k, v = store(cache, k, v)
+            weights = masked_softmax(q @ k.mT / scale(q, y), mask(q.shape[-2], k.shape[-2]))
+            found.append(weights)
+            return through(merge(weights @ v), "attention.w_o")
+
+        def feed_forward(y: Tensor) -> Tensor:
+            return through(activation(through(y, "feed_forward.w_1")), "feed_forward.w_2")
+
+        norm_1, norm_2 = (partial(layer_norm, gain=w[f"{n}.weight"], bias=w[f"{n}.bias"]) for n in norms)
+        x = second(first(x, norm_1, attend), norm_2, feed_forward)
+        return result(x, found[0])
+
+    return variant
+
+
+def wrong_half(slug: str, join: Join) -> Misconception:
+    """Return the misconception that computes the first half of the block, the second, or both by `join`."""
+    return Misconception(slug, knob_sets=({"first": join}, {"second": join}, {"first": join, "second": join}))
+
+
+def new_tokens_only(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    append(cache, k, v)
+    return k, v
+
+
+def not_appended(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return k, v
+
+
+def only_if_full(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Append as code with `if cache:` does: an empty cache is false."""
+    return cache.append(k, v) if cache else (k, v)
+
+
+def all_visible(n_q: int, n_k: int) -> Tensor:
+    return torch.ones(n_q, n_k, dtype=torch.bool)
+
+
+def first_meets_first(n_q: int, n_k: int) -> Tensor:
+    return all_visible(n_q, n_k).tril()
+
+
+def without_itself(n_q: int, n_k: int) -> Tensor:
+    return all_visible(n_q, n_k).tril(n_k - n_q - 1)
+
+
+def future_only(n_q: int, n_k: int) -> Tensor:
+    return all_visible(n_q, n_k).triu(n_k - n_q)
+
+
+def next_ids(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> Tensor:
+    """Return the next id of each text, from our writer with blocks of the answer's."""
+    return writer(ids, w, n_heads, block=answer)[0][:, -1].argmax(-1)
+
+
+masked = by_knob("mask")
+stored = by_knob("store")
+projected = by_knob("linear")
+returned = by_knob("result", alone=True)
+
+QUESTION = Question(
+    points=5,
+    inputs=("x", "w", "n_heads", "cache"),
+    outputs=("out (B, n, d_model)", "weights (B, H, n, n_k)"),
+    draw=draw_blocks,
+    reference=block,
+    variant=block_variant,
+    row_sums={"weights": 1.0},
+    in_model=InModel("writer", next_ids=next_ids),
+    misconceptions=(
+        masked("mask-forgotten", all_visible),
+        masked("first-query-meets-first-key", first_meets_first),
+        masked("cannot-see-itself", without_itself),
+        masked("future-seen-past-hidden", future_only),
+        stored("cache-not-used", not_appended),
+        stored("new-tokens-see-themselves-only", new_tokens_only),
+        stored("empty-cache-taken-for-none", only_if_full),
+        wrong_half("residual-forgotten", lambda x, norm, work: work(norm(x))),
+        wrong_half("norm-after-the-sum", lambda x, norm, work: norm(x + work(x))),
+        wrong_half("norm-forgotten", lambda x, norm, work: x + work(x)),
+        wrong_half("normed-input-added", lambda x, norm, work: norm(x) + work(norm(x))),
+        Misconception("one-norm-twice", knob_sets=({"norms": ("norm_1",) * 2}, {"norms": ("norm_2",) * 2})),
+        Misconception("norms-swapped", knobs={"norms": ("norm_2", "norm_1")}),
+        projected(
+            "layer-transposed", lambda y, weight, bias: y @ (weight if y.shape[-1] == len(weight) else weight.mT) + bias
+        ),
+        projected("bias-forgotten", lambda y, weight, bias: F.linear(y, weight)),
+        by_knob("roles")("projections-swapped", "kqv", "qvk", "vkq"),
+        by_knob("split")("heads-split-by-reshape", *SPLITS["heads-split-by-reshape"]),
+        by_knob("merge")("heads-merged-by-reshape", *MERGES["heads-merged-by-reshape"]),
+        by_knob("scale")("no-scale", lambda q, y: 1.0),
+        by_knob("scale")("scaled-by-model-width", lambda q, y: y.shape[-1] ** 0.5),
+        by_knob("activation")("relu-for-gelu", torch.relu),
+        by_knob("activation")("activation-forgotten", lambda y: y),
+        by_knob("activation")("gelu-by-tanh", lambda y: F.gelu(y, approximate="tanh"), alone=True),
+        returned("weights-not-returned", lambda x, weights: x),
+        returned("output-and-weights-swapped", lambda x, weights: (weights, x)),
+        mistake("cache-returned-too", block_variant(result=lambda x, weights: (x, weights, None))),
+    ),
+)

@@ -1,0 +1,133 @@
+"""9.5: write the matrices of an induction head, of two layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.attention import causal_mask
+from qkv.questions.engine import Case, Draw, Question, by_knob, call
+from qkv.questions.shared.written_heads import (
+    SHARP,
+    Matrices,
+    check_matrices,
+    head_weights,
+    looking_difference,
+    only_rows,
+    tables,
+)
+
+TEXTS = 60
+NAMES = ("w_q1", "w_k1", "w_v1", "w_q2", "w_k2")
+AWAY = 1000.0
+
+
+def induction_heads(words: Tensor, positions: Tensor, free: Tensor) -> Matrices:
+    """Return the matrices of two causal heads; the second looks at the token after an earlier one of the same word.
+
+    The first head looks at the previous token, and adds that token's word, as a row of `free`, to its own token. The
+    second head's query is the token's word, and its key the word before. The first token has none: its key is moved
+    away, because the first head wrote the token's own word there.
+
+    Shapes:
+        words (vocab, d), positions (n_max, d), free (vocab, d), orthogonal rows of length 1
+    Returns:
+        w_q1, w_k1 (d, n_max − 1)   w_v1 (d, d)   w_q2, w_k2 (d, vocab + 1)
+    """
+    sharp = SHARP * len(positions)
+    any_token = positions.sum(0)[:, None]  # x · any_token is 1 for every token
+    w_v1 = words.mT @ free
+    w_q2 = torch.cat([words.mT, any_token], dim=1)
+    w_k2 = torch.cat([free.mT, -positions[0, :, None]], dim=1)
+    return sharp * positions[1:].mT, positions[:-1].mT, w_v1, sharp * w_q2, w_k2
+
+
+def draw_tables(draw: Draw) -> list[Case]:
+    """Draw words, positions and free rows: of two sizes, and with many features."""
+
+    def case(name: str, vocab: int, n_max: int, spare: int = 2) -> Case:
+        words, positions, free = tables(draw, vocab, n_max, vocab, spare=spare)
+        sizes = {"vocab": vocab, "n_max": n_max, "d": 2 * vocab + n_max + spare}
+        return Case(call(words, positions, free), name, sizes)
+
+    return [
+        case("plain", draw.whole(7, 8), draw.whole(9, 10)),
+        case("plain", draw.whole(9, 10), draw.whole(11, 12)),
+        case("many features", 6, 7, spare=draw.whole(10, 14)),
+    ]
+
+
+def texts_with_repeats(vocab: int, n: int) -> Tensor:
+    """Return ids (TEXTS, n): no word more than twice, and none twice in succession."""
+    generator = torch.Generator().manual_seed(n)
+    texts: list[Tensor] = []
+    while len(texts) < TEXTS:
+        ids = torch.randperm(2 * vocab, generator=generator)[:n] % vocab
+        if not (ids[1:] == ids[:-1]).any():
+            texts.append(ids)
+    return torch.stack(texts)
+
+
+def weights_of_the_second_head(case: Case, result: Any) -> Tensor:
+    """Run both heads on texts, and return the weights of the second at the words that occurred before."""
+    words, positions, _ = case.script[0].args
+    w_q1, w_k1, w_v1, w_q2, w_k2 = check_matrices(result, NAMES, words.shape[-1])
+    if w_v1.shape != (len(w_v1), len(w_v1)):
+        raise ValueError(f"Your w_v1 has shape {tuple(w_v1.shape)}. What it makes of x is added to x.")
+    n = len(positions)
+    ids, mask = texts_with_repeats(len(words), n), causal_mask(n)
+    x = words[ids] + positions
+    x = x + head_weights(x, w_q1, w_k1, mask) @ (x @ w_v1)
+    repeated = (ids[:, :, None] == ids[:, None, :]).tril(-1).any(-1)
+    return only_rows(head_weights(x, w_q2, w_k2, mask), repeated)
+
+
+Parts = Callable[[Tensor, Tensor, Tensor], Any]
+
+
+def heads_variant(
+    written: Parts = lambda words, positions, free: words.mT @ free,
+    key: Parts = lambda words, positions, free: free.mT,
+    first_token: float = -1.0,
+    sharp: float = SHARP,
+) -> Callable[..., Matrices]:
+    """Return an answer; each argument replaces one part of it."""
+
+    def variant(words: Tensor, positions: Tensor, free: Tensor) -> Matrices:
+        w_q2 = torch.cat([words.mT, positions.sum(0)[:, None]], dim=1)
+        w_k2 = torch.cat([key(words, positions, free), first_token * positions[0, :, None]], dim=1)
+        n = len(positions)
+        return SHARP * n * positions[1:].mT, positions[:-1].mT, written(words, positions, free), sharp * n * w_q2, w_k2
+
+    return variant
+
+
+QUESTION = Question(
+    points=5,
+    inputs=("words", "positions", "free"),
+    outputs=tuple(f"{name} (d, …)" for name in NAMES),
+    draw=draw_tables,
+    reference=induction_heads,
+    variant=heads_variant,
+    effect=weights_of_the_second_head,
+    differs=looking_difference,
+    misconceptions=(
+        by_knob("first_token")("first-token-not-left-out", 0.0),
+        by_knob("key")(
+            "looks-at-the-word-itself",
+            lambda words, positions, free: words.mT,
+            lambda words, positions, free: words.mT + free.mT,
+        ),
+        by_knob("written")(
+            "nothing-written",
+            lambda words, positions, free: torch.zeros(len(words.mT), len(words.mT)),
+            lambda words, positions, free: torch.eye(len(words.mT)),
+            lambda words, positions, free: words.mT @ words,
+        ),
+        by_knob("written")("written-turned", lambda words, positions, free: free.mT @ words),
+        by_knob("sharp")("too-weak", 0.3),
+    ),
+)

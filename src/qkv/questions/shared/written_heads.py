@@ -1,0 +1,109 @@
+"""Questions in which the learner writes the matrices of a head: they are judged by where the head looks.
+
+A word is a row of one table and a position a row of another. All rows have length 1 and are orthogonal to each other,
+so x · row is 1 for the token's own word and position, and 0 for every other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.questions.engine import Draw
+from qkv.softmax import masked_softmax
+
+ENOUGH = 0.9  # the weight that a head has to give to the token that it looks at
+SOME = 0.2  # a weight that shows in a wrong answer, for telling wrong ideas apart
+SHARP = 12.0  # a difference of scores that makes a weight of 0.9 among all tokens of a text
+MAX_FEATURES = 1000  # of queries and keys
+
+
+def orthogonal_rows(draw: Draw, n: int, d: int) -> Tensor:
+    """Return n rows of length 1 and d features, orthogonal to each other: a product of reflections."""
+    rows = torch.eye(d, dtype=torch.float64)
+    for _ in range(4):
+        v = draw.normal(d, dtype=torch.float64)
+        rows = rows - 2 * torch.outer(rows @ v, v) / (v @ v)
+    return rows[:n].float()
+
+
+def tables(draw: Draw, *counts: int, spare: int = 2) -> tuple[Tensor, ...]:
+    """Return tables with so many rows each; all their rows are orthogonal to each other."""
+    return orthogonal_rows(draw, sum(counts), sum(counts) + spare).split(list(counts))
+
+
+def head_weights(x: Tensor, w_q: Tensor, w_k: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return the weights of the head: softmax(x W_Q (x W_K)ᵀ / √d_k)."""
+    scores = x @ w_q @ (x @ w_k).mT / math.sqrt(w_q.shape[-1])
+    return masked_softmax(scores, torch.ones(scores.shape[-2:], dtype=torch.bool) if mask is None else mask)
+
+
+def check_matrices(result: Any, names: Sequence[str], d: int) -> tuple[Tensor, ...]:
+    """Return the matrices in float32.
+
+    Raises:
+        ValueError: they are not as many matrices as asked for, of d rows, or their columns do not fit.
+    """
+    wanted = f"{', '.join(names)}, each with {d} rows, one for each feature of x"
+    if not isinstance(result, (tuple, list)) or len(result) != len(names):
+        raise ValueError(f"The matrices {wanted}, were asked for, as a tuple. What does your function return?")
+    for name, matrix in zip(names, result, strict=True):
+        if not isinstance(matrix, Tensor) or matrix.ndim != 2 or not matrix.is_floating_point():
+            raise ValueError(f"Your {name} is not a matrix of floating-point numbers. The matrices {wanted}.")
+        if matrix.shape[0] != d or not 1 <= matrix.shape[1] <= MAX_FEATURES:
+            raise ValueError(
+                f"Your {name} has shape {tuple(matrix.shape)}. x has {d} features: x @ {name} is computed."
+            )
+    matrices = tuple(matrix.detach().float() for matrix in result)
+    for i, name in enumerate(names):
+        if name.startswith("w_q") and matrices[i].shape != matrices[i + 1].shape:
+            raise ValueError(f"Your {name} and {names[i + 1]} differ in shape. What does a score multiply?")
+    return matrices
+
+
+def only_rows(weights: Tensor, rows: Tensor) -> Tensor:
+    """Set the rows that do not count to 0."""
+    return weights * rows[..., None]
+
+
+def where_it_looks(weights: Tensor) -> Tensor:
+    """Return 2 for a weight that is enough, 1 for one that shows, 0 for the others."""
+    return (weights >= ENOUGH).int() + (weights > SOME).int()
+
+
+def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
+    """Describe the first query that looks elsewhere; None if every query looks at the right token.
+
+    Shapes:
+        seen, want (texts, n, n): weights, 0 in the rows that do not count
+    """
+    wrong = (where_it_looks(seen) != where_it_looks(want)).any(-1)
+    if not wrong.any():
+        return None
+    text, i = wrong.nonzero()[0].tolist()
+    target, most = int(want[text, i].argmax()), int(seen[text, i].argmax())
+    given = f"Of text {text + 1}, token {i + 1} should look at token {target + 1}, with a weight of {ENOUGH} or more"
+    if most == target:
+        return f"{given}. It does, but the weight is only {seen[text, i, most]:.2f}. What makes a softmax sharper?"
+    return (
+        f"{given}; it gives it {seen[text, i, target]:.2f}. Most, {seen[text, i, most]:.2f}, goes to token {most + 1}. "
+        "Which score is too large, or too small?"
+    )
+
+
+Matrices = tuple[Tensor, ...]
+Writer = Callable[..., Matrices]
+
+
+def weakened(write: Writer) -> Writer:
+    """Return an answer whose scores are too small, so that no weight is enough."""
+    return lambda *given: tuple(matrix / (10 if i == 0 else 1) for i, matrix in enumerate(write(*given)))
+
+
+def turned(write: Writer) -> Writer:
+    """Return an answer whose scores have the other sign."""
+    return lambda *given: tuple(-matrix if i == 0 else matrix for i, matrix in enumerate(write(*given)))
