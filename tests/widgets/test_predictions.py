@@ -119,6 +119,7 @@ def test_enter_checks_a_number_and_nothing_without_one(start):
     field.press("Enter")
     assert page.evaluate("shown.model.get('guess')") == []
     field.fill("30")
+    frame(page)
     field.press("Enter")
     frame(page)
     assert page.evaluate("shown.model.get('guess')") == [30]
@@ -367,6 +368,7 @@ def test_a_finger_paints_by_a_tap_sideways_and_down_and_scrolls_beside_the_cells
     assert page.evaluate(painted) == [True, True, True, False]
     for cell in page.locator("[data-cell]").all()[:3]:
         cell.tap()
+        frame(page)
     assert page.evaluate(painted) == [False] * 4
     assert swipe(page, page.locator("[data-cell]").nth(1), 0, 40) == 0
     assert page.evaluate(painted) == [False, True, False, True], "a column in one stroke"

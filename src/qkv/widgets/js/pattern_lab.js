@@ -16,10 +16,15 @@ import { needleOf, patternErrors, patternMask, seenThrough } from "./patterns.js
 
 const N = 32;
 const NEEDLE = needleOf(N);
+/** @type {Kind[]} */
+const KINDS = ["random", "local", "needle"];
 const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
 
+/** @import { SetState } from "./base.js" */
+/** @import { Kind } from "./patterns.js" */
 /** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, pressed: number | null,
  *   isStroke: boolean }} State */
+/** @typedef {Pick<State, "pattern" | "window" | "causal" | "layers" | "token">} Chosen */
 
 export default widget("PatternLab", {
   own: { pressed: null, isStroke: false }, // the cell where the pointer went down, and whether the pointer has left it
@@ -50,9 +55,11 @@ export default widget("PatternLab", {
     ${tables(() => [table(state)])}`,
 });
 
-/** Return the number of tokens that a token in the middle sees, and which further tokens the pattern adds. */
+/** Return the number of tokens that a token in the middle sees, and which further tokens the pattern adds.
+ * @param {State} state */
 function windowText({ pattern, window, causal }) {
   if (pattern === "full") return "not used";
+  /** @type {Record<string, string>} */
   const others = {
     "window and global": ", and 2 global",
     dilated: ", every 3rd",
@@ -61,20 +68,29 @@ function windowText({ pattern, window, causal }) {
   return `${causal ? window : 2 * window - 1}${others[pattern] ?? ""}`;
 }
 
-const ordinal = (n) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
+const ordinal = (/** @type {number} */ n) => `${n}${["th", "st", "nd", "rd"][n] ?? "th"}`;
 
 /** The number of results that are kept, twice the number of windows: sliders go back and forth. */
 const LOOKS = 32;
-const masks = remember((pattern, window, causal) => patternMask(pattern, { n: N, window, causal }), LOOKS);
-const everything = remember((causal) => patternMask("full", { n: N, window: 1, causal }), 2);
-const errors = remember((mask, all) => patternErrors(mask, all, 10), LOOKS);
+const masks = remember(
+  (/** @type {string} */ pattern, /** @type {number} */ window, /** @type {boolean} */ causal) =>
+    patternMask(pattern, { n: N, window, causal }),
+  LOOKS,
+);
+const everything = remember((/** @type {boolean} */ causal) => patternMask("full", { n: N, window: 1, causal }), 2);
+const errors = remember(
+  (/** @type {boolean[][]} */ mask, /** @type {boolean[][]} */ all) => patternErrors(mask, all, 10),
+  LOOKS,
+);
 const reach = remember(seenThrough, LOOKS);
 
+/** Return the masks, the shares of the pairs, what the token knows of, and the errors.
+ * @param {Chosen} chosen */
 function measured({ pattern, window, causal, layers, token }) {
   const mask = masks(pattern, window, causal);
   const all = everything(causal);
   const seen = reach(mask, layers);
-  const count = (rows) => rows.flat().filter(Boolean).length;
+  const count = (/** @type {boolean[][]} */ rows) => rows.flat().filter(Boolean).length;
   return {
     mask,
     seen,
@@ -86,7 +102,7 @@ function measured({ pattern, window, causal, layers, token }) {
 }
 
 /** Return a pattern as one path: a bar for each run of visible cells in a row. */
-const shape = (rows) =>
+const shape = (/** @type {boolean[][]} */ rows) =>
   rows
     .flatMap((row, i) =>
       row.map((may, j) => {
@@ -98,7 +114,9 @@ const shape = (rows) =>
     )
     .join("");
 
-/** Return the n × n pattern as two paths, because a thousand cells would make the sliders slow. */
+/** Return the n × n pattern as two paths, because a thousand cells would make the sliders slow.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function picture(state, set) {
   const { mask, seen } = measured(state);
   const { drag, press } = grabbing(state, set);
@@ -112,7 +130,9 @@ function picture(state, set) {
 }
 
 /** Return the listeners of the picture. A press follows the token of its row. A drag makes the window, if the
- * pattern has one, as wide as the pointer's distance from the diagonal. */
+ * pattern has one, as wide as the pointer's distance from the diagonal.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function grabbing(state, set) {
   const drag = dragged(({ x, y, isPress }) => {
     const [row, column] = [partAt(y, N), partAt(x, N)];
@@ -129,7 +149,7 @@ function grabbing(state, set) {
   return { drag, press };
 }
 
-const numbers = (state) => {
+const numbers = (/** @type {State} */ state) => {
   const { pairs, joined, known, errors } = measured(state);
   return html`${readings([
     ["pairs in a layer", num(100 * pairs), "%"],
@@ -137,10 +157,10 @@ const numbers = (state) => {
     [`token ${state.token} knows of`, num(known), "tokens"],
   ])}
   <p class="qkv-label">distance to full attention's output, one layer</p>
-  ${readings(["random", "local", "needle"].map((kind) => [kind, num(errors[kind], { places: 2 })]))}`;
+  ${readings(KINDS.map((kind) => [kind, num(errors[kind], { places: 2 })]))}`;
 };
 
-const table = (state) => ({
+const table = (/** @type {State} */ state) => ({
   caption: "Each pattern with these settings: share of the pairs, and errors of one layer",
   head: ["pattern", "pairs (%)", "random", "local", "needle"],
   rows: PATTERNS.map((pattern) => {
