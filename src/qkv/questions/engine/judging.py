@@ -28,6 +28,8 @@ FLOAT32_REMARK = (
     "Which tensor of yours was made without a dtype, or which step computes in float32?"
 )
 
+NO_FAULT = "none"  # what a diagnosis returns for a right implementation
+
 Status = Literal["passed", "failed", "not attempted", "error"]
 
 
@@ -139,7 +141,7 @@ def _wrong_verdict(evidence: Evidence, first: tuple[int, Difference], found: Fou
 
 
 def _implementation_counts(evidence: Evidence) -> str:
-    wrong = sum(want.results[-1] for want in evidence.want)
+    wrong = sum(want.results[-1] not in (False, NO_FAULT) for want in evidence.want)
     return f"{wrong} that are wrong and {len(evidence.cases) - wrong} that are right"
 
 

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { html, logSlider, nothing, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
+import { html, logSlider, nothing, num, readings, remember, svg, tables, toggle, widget, wordAt } from "./base.js";
 import { EXAM_LENGTH, examiner } from "./exam.js";
 import { GLOSSES } from "./glosses.js";
 import { tag } from "./tagger.js";
@@ -233,7 +233,7 @@ function wordOf(i, seen, set, id) {
     ${look(i, seen, set, id)}
     ${
       exchanges[i].length
-        ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label="change ${word}"
+        ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label="change ${wordAt(words, i)}"
             .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}>${token}</label>`
         : html`<label for="${id}-look-${i}">${token}</label>`
     }
@@ -246,7 +246,7 @@ function wordOf(i, seen, set, id) {
 
 /** Return the choice of a word as the one that looks. */
 const look = (i, { words, from }, set, id) =>
-  html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label="where ${words[i]} looks"
+  html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label="where ${wordAt(words, i)} looks"
     .checked=${live(i === from)} @change=${() => set({ word: i })}></label>`;
 
 /** Return the arcs above the words, in a picture as wide as the words and 10 high. */

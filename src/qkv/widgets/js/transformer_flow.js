@@ -1,5 +1,18 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, nearestOf, num, partAt, remember, svg, tables, toggle, widget } from "./base.js";
+import {
+  choices,
+  dragged,
+  html,
+  nearestOf,
+  num,
+  partAt,
+  remember,
+  svg,
+  tables,
+  toggle,
+  widget,
+  wordAt,
+} from "./base.js";
 import { GLOSSES } from "./glosses.js";
 import { linear } from "./scales.js";
 import { BRANCHES, STAGES, stageNamed, stageRows, streamOf, tagWithParts } from "./stages.js";
@@ -97,7 +110,7 @@ function flow(state, seen, set, id) {
     </div>
     <div class="qkv-flow-words" role="radiogroup" aria-label="word">${words.map(
       (word, i) => html`<label class="qkv-flow-word qkv-pick">
-        <input class="qkv-over" type="radio" name="${id}-flow-word" .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
+        <input class="qkv-over" type="radio" name="${id}-flow-word" aria-label=${wordAt(words, i)} .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
       </label>`,
     )}</div>
     <div class="qkv-flow-map qkv-drag" @pointerdown=${point} @pointermove=${point}>
