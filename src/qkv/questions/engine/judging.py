@@ -55,7 +55,7 @@ class Verdict:
     want: Any = None
 
 
-SoFar = Callable[[], Verdict]  # returns the verdict as it is if the search for an idea stops here
+VerdictSoFar = Callable[[], Verdict]  # returns the verdict as it is if the search for an idea stops here
 
 
 def judge(
@@ -63,7 +63,7 @@ def judge(
     cases: Sequence[Case],
     observations: Sequence[Observation],
     patience: float = PATIENCE,
-    on_progress: Callable[[SoFar], object] = lambda _: None,
+    on_progress: Callable[[VerdictSoFar], object] = lambda _: None,
 ) -> Verdict:
     """Judge an answer by its observations in these cases.
 
@@ -112,7 +112,7 @@ def _not_attempted_text(seen: Observation) -> str:
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
-def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[SoFar], object]) -> Verdict:
+def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[VerdictSoFar], object]) -> Verdict:
     """Compare, and search for the wrong idea if something differs."""
     first = evidence.first_difference()
     if first is None:
