@@ -20,7 +20,7 @@ const quiet = HighlightStyle.define([
 const onPhone = [
   EditorView.lineWrapping,
   EditorView.scrollMargins.of(() => ({
-    bottom: /** @type {HTMLElement?} */ (document.querySelector(".qkv-keys"))?.offsetHeight,
+    bottom: /** @type {HTMLElement?} */ (document.querySelector(".qkv-signs"))?.offsetHeight,
   })),
 ];
 

@@ -22,7 +22,7 @@ const KEYS = {
  * of the editor that has the focus.
  * @param {{ press: (key: string) => void, button: () => HTMLButtonElement }} actions */
 export function showKeys({ press, button }) {
-  const row = Object.assign(document.createElement("div"), { className: "qkv-keys", hidden: true });
+  const row = Object.assign(document.createElement("div"), { className: "qkv-signs", hidden: true });
   row.setAttribute("role", "toolbar");
   row.setAttribute("aria-label", "Signs of code");
   const keys = Object.entries(KEYS).map(([key, name]) => keyOf(key, name, () => press(key)));

@@ -365,3 +365,23 @@ def test_heat_maps_can_be_read_with_any_colour_sight(open_page: OpenPage, theme:
         minus, plus = lab(seen["negative"], matrix), lab(seen["positive"], matrix)
         apart = np.linalg.norm(minus - plus, axis=1)
         assert apart[3:].min() > 8, f"−x and +x look alike with {sight}: {apart.round(1)}"
+
+
+# The controls of each widget that a screen reader names alike within one group.
+NAMED_ALIKE = """() => [...document.querySelectorAll(".qkv-widget")].flatMap((widget) => {
+  const seen = new Set();
+  const groups = [...widget.querySelectorAll("fieldset, [role=group], [role=radiogroup]")];
+  return [...widget.querySelectorAll("input, button, select, textarea")]
+    .filter((control) => control.checkVisibility())
+    .map((control) => [
+      widget.dataset.widget,
+      control.ariaLabel ?? control.labels?.[0]?.innerText.trim() ?? control.innerText.trim(),
+      groups.findIndex((group) => group.contains(control)),
+    ].join(" | ")).filter((name) => seen.size === seen.add(name).size);
+})"""
+
+
+def test_no_two_controls_of_a_widget_have_one_name(open_page: OpenPage):
+    page = open_page(width=800)
+    draw(page, LOOKS)
+    assert page.evaluate(NAMED_ALIKE) == []

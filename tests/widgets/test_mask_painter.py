@@ -346,7 +346,7 @@ def test_queries_that_are_not_asked_are_named_in_their_place(open_page: Callable
     assert place.evaluate("e => e.offsetHeight") == 0
     page.evaluate("it.model.set('queries', 3)")
     frame(page)
-    assert place.inner_text() == "done before, as with a cache: cat, chased, mouse, comma"
+    assert place.inner_text() == "Their rows were computed before, as with a KV cache: cat, chased, mouse, comma."
     box, head, first = (
         page.locator(f".qkv-mask {part}").bounding_box()
         for part in (".qkv-unasked", "thead th >> nth=0", "tbody tr:visible >> nth=0")

@@ -1,8 +1,8 @@
 """Read mode: each code cell is folded to one line, for readers who do not run code.
 
-The line is written at build time, so nothing moves when a page opens in read mode. The style sheet shows it only in
-read mode. `page.js` has the switch, and unfolds a cell when its line is pressed. Without scripts, and on paper, all
-code is visible.
+The line is written at build time, so nothing moves when a page opens in read mode. On a phone, pages open in read mode
+at first. The style sheet shows the line only in read mode. `page.js` has the switch, and unfolds a cell when its line
+is pressed. Without scripts, and on paper, all code is visible.
 """
 
 from __future__ import annotations

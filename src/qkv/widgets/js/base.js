@@ -32,6 +32,12 @@ export { num } from "./numbers.js";
 export { remember } from "./remember.js";
 export { html, nothing, svg };
 
+/** Return a word of a sentence for a label: with its place, if the sentence has the word twice.
+ * @param {string[]} words
+ * @param {number} i */
+export const wordAt = (words, i) =>
+  words.indexOf(words[i]) === words.lastIndexOf(words[i]) ? words[i] : `${words[i]} (word ${i + 1})`;
+
 /** @typedef {Record<string, any>} State the values of a widget's traits and of its own state */
 /** @template {State} S
  * @typedef {(changes: Partial<S>) => void} SetState */

@@ -13,7 +13,8 @@ import {
 import { button, choices, html, nothing, num, remember, tables, toggle, widget } from "./base.js";
 import { whenColoursChange } from "./heatmap.js";
 
-/** @import { Part } from "./atlas.js" */
+/** @import { Look, Part, Seen } from "./atlas.js" */
+/** @import { SetState } from "./base.js" */
 /** @typedef {{ loss: number | null, cosine: number, likeliest: [string, number][] }} Measured */
 /** @typedef {{ off: number[][], intact: Measured, changed?: Measured, control?: Measured, controls?: number[][],
  *   problem?: string }} Effect */
@@ -33,7 +34,8 @@ export default widget("HeadAtlas", {
   view: (state, set, id) => {
     const seen = chosen(state);
     const part = partOf(state);
-    const isOff = (layer, head) => state.off.some((each) => sameHead(each, [part, layer, head]));
+    const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
+      state.off.some((each) => sameHead(each, [part, layer, head]));
     return html`<div class="qkv-atlas">
         ${state.parts.length > 1 ? parts(state, set, id) : nothing}
         ${allHeads(seen, { ...look(state), isOff }, set, id)}
@@ -68,11 +70,14 @@ const unpacked = remember((packed, words, names, shapes, scores) => {
   });
 });
 
+/** @param {State} state
+ * @returns {Look} */
 const look = ({ layer, head, token, matrix, order, repainted }) => ({ layer, head, token, matrix, order, repainted });
-const partOf = ({ part, parts }) => Math.min(part, parts.length - 1);
-const chosen = (state) =>
+const partOf = (/** @type {State} */ { part, parts }) => Math.min(part, parts.length - 1);
+const chosen = (/** @type {State} */ state) =>
   seenIn(unpacked(state.packed, state.words, state.parts, state.shapes, state.scores)[partOf(state)], look(state));
 
+/** @type {Record<string, string>} */
 const PARTS = {
   self: "all layers",
   encoder: "encoder",
@@ -80,6 +85,9 @@ const PARTS = {
   cross: "decoder on encoder",
 };
 
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 const parts = (state, set, id) =>
   choices({
     label: "part",
@@ -91,9 +99,12 @@ const parts = (state, set, id) =>
 
 /* ---- heads that are switched off */
 
-const sameHead = (a, b) => a.every((value, i) => value === b[i]);
+const sameHead = (/** @type {number[]} */ a, /** @type {number[]} */ b) => a.every((value, i) => value === b[i]);
 
-/** Return the switch of the chosen head, and what is measured without the heads that are off. */
+/** Return the switch of the chosen head, and what is measured without the heads that are off.
+ * @param {Seen} seen
+ * @param {State} state
+ * @param {SetState<State>} set */
 function switches({ layer, head }, state, set) {
   const here = [partOf(state), layer, head];
   const others = state.off.filter((each) => !sameHead(each, here));
@@ -110,9 +121,11 @@ function switches({ layer, head }, state, set) {
   </div>`;
 }
 
-const shown = (number) => num(number, { places: 3 });
-const named = (heads) => heads.map(([, layer, head]) => nameOf(layer, head)).join(", ");
+const shown = (/** @type {number} */ number) => num(number, { places: 3 });
+const named = (/** @type {number[][]} */ heads) => heads.map(([, layer, head]) => nameOf(layer, head)).join(", ");
 
+/** Return what is measured without the heads that are off, beside all heads and the control.
+ * @param {State} state */
 function effectOf({ off, effects }) {
   if (off.length === 0)
     return html`<p class="qkv-note">Heads that are off add nothing to the output of their layer.</p>`;
@@ -124,6 +137,7 @@ function effectOf({ off, effects }) {
   }
   if (found.problem) return html`<p class="qkv-error">${found.problem}</p>`;
   const { intact, changed, control, controls = [] } = found;
+  /** @type {[string, Measured | undefined][]} */
   const rows = [
     ["all heads on", intact],
     [`without ${named(off)}`, changed],
@@ -138,10 +152,12 @@ function effectOf({ off, effects }) {
   </table>`;
 }
 
-/** Return the cells of a measure: a decoder's loss and likeliest tokens, or the cosine of an encoder's vector. */
+/** Return the cells of a measure: a decoder's loss and likeliest tokens, or the cosine of an encoder's vector.
+ * @param {Measured | undefined} measured
+ * @param {boolean} isDecoder */
 function cells(measured, isDecoder) {
   if (!measured) return isDecoder ? html`<td>–</td><td>–</td>` : html`<td>–</td>`;
-  if (!isDecoder) return html`<td>${shown(measured.cosine)}</td>`;
+  if (measured.loss === null) return html`<td>${shown(measured.cosine)}</td>`;
   const likeliest = measured.likeliest
     .slice(0, 3)
     .map(([token, chance]) => `${spaced(token)} ${num(chance, { places: 2 })}`);

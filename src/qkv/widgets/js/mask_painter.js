@@ -135,7 +135,7 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
 
 /** Return the names of the queries that are not asked, for the place of their rows. */
 const unasked = ([{ query }], { tokens }) =>
-  html`<span class="qkv-unasked">done before, as with a cache: ${tokens.slice(0, query).map(english).join(", ")}</span>`;
+  html`<span class="qkv-unasked">Their rows were computed before, as with a KV cache: ${tokens.slice(0, query).map(english).join(", ")}.</span>`;
 
 /** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight. */
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];

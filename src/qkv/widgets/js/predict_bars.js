@@ -5,7 +5,11 @@ const STEPS = 50; // from 0 to the top: an arrow key moves a bar by a step, and 
 const FOOT = 0.04; // of the height: a press or a drag below this means 0
 const NEAR_MIDDLE = 0.05; // of a column's width: a press this near to the middle counts as one in the middle
 
+/** @import { SetState } from "./base.js" */
+/** @import { Typed } from "./controls.js" */
+/** @import { Grip } from "./dragging.js" */
 /** @import { Asking } from "./predicting.js" */
+/** @typedef {{ x: number, y: number }} Point shares of the width and of the height, from the top left */
 /** @typedef {{ x: number, y: number, column: number, home: number, passed: Record<number, number> }} Stroke */
 /** @typedef {Asking & { labels: string[], answer: number[], near: number, top: number, line: boolean, given: number[],
  *   unit: string, why: string, guess: number[], draft: number[] | null, stroke: Stroke | null }} State */
@@ -30,21 +34,29 @@ export default prediction("PredictBars", {
 
 const HINT = "Drag each handle, or use the arrow keys.";
 
-/** Return the reader's heights: the guess or the draft, at first all 0. */
+/** Return the reader's heights: the guess or the draft, at first all 0.
+ * @param {State} state
+ * @returns {number[]} */
 const heightsOf = (state) => (isChecked(state) ? state.guess : (state.draft ?? state.answer.map(() => 0)));
 
+/** Return by how much a guess is off, on average over the columns.
+ * @param {State} state
+ * @param {number[]} guess */
 const meanError = ({ answer }, guess) =>
   answer.reduce((total, value, i) => total + Math.abs(value - guess[i]), 0) / answer.length;
 
-/** Return the picture: the reader's heights, after the check with the answer, and a table of both. */
+/** Return the picture: the reader's heights, after the check with the answer, and a table of both.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function drawing(state, set) {
   const { labels, top, line, unit, answer } = state;
   const heights = heightsOf(state);
   const shown = isChecked(state) ? answer : [];
-  const put = (index, value) => set({ draft: heightsOf(state).map((height, i) => (i === index ? value : height)) });
+  const put = (/** @type {number} */ index, /** @type {number} */ value) =>
+    set({ draft: heightsOf(state).map((height, i) => (i === index ? value : height)) });
   const draw = isChecked(state) ? nothing : dragged((grip) => set(drawnOn(state, grip)));
   // The column that was pressed gets the focus, so that arrow keys change it.
-  const focus = ({ currentTarget, clientX }) => {
+  const focus = (/** @type {MouseEvent & { currentTarget: HTMLElement }} */ { currentTarget, clientX }) => {
     const { left, width } = currentTarget.getBoundingClientRect();
     const column = Math.max(0, partAt((clientX - left) / width, labels.length));
     currentTarget.querySelectorAll("input")[column].focus({ preventScroll: true });
@@ -61,7 +73,7 @@ function drawing(state, set) {
           <i class="qkv-drawn-handle"></i>
           <input class="qkv-over" type="range" min="0" max=${top} step=${top / STEPS} aria-label=${labels[i]}
             aria-valuetext=${withUnit(height, unit)} .value=${String(height)}
-            @input=${({ target }) => put(i, target.valueAsNumber)}>
+            @input=${(/** @type {Typed} */ { target }) => put(i, target.valueAsNumber)}>
         </span>`,
       )}
     </div>
@@ -71,7 +83,10 @@ function drawing(state, set) {
 
 /** Return the change of the state when a stroke comes to `x`, `y`. Each column gets the height of the stroke at the
  * column's middle. Before the stroke passes the middle, and while it stays in its first column, the column follows
- * the pointer. */
+ * the pointer.
+ * @param {State} state
+ * @param {Grip} grip
+ * @returns {Partial<State>} */
 function drawnOn(state, { x, y, isPress }) {
   const { labels, top } = state;
   const count = labels.length;
@@ -90,9 +105,13 @@ function drawnOn(state, { x, y, isPress }) {
 }
 
 /** Return the number of steps that is nearest to a share of the height. */
-const stepAt = (share) => (share < FOOT ? 0 : Math.round(share * STEPS));
+const stepAt = (/** @type {number} */ share) => (share < FOOT ? 0 : Math.round(share * STEPS));
 
-/** Return the height at which the line between two points passes a column's middle, or undefined if it does not. */
+/** Return the height at which the line between two points passes a column's middle, or undefined if it does not.
+ * @param {number} middle
+ * @param {number} slack
+ * @param {Point} from
+ * @param {Point} to */
 function heightInMiddle(middle, slack, from, to) {
   const [first, last] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
   if (middle < first - slack || middle > last + slack) return undefined;
@@ -100,24 +119,30 @@ function heightInMiddle(middle, slack, from, to) {
   return from.y + share * (to.y - from.y);
 }
 
+/** @param {number} value
+ * @param {string} unit
+ * @param {{ digits?: number }} [options] */
 const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${unit}`}`;
 
 /* ---- the scale: 0, half of the top, the top, and in bold the values that the question gives */
 
 const APART = 0.1; // of the height: a number of the scale that is nearer to a given value is left out
 
-const axis = ({ top, given }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
+const axis = (/** @type {State} */ { top, given }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
   ${[0, 0.5, 1]
     .filter((share) => given.every((value) => Math.abs(value / top - share) > APART))
     .map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
   ${given.map((value) => html`<b style="--qkv-p: ${value / top}">${num(value, { digits: 2 })}</b>`)}
 </div>`;
 
-const grid = ({ top, given }) => html`
+const grid = (/** @type {State} */ { top, given }) => html`
   ${[0.5, 1].map((share) => html`<i class="qkv-drawn-tick" style="--qkv-p: ${share}"></i>`)}
   ${given.map((value) => html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"></i>`)}`;
 
-/** Return a curve through the middles of the columns. */
+/** Return a curve through the middles of the columns.
+ * @param {number[]} heights
+ * @param {number} top
+ * @param {string} kind */
 const curve = (heights, top, kind) => {
   const points = heights.map((height, i) => `${(100 * (i + 0.5)) / heights.length},${100 - (100 * height) / top}`);
   return html`<svg class="qkv-drawn-line" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
@@ -125,7 +150,9 @@ const curve = (heights, top, kind) => {
   </svg>`;
 };
 
-/** Return the numbers, each below its column of the drawing. The answer has its row before it is known. */
+/** Return the numbers, each below its column of the drawing. The answer has its row before it is known.
+ * @param {State} state
+ * @param {number[]} heights */
 const table = (state, heights) => html`<table class="qkv-drawn-table">
   <thead><tr><td></td>${state.labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
   <tbody>

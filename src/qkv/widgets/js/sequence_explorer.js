@@ -13,6 +13,7 @@ import {
   tables,
   toggle,
   widget,
+  wordAt,
 } from "./base.js";
 import { heatmap, whenColoursChange } from "./heatmap.js";
 import { bandEnergies, climbingTone, frameSignal, imagePatches, outline, randomIntegers } from "./maths.js";
@@ -267,7 +268,7 @@ function drawText(state, row, set) {
   return html`<p class="qkv-sentence">
       ${tokens.map(
         (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
-          @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
+          aria-label=${wordAt(tokens, i) === token ? nothing : wordAt(tokens, i)} @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
       )}
     </p>`;
 }

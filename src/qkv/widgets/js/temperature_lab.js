@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, nearestOf, nothing, num, remember, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, nearestOf, nothing, num, remember, tables, toggle, widget, wordAt } from "./base.js";
 import { picked, scoreForWeight, temperedRow } from "./maths.js";
 import { logarithmic } from "./scales.js";
 
@@ -73,7 +73,7 @@ function rows(state, set, hasScores) {
     const put = (value) => set(moved(state, i, value, reach));
     const putNearest = (share) => put(nearestOf(values, (share * 2 * AXIS * reach) / Math.sqrt(state.d_k)));
     const putWeight = (weight) => put(scoreFor(state, i, weight));
-    const slider = scoreSlider({ token, score, shown: stretched[i], values, put });
+    const slider = scoreSlider({ token: wordAt(state.tokens, i), score, shown: stretched[i], values, put });
     const place = stretched[i] / (AXIS * reach);
     return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
       <span class="qkv-key-name">${token}</span>
