@@ -18,7 +18,8 @@
 Below the table: on the slow CPU, the time of SentenceLab's model for one sentence and for its exam of 100, and the
 frames that the exam drops; the seconds from *Check* to the first card, at the first and at a later visit, on localhost
 and at 9 Mbps and 60 ms (which the server simulates, because the browser slows neither a worker's requests nor its CPU);
-and the memory of the tab after all questions of that page were checked.
+and the memory of the tab after all questions of that page were checked. For the real model: the seconds until it is
+ready, and the MB that it loads; the time of a step of its temperature, with a sentence of 15 tokens; the tab's memory.
 
 `--defaults` adds one chapter as Jupyter Book builds it without a configuration, with html-manager instead of our host.
 What that page would load from other hosts is fetched from npm and served from here. `--jobs steps` measures one part.
@@ -77,7 +78,7 @@ ALL_KEPT = """async () => {
 }"""
 SLOW = {"offline": False, "latency": 60, "downloadThroughput": 9e6 / 8, "uploadThroughput": 9e6 / 8}
 LOOKS = [(width, scheme) for width in (390, 1440) for scheme in ("light", "dark")]
-PACKED = {".woff2", ".png"}
+PACKED = {".woff2", ".png", ".bin"}
 # The addresses on other hosts from which Jupyter Book's page loads files; below, the npm packages with these files.
 ELSEWHERE = {
     "https://cdn.jsdelivr.net/npm/": "/cdn/",
@@ -98,7 +99,8 @@ new MutationObserver((_, self) => {
 }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-state']});
 """
 PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-JOBS = ["weight", "ready", "paint", "steps", "faults", "lab", "check"]
+JOBS = ["weight", "ready", "paint", "steps", "faults", "lab", "check", "model"]
+REAL_MODEL = "chapters/deeper/09_a_real_model.html"
 # The elements that are dragged. Only moves of a pressed pointer are simulated: a simulated press cannot be captured.
 DRAGGED = ".qkv-drag, .qkv-things, .qkv-flow-map, .qkv-scope-map, .qkv-drawn-area, .qkv-mask, .qkv-painted"
 NAME = "e => `${e.closest('.qkv-widget').dataset.widget}: ${e.labels?.[0]?.innerText ?? (e.ariaLabel || e.className)}`"
@@ -400,6 +402,30 @@ def check_times(browser: Browser, server: Server) -> str:
     )
 
 
+def model_times(browser: Browser, server: Server) -> str:
+    """Return a line with the seconds until the real model is ready, its MB, a step's time, and the tab's memory."""
+    waits = []
+    for server.slow in (False, True):
+        page = browser.new_context().new_page()
+        page.goto(f"{server.address}/{REAL_MODEL}", wait_until="load")
+        widget = page.locator(".qkv-widget[data-widget=RealModel]")
+        server.sent, start = 0, time.perf_counter()
+        widget.get_by_role("button", name="Load the model").click()
+        slider = widget.get_by_role("slider", name="temperature")
+        slider.wait_for(timeout=120_000)
+        waits.append(time.perf_counter() - start)
+        loaded = server.sent / 1e6
+        steps = slider.evaluate(STEPS)  # of the stored sentence, which has 15 tokens
+        memory = max(tab.memory_full_info().uss for tab in tabs()) / 1e6  # without what all tabs share
+        page.context.close()
+    server.slow = False
+    return (
+        f"The real model: {loaded:.2f} MB, ready after {waits[0]:.1f} s, at 9 Mbps and 60 ms after {waits[1]:.1f} s; "
+        f"a step of the temperature {statistics.median(steps):.0f} ms (longest {max(steps):.0f}); "
+        f"the tab uses {memory:.0f} MB of its own."
+    )
+
+
 def tabs() -> list[psutil.Process]:
     """Return the processes of the browser's pages."""
     below = psutil.Process().children(recursive=True)
@@ -551,6 +577,8 @@ def main() -> None:
             print(f"\n{lab_times(browser)} (CPU four times slower)")
         if "check" in chosen.jobs:
             print(f"\n{check_times(browser, server)}")
+        if "model" in chosen.jobs:
+            print(f"\n{model_times(browser, server)}")
         if chosen.defaults:
             name = f"{COMPARED}.html"
             ours = rows.get(name) or measure(browser, server, name, {"weight", "ready", "faults"})[0]

@@ -193,17 +193,17 @@ class Block(nn.Module):
     ) -> Tensor:
         """Return x after self-attention, cross-attention if there is a memory, and the feed-forward network."""
 
-        def attend(y: Tensor, see: Visit) -> Tensor:
-            return self.attention(y, mask=mask, cache=cache, visit=see)[0]
+        def attend(y: Tensor, visit_part: Visit) -> Tensor:
+            return self.attention(y, mask=mask, cache=cache, visit=visit_part)[0]
 
-        def ask(y: Tensor, see: Visit) -> Tensor:
-            return self.cross(y, memory, mask=memory_mask, visit=see)[0]
+        def attend_to_memory(y: Tensor, visit_part: Visit) -> Tensor:
+            return self.cross(y, memory, mask=memory_mask, visit=visit_part)[0]
 
-        x = self._add(x, self.norm_1, attend, under("attention", visit))
+        x = self._add(x, self.norm_1, attend, prefixed("attention", visit))
         if hasattr(self, "cross"):
-            x = self._add(x, self.norm_cross, ask, under("cross", visit))
+            x = self._add(x, self.norm_cross, attend_to_memory, prefixed("cross", visit))
         if hasattr(self, "feed_forward"):
-            x = self._add(x, self.norm_2, self.feed_forward, under("feed_forward", visit))
+            x = self._add(x, self.norm_2, self.feed_forward, prefixed("feed_forward", visit))
         return x
 
     def _add(self, x: Tensor, norm: nn.Module, work: Callable[[Tensor, Visit], Tensor], visit: Visit) -> Tensor:
@@ -261,9 +261,9 @@ class Stack(nn.Module):
     ) -> Tensor:
         """Return x after all blocks, and after the last norm."""
         for layer, block in enumerate(self.blocks):
-            see = under(f"{layer}", visit)
+            visit_layer = prefixed(f"{layer}", visit)
             cache = None if caches is None else caches[layer]
-            x = block(see("state", x), mask, memory, memory_mask, cache, see)
+            x = block(visit_layer("state", x), mask, memory, memory_mask, cache, visit_layer)
         return visit("normed", self.norm(visit(f"{len(self.blocks)}.state", x)))
 
 
@@ -343,8 +343,8 @@ class EncoderDecoder(nn.Module):
         self.decoder = Decoder(target, cross=True)
 
     def forward(self, source: Tensor, target: Tensor, real: Tensor | None = None, visit: Visit = unchanged) -> Tensor:
-        memory = self.encoder(source, real, under("encoder", visit))
-        return self.decoder(target, None, memory, real, under("decoder", visit))
+        memory = self.encoder(source, real, prefixed("encoder", visit))
+        return self.decoder(target, None, memory, real, prefixed("decoder", visit))
 
 
 # ── intermediate tensors: to read and to edit ─────────────────────────────────────────────────────
@@ -352,7 +352,7 @@ class EncoderDecoder(nn.Module):
 Edit = Callable[[Tensor], Tensor]
 
 
-def under(name: str, visit: Visit) -> Visit:
+def prefixed(name: str, visit: Visit) -> Visit:
     """Return a visit that puts a name and a dot before every place, such as `1.` in layer 1."""
     return visit if visit is unchanged else lambda place, tensor: visit(f"{name}.{place}", tensor)
 

@@ -398,3 +398,79 @@ def mask_by_products(lengths, causal, side):
 
 
 test_a_right_mask_is_accepted = right_answers({"5.7": [mask_by_loops, mask_by_products]})
+
+
+# ── 5.8: diagnose ─────────────────────────────────────────────────────────────────────────────────
+
+
+def weights_shown(module, scores=0.0, heads=1):
+    """With x, W_V and W_O the identity, the output of a module is its matrix of weights."""
+    one = torch.eye(4)
+    return module(one[None], scores * one, one, one, one, heads)[0]
+
+
+def diagnose_by_probes(module):
+    even = weights_shown(module)
+    past = torch.ones(4, 4).tril()
+    for name, expected in (
+        ("no mask", torch.ones(4, 4) / 4),
+        ("mask after softmax", past / 4),
+        ("mask turned", past.T / past.T.sum(-1, keepdim=True)),
+        ("softmax over queries", past / past.sum(0)),
+    ):
+        if torch.allclose(even, expected, atol=1e-4):
+            return name
+    # Two heads, and even weights: each output row should be the mean of the tokens up to its own.
+    x = torch.arange(24.0).reshape(1, 4, 6)
+    zero, one = torch.zeros(6, 6), torch.eye(6)
+    seen, means = module(x, zero, zero, one, one, 2), x.cumsum(1) / torch.arange(1, 5)[:, None]
+    if not torch.allclose(seen, means, atol=1e-3):
+        two_tokens_of_the_first_head = x[0, :2, :3].mean(0)
+        merged = torch.allclose(seen[0, 0, 3:], two_tokens_of_the_first_head, atol=1e-3)
+        return "heads merged by view" if merged else "heads split by view"
+    ratio = weights_shown(module, 1.0, 2)[1]
+    log = float((ratio[1] / ratio[0]).log())
+    scales = {1.0: "no scale", 2**-0.5: "none", 0.5: "scale of d_model"}
+    return scales[min(scales, key=lambda scale: abs(scale - log))]
+
+
+test_a_right_diagnosis_is_accepted = right_answers({"5.8": [diagnose_by_probes]})
+
+
+def test_a_wrong_diagnosis_is_told_what_input_would_differ():
+    question = QUESTIONS["5.8"]
+
+    def confused(module):
+        found = diagnose_by_probes(module)
+        return "none" if found == "no scale" else found
+
+    found = verdict(question, confused)
+    assert (found.status, found.misconception) == ("failed", "told-apart-wrongly")
+    assert "the fault “no scale” got the answer “none”" in found.message
+    assert "W_Q ten times as large" in found.message
+
+
+def test_nothing_of_the_module_can_be_read():
+    """Cheap tricks: attributes, closures, names of types and functions, texts and sources are the same for all."""
+    seen = set()
+
+    def peek(module):
+        looks = [
+            repr(getattr(module, "__dict__", None)),
+            type(module).__name__,
+            str(dir(module)),
+            str(module.__class__),
+        ]
+        for name in ("__closure__", "__code__", "__wrapped__", "_ask", "hidden", "__defaults__", "__self__"):
+            looks.append(str(getattr(module, name, None)))
+        for given in ((), (torch.ones(1),), (torch.ones(1, 2, 3), *torch.ones(4, 2, 2), 1)):
+            try:
+                module(*given)
+            except Exception as error:
+                looks.append(f"{type(error).__name__}: {error}")
+        seen.add(tuple(looks))
+        return "none"
+
+    verdict(QUESTIONS["5.8"], peek)
+    assert len(seen) == 1
+    assert "none" not in str(seen).replace("None", "").lower().replace("nonetype", "")

@@ -96,7 +96,34 @@ def test_a_number_is_judged_by_how_far_it_is_off(start, typed, right, said):
     page.get_by_role("spinbutton", name="your guess").fill(typed)
     assert check(page) == said
     assert told(page) == [{"isRight": right, "isSure": False}]
-    assert page.locator(".qkv-predict").inner_text().count("32") == said.count("32"), "the answer stands there once"
+    assert page.locator(".qkv-number-line").inner_text().split() == ["you", number(typed), "answer", "32"]
+    guess, answer = (line_place(page, kind) for kind in ("guess", "answer"))
+    assert (guess > answer) == (float(typed) > 32)
+    assert (guess < answer) == (float(typed) < 32)
+    assert 0 <= min(guess, answer) <= max(guess, answer) <= 1
+
+
+def number(typed: str) -> str:
+    return f"{int(typed):,}".replace("-", "−")
+
+
+def line_place(page: Page, kind: str) -> float:
+    """Where a mark stands on the number line, from 0 to 1."""
+    at = page.locator(f".qkv-line-{kind}").evaluate("e => e.style.getPropertyValue('--qkv-at')")
+    return float(at.removesuffix("%")) / 100
+
+
+def test_enter_checks_a_number_and_nothing_without_one(start):
+    page = start("predictNumber", NUMBER)
+    field = page.get_by_role("spinbutton", name="your guess")
+    field.press("Enter")
+    assert page.evaluate("shown.model.get('guess')") == []
+    field.fill("30")
+    frame(page)
+    field.press("Enter")
+    frame(page)
+    assert page.evaluate("shown.model.get('guess')") == [30]
+    expect(page.get_by_role("button", name="try again")).to_be_focused()
 
 
 def test_the_page_is_told_whether_the_reader_was_sure(start):
@@ -329,16 +356,22 @@ def on_a_phone(open_page: Callable[..., Page], kind: str, selector: str) -> tupl
     return page, picture
 
 
-def test_a_finger_paints_by_a_tap_and_sideways_and_scrolls_up_and_down(open_page):
-    page, mask = on_a_phone(open_page, "predictMask", ".qkv-painted tbody")
+def test_a_finger_paints_by_a_tap_sideways_and_down_and_scrolls_beside_the_cells(open_page):
+    page, name = on_a_phone(open_page, "predictMask", ".qkv-painted tbody th")
     painted = "[...document.querySelectorAll('[data-cell]')].map((cell) => cell.dataset.may === 'true')"
-    assert swipe(page, mask, 0, -200) > 100
+    assert swipe(page, name, 0, -200) > 100
     assert page.evaluate(painted) == [False] * 4
     page.locator("[data-cell]").nth(2).tap()
     frame(page)
     assert page.evaluate(painted) == [False, False, True, False]
     assert swipe(page, page.locator("[data-cell]").nth(0), 60, 0) == 0
     assert page.evaluate(painted) == [True, True, True, False]
+    for cell in page.locator("[data-cell]").all()[:3]:
+        cell.tap()
+        frame(page)
+    assert page.evaluate(painted) == [False] * 4
+    assert swipe(page, page.locator("[data-cell]").nth(1), 0, 40) == 0
+    assert page.evaluate(painted) == [False, True, False, True], "a column in one stroke"
 
 
 def test_a_finger_drags_a_handle_up_and_scrolls_beside_it(open_page):

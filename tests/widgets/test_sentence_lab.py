@@ -18,7 +18,7 @@ from qkv.widgets import SentenceLab
 from qkv.widgets.base import _own_traits
 from qkv.widgets.sentence_lab import HANDLES
 
-from .conftest import frame
+from .conftest import frame, open_phone
 from .node import JS, ROOT, node
 
 OpenPage = Callable[..., Page]
@@ -166,6 +166,37 @@ def test_edits_are_counted(a: str, b: str, steps: int):
 
 
 @functools.cache
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_arcs_are_dragged_to_the_word_that_looks_and_no_text_is_selected(open_page: OpenPage, width: int):
+    page = open_page(width=width)
+    widget = show(page)
+    svg = widget.locator("svg.qkv-arcs-beside" if width == 390 else "svg.qkv-arcs-above")
+    at, to = svg.bounding_box(), widget.locator(".qkv-word").nth(8).bounding_box()
+    assert at
+    assert to
+    page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    page.mouse.down()
+    frame(page)
+    page.mouse.move(to["x"] + min(40, to["width"] / 2), to["y"] + to["height"] / 2, steps=4)
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("it.model.get('word')") == 8
+    expect(widget.get_by_role("radio", name="where hungry looks")).to_be_checked()
+    assert page.evaluate("String(getSelection())") == ""
+
+
+@pytest.mark.browser
+def test_on_a_phone_a_weight_stands_beside_its_word(open_page: OpenPage):
+    page = open_phone(open_page)
+    widget = show(page)
+    cat = widget.locator(".qkv-word").nth(1)
+    token, weight = (cat.locator(part).bounding_box() for part in (".qkv-token", ".qkv-weight-of"))
+    assert token
+    assert weight
+    assert 0 <= weight["x"] - (token["x"] + token["width"]) <= 24
+
+
 def source() -> str:
     """The widget as its sources are now; that the package holds the same is test_bundle's."""
     esbuild = [ROOT / "node_modules" / ".bin" / "esbuild", JS / "sentence_lab.js", "--bundle", "--format=esm"]

@@ -16,7 +16,7 @@ from torch import Tensor
 from qkv.checking import saved
 from qkv.checking.card import Bar, Card, Row, Table, shell, show
 from qkv.questions import chapters, find, questions_of
-from qkv.questions.engine.judging import SoFar, Status, Verdict, judge, verdict_on_unfit
+from qkv.questions.engine.judging import Status, Verdict, VerdictSoFar, judge, verdict_on_unfit
 from qkv.questions.engine.matching import PATIENCE
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.answers import unfit
@@ -161,7 +161,7 @@ def _report_on(
         return _report(question, verdict_on_unfit(why, cases[0].wants_class))
     printed = seen[0].printed
 
-    def report_so_far(verdict: SoFar) -> None:
+    def report_so_far(verdict: VerdictSoFar) -> None:
         on_progress(lambda: _report(question, verdict(), printed))
 
     verdict = judge(question, cases, seen, patience, report_so_far)

@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -58,22 +59,38 @@ class Made:
 
 
 class Handle:
-    """An answer's access to an implementation: it can be called, or has the methods that the question names."""
+    """An answer's access to an implementation: it can be called, or has the methods that the question names.
+
+    What it leads to is not among its attributes, so that nothing of the implementation is found by looking at it.
+    """
+
+    __slots__ = ("__weakref__",)
 
     def __init__(self, ask: Ask, methods: tuple[str, ...], number: int = 0) -> None:
-        self._ask, self._methods, self._number = ask, methods, number
+        _access[self] = _Access(ask, methods, number)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call("", *args, **kwargs)
+        return _access[self].call("", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         """Return a method that asks the parent process; only those that the hidden implementation has."""
-        if name.startswith("_") or self._number == 0 or name not in self._methods:
-            has = f"has {' and '.join(self._methods)}" if not name.startswith("_") and self._number else "can be called"
+        access = _access[self]
+        if name.startswith("_") or access.number == 0 or name not in access.methods:
+            made = not name.startswith("_") and access.number
+            has = f"has {' and '.join(access.methods)}" if made else "can be called"
             raise AttributeError(f"it {has}, and has no attribute {name!r}")
-        return functools.partial(self._call, name)
+        return functools.partial(access.call, name)
 
-    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """What a handle leads to: a function that makes calls, the methods of the object, and its number."""
+
+    ask: Ask
+    methods: tuple[str, ...]
+    number: int
+
+    def call(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Ask the parent process to call a method, and return what it gives.
 
         Raises:
@@ -82,8 +99,11 @@ class Handle:
         given_args, given_kwargs = plain(args), {name: plain(value) for name, value in kwargs.items()}
         if _count((given_args, *given_kwargs.values())) > MAX_NUMBERS:
             raise ValueError(f"a call may have {MAX_NUMBERS:,} numbers, and this one has more")
-        given = self._ask(self._number, method, given_args, given_kwargs)
-        return Handle(self._ask, self._methods, given.number) if isinstance(given, Made) else given
+        given = self.ask(self.number, method, given_args, given_kwargs)
+        return Handle(self.ask, self.methods, given.number) if isinstance(given, Made) else given
+
+
+_access: WeakKeyDictionary[Handle, _Access] = WeakKeyDictionary()
 
 
 class Bench:
@@ -123,7 +143,7 @@ class Bench:
 
 def behind(handle: Handle) -> Hidden:
     """Return the `Hidden` of a handle. This works only in the process that judges, which has the bench."""
-    hidden: Hidden = handle._ask.__self__.hidden  # type: ignore[attr-defined]
+    hidden: Hidden = _access[handle].ask.__self__.hidden  # type: ignore[attr-defined]
     return hidden
 
 

@@ -28,6 +28,8 @@ FLOAT32_REMARK = (
     "Which tensor of yours was made without a dtype, or which step computes in float32?"
 )
 
+NO_FAULT = "none"  # what a diagnosis returns for a right implementation
+
 Status = Literal["passed", "failed", "not attempted", "error"]
 
 
@@ -53,7 +55,7 @@ class Verdict:
     want: Any = None
 
 
-SoFar = Callable[[], Verdict]  # returns the verdict as it is if the search for an idea stops here
+VerdictSoFar = Callable[[], Verdict]  # returns the verdict as it is if the search for an idea stops here
 
 
 def judge(
@@ -61,7 +63,7 @@ def judge(
     cases: Sequence[Case],
     observations: Sequence[Observation],
     patience: float = PATIENCE,
-    on_progress: Callable[[SoFar], object] = lambda _: None,
+    on_progress: Callable[[VerdictSoFar], object] = lambda _: None,
 ) -> Verdict:
     """Judge an answer by its observations in these cases.
 
@@ -110,7 +112,7 @@ def _not_attempted_text(seen: Observation) -> str:
     return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
 
 
-def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[SoFar], object]) -> Verdict:
+def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[VerdictSoFar], object]) -> Verdict:
     """Compare, and search for the wrong idea if something differs."""
     first = evidence.first_difference()
     if first is None:
@@ -139,7 +141,7 @@ def _wrong_verdict(evidence: Evidence, first: tuple[int, Difference], found: Fou
 
 
 def _implementation_counts(evidence: Evidence) -> str:
-    wrong = sum(want.results[-1] for want in evidence.want)
+    wrong = sum(want.results[-1] not in (False, NO_FAULT) for want in evidence.want)
     return f"{wrong} that are wrong and {len(evidence.cases) - wrong} that are right"
 
 

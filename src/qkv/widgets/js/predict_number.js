@@ -1,5 +1,6 @@
 import { html, num } from "./base.js";
 import { prediction, rich } from "./predicting.js";
+import { linear, logarithmic } from "./scales.js";
 
 /** @import { Typed } from "./controls.js" */
 /** @import { Asking } from "./predicting.js" */
@@ -15,8 +16,32 @@ export default prediction("PredictNumber", {
       @input=${(/** @type {Typed} */ { target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
     ${unit}
   </label>`,
-  explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
+  explained: (state) => html`${numberLine(state)}<p class="qkv-why">${rich(state.why)}</p>`,
 });
+
+const FAR = 20; // from this factor between the guess and the answer, the line is logarithmic
+
+/** Return a line with the guess, the answer, and the numbers that count as near it.
+ * @param {State} state */
+function numberLine({ guess: [guess], answer, near, unit }) {
+  const place = lineFor([guess, answer - near, answer, answer + near]);
+  const share = (/** @type {number} */ value) => `${Math.round(1000 * place(value)) / 10}%`;
+  const mark = (/** @type {string} */ kind, /** @type {number} */ value, /** @type {string} */ name) =>
+    html`<span class="qkv-line-mark ${kind}" style="--qkv-at: ${share(value)}">${name} <b>${num(value)}</b></span>`;
+  return html`<div class="qkv-number-line" role="img" aria-label="On a line: your guess ${num(guess)}, the answer ${withUnit(answer, unit)}.">
+    <i style="left: ${share(answer - near)}; right: calc(100% - ${share(answer + near)})"></i>
+    ${mark("qkv-line-guess", guess, "you")} ${mark("qkv-line-answer", answer, "answer")}
+  </div>`;
+}
+
+/** Return a scale for a line with these numbers: linear with 0 on it, or logarithmic if they are far apart.
+ * @param {number[]} values */
+function lineFor(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (low > 0 && high / low >= FAR) return logarithmic([low / 2, 2 * high], [0, 1]);
+  const [from, to] = [Math.min(0, 1.15 * low), Math.max(0, 1.15 * high)];
+  return linear([from, to === from ? from + 1 : to], [0, 1]);
+}
 
 /** @param {number} guess
  * @param {number} answer

@@ -32,7 +32,7 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
     own: /** @type {Partial<S>} */ ({ ...own, draft: null, isSure: false }),
     says: (/** @type {S} */ state) => (isChecked(state) ? verdict(state) : ""),
     // The button is the same element before and after the check, so that it keeps the focus.
-    view: (state, set, id) => html`<div class="qkv-predict">
+    view: (state, set, id) => html`<div class="qkv-predict" @keydown=${checkOnEnter}>
       <fieldset ?disabled=${isChecked(state)}>
         <legend><span class="qkv-chip">Predict</span> ${rich(state.question)}</legend>
         ${form(state, isChecked(state) ? state.guess : state.draft, set, id)}
@@ -90,6 +90,16 @@ const again = ({ guess, sure }, set) =>
       report(currentTarget, "qkv-guesses-again");
     },
   });
+
+/** Press the button when the reader presses Enter in a field for a number.
+ * @param {KeyboardEvent & { target: HTMLElement, currentTarget: HTMLElement }} event */
+const checkOnEnter = ({ key, target, currentTarget }) => {
+  if (key !== "Enter" || !target.matches("input[type=number]")) return;
+  const check = /** @type {HTMLButtonElement} */ (currentTarget.querySelector(".qkv-commit > .qkv-button"));
+  if (check.disabled) return;
+  check.focus(); // the field is disabled now
+  check.click();
+};
 
 /** Report to the page what the reader did: it covers what answers the question.
  * @param {EventTarget | null} element

@@ -1,5 +1,19 @@
 import { live } from "lit-html/directives/live.js";
-import { html, logSlider, nothing, num, readings, remember, svg, tables, toggle, widget, wordAt } from "./base.js";
+import {
+  dragged,
+  html,
+  logSlider,
+  nothing,
+  num,
+  partAt,
+  readings,
+  remember,
+  svg,
+  tables,
+  toggle,
+  widget,
+  wordAt,
+} from "./base.js";
 import { EXAM_LENGTH, examiner } from "./exam.js";
 import { GLOSSES } from "./glosses.js";
 import { tag } from "./tagger.js";
@@ -206,7 +220,7 @@ function sentence(seen, state, set, id) {
   const widths = words.map((word, i) => widthOf(word, hasClasses(seen) ? seen.said.classes[i] : ""));
   return html`<div class="qkv-reading" style="--qkv-n: ${words.length}; --qkv-columns: ${widths.map((w) => `minmax(0, ${w}fr)`).join(" ")}; --qkv-letters: ${sum(widths)}">
     <p class="qkv-who qkv-label" aria-hidden="true">who looks?</p>
-    ${arcsAbove(seen, widths)} ${arcsBeside(seen)}
+    ${arcsAbove(seen, widths, set)} ${arcsBeside(seen, set)}
     <div class="qkv-words" role="group" aria-label="the sentence">${words.map((_, i) => wordOf(i, seen, set, id))}</div>
     ${side}
   </div>`;
@@ -249,9 +263,12 @@ const look = (i, { words, from }, set, id) =>
   html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label="where ${wordAt(words, i)} looks"
     .checked=${live(i === from)} @change=${() => set({ word: i })}></label>`;
 
-/** Return the arcs above the words, in a picture as wide as the words and 10 high. */
-function arcsAbove({ row, from }, widths) {
+/** Return the arcs above the words, in a picture as wide as the words and 10 high. A drag takes their common end to
+ * another word, which then looks. */
+function arcsAbove({ row, from }, widths, set) {
   const total = sum(widths);
+  const ends = widths.map((_, i) => sum(widths.slice(0, i + 1)) / total);
+  const grab = dragged(({ x }) => set({ word: ends.filter((end) => end < x - 1e-9).length }));
   const middle = (i) => rounded((100 * (sum(widths.slice(0, i)) + widths[i] / 2)) / total);
   const path = (i) => {
     const [a, b] = [middle(from), middle(i)];
@@ -259,18 +276,19 @@ function arcsAbove({ row, from }, widths) {
     const top = rounded(10 - Math.min(13, 4 + Math.abs(a - b) / 6));
     return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
   };
-  return arcs("qkv-arcs-above", "0 0 100 10", row, path);
+  return arcs("qkv-arcs-above", "0 0 100 10", row, path, grab);
 }
 
-/** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. */
-function arcsBeside({ row, from }) {
+/** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. They are dragged, too. */
+function arcsBeside({ row, from }, set) {
+  const grab = dragged(({ y }) => set({ word: partAt(y, row.length) }));
   const path = (i) => {
     const [a, b] = [from + 0.5, i + 0.5];
     if (i === from) return `M10 ${a}m0 -0.2c-4 -0.2 -4 0.6 0 0.4`;
     const left = rounded(10 - Math.min(13, 4 + 1.8 * Math.abs(a - b)));
     return `M10 ${a}C${left} ${a} ${left} ${b} 10 ${b}`;
   };
-  return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path);
+  return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path, grab);
 }
 
 const arcs = (
@@ -278,7 +296,9 @@ const arcs = (
   box,
   row,
   path,
-) => html`<svg class="qkv-arcs ${kind}" viewBox=${box} preserveAspectRatio="none" aria-hidden="true">
+  grab,
+) => html`<svg class="qkv-arcs qkv-drag ${kind}" viewBox=${box} preserveAspectRatio="none" aria-hidden="true"
+    @pointerdown=${grab} @pointermove=${grab}>
   ${row.map((weight, i) => svg`<path class=${weight < SEEN ? "qkv-arc-none" : ""} style="--qkv-p: ${rounded(weight)}" d=${path(i)} />`)}
 </svg>`;
 

@@ -1,9 +1,10 @@
-"""Measure what the heads of the real model do, over sentences made for it: `python -m benchmarks.real_model`.
+"""Measure what the heads of the real model do, over sentences made for it: `python -m benchmarks.real_model_heads`.
 
 The model is all-MiniLM-L6-v2 (real_model/pack.py). Each group of four sentences has two nouns in both orders, and two
 adjectives, of which one fits the first noun and one the second. So "always the first noun", "always the nearer noun"
-and "always the animal" are each right in half of the sentences. Heads are chosen on one half of the groups; all that is
-claimed is measured on the other half, where a template has other nouns and other adjectives.
+and "always the animal" are each right in half of the sentences. Heads are chosen on one half of the groups. All claims
+are measured on the other half, where a template has other nouns and other adjectives. The words of that half were
+written last, when the measures were fixed.
 
 It prints tables, and writes src/qkv/models/real_model.json, which the book reads.
 """
@@ -52,9 +53,9 @@ TEMPLATES = [
             "The {a} did not cross the {b} because it was too {adj}.",
             "The {b} was not crossed by the {a} because it was too {adj}.",
         ),
-        ("animal dog horse cat rabbit fox", "cow bear wolf goat duck sheep"),
-        ("street river bridge field road lake", "desert valley canal path stream swamp"),
-        ("tired/wide weak/deep scared/busy", "sick/long hungry/narrow sleepy/crowded"),
+        ("animal dog horse cat rabbit fox", "lion deer pig mouse monkey elephant"),
+        ("street river bridge field road lake", "forest meadow highway square garden creek"),
+        ("tired/wide weak/deep scared/busy", "frightened/noisy ill/broad lazy/muddy"),
     ),
     Template(
         "fit",
@@ -62,23 +63,23 @@ TEMPLATES = [
             "The {a} did not fit into the {b} because it was too {adj}.",
             "The {b} did not hold the {a} because it was too {adj}.",
         ),
-        ("trophy book ball guitar statue lamp", "bottle piano camera table drum chair"),
-        ("suitcase box bag drawer cabinet basket", "trunk van closet garage room tent"),
-        ("large/small tall/short wide/narrow", "big/tiny huge/little thick/thin"),
+        ("trophy book ball guitar statue lamp", "television bicycle painting sword mirror helmet"),
+        ("suitcase box bag drawer cabinet basket", "chest car shed hall boat crate"),
+        ("large/small tall/short wide/narrow", "massive/low bulky/shallow broad/flat"),
     ),
     Template(
         "eat",
         ("The {a} ate the {b} because it was {adj}.", "The {b} was eaten by the {a} because it was {adj}."),
-        ("dog cat horse bear mouse rabbit", "cow wolf pig goat fox bird"),
-        ("apple bread cake fish corn cheese", "pizza carrot meat fruit soup pie"),
-        ("hungry/fresh greedy/sweet starving/ripe", "curious/tasty careless/delicious young/warm"),
+        ("dog cat horse bear mouse rabbit", "sheep duck tiger monkey rat lion"),
+        ("apple bread cake fish corn cheese", "banana potato egg rice sandwich grass"),
+        ("hungry/fresh greedy/sweet starving/ripe", "bored/soft thirsty/juicy eager/raw"),
     ),
     Template(
         "chase",
         ("The {a} chased the {b} because it was {adj}.", "The {b} was chased by the {a} because it was {adj}."),
-        ("cat dog fox wolf lion bear", "tiger shark eagle snake hawk leopard"),
-        ("mouse rabbit duck sheep deer goat", "fish bird frog pig monkey horse"),
-        ("hungry/slow angry/weak fierce/lost", "starving/small aggressive/injured wild/tasty"),
+        ("cat dog fox wolf lion bear", "hound owl bull falcon dragon panther"),
+        ("mouse rabbit duck sheep deer goat", "rat chicken turkey lamb squirrel turtle"),
+        ("hungry/slow angry/weak fierce/lost", "cruel/wounded furious/scared violent/helpless"),
     ),
 ]
 
@@ -387,6 +388,7 @@ def reading_without_the_sentence(model: Model, half: list[Group]) -> float:
 
 def measure() -> dict[str, Any]:
     """Return all that is measured."""
+    torch.set_num_threads(1)  # the sentences are short: two threads would wait for each other
     model = Model()
     halves = [groups(0), groups(1)]
     looks = [looks_of(model, half) for half in halves]

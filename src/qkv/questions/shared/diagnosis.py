@@ -1,0 +1,60 @@
+"""Questions in which the learner finds the fault of a hidden module: by its name, or that it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from qkv.questions.engine import Case, Draw, Hidden, Misconception, Seen, behind, call, mistake
+from qkv.questions.engine.judging import NO_FAULT
+
+Module = Callable[..., Any]
+Faults = Mapping[str, Module]  # by the name of the fault; "none" is a right module
+
+
+def draw_modules(draw: Draw, faults: Faults) -> list[Case]:
+    """Draw every fault twice, the right module three times, and some again, in any order."""
+    names = [*faults, *faults, NO_FAULT, *(draw.choose(list(faults)) for _ in range(draw.whole(0, 4)))]
+    order = torch.randperm(len(names), generator=draw.generator).tolist()
+    return [Case(call(Hidden(make, (faults[name],), (), name)), name) for name in (names[i] for i in order)]
+
+
+def make(module: Module) -> Module:
+    return module
+
+
+def perfect_diagnosis(subject: Any) -> str:
+    """Return the name of the fault. This works only where the answers are judged."""
+    return behind(subject).name
+
+
+def mistakes_of_diagnoses(faults: Faults) -> tuple[Misconception, ...]:
+    """Return the misconceptions: two that were told apart wrongly, and one name for all."""
+
+    def taken_for(name: str, other: str) -> Callable[[Any], str]:
+        return lambda subject: other if behind(subject).name == name else behind(subject).name
+
+    pairs = [taken_for(name, other) for name in faults for other in faults if name != other]
+    return (
+        mistake("told-apart-wrongly", *pairs),
+        mistake("one-name-for-all", *(lambda subject, name=name: name for name in faults), alone=True),
+    )
+
+
+def quotes(probes: Mapping[str, str]) -> dict[str, Callable[[Seen], str]]:
+    """Return the quotes of the messages: the fault, what the answer said, and an input on which the two differ.
+
+    Args:
+        probes: by the name of a fault, what shows it
+    """
+
+    def probe(seen: Seen) -> str:
+        return probes[seen.value if seen.case.name == NO_FAULT and seen.value in probes else seen.case.name]
+
+    return {
+        "which": lambda seen: "no fault" if seen.case.name == NO_FAULT else f"the fault “{seen.case.name}”",
+        "said": lambda seen: str(seen.value)[:60],
+        "probe": probe,
+    }
