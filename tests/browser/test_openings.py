@@ -31,7 +31,7 @@ OPENING = """() => {
   return {
     top: widget.getBoundingClientRect().top / innerHeight,
     beyond: beyond.map((e) => e.outerHTML.slice(0, 120)),
-    isBeforeTies: widget.getBoundingClientRect().bottom < document.querySelector(".qkv-ties").getBoundingClientRect().top,
+    isBeforeTies: widget.compareDocumentPosition(document.querySelector(".qkv-ties")) === 4, // the line follows
     handles: parts.filter((e) => e.matches(".qkv-drag, input")).length,
   };
 }"""
