@@ -5,19 +5,13 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from tests.notebooks.lint import WITHOUT_OPENING
-
 from .test_site import CHAPTERS
 
 pytestmark = pytest.mark.browser
 
 # The screen of a phone is lower by the browser's bars.
 SCREENS = {"phone": {"width": 390, "height": 700}, "desk": {"width": 1440, "height": 900}}
-OPENED = [
-    path
-    for path in CHAPTERS
-    if not path.startswith("chapters/deeper/") and path.removesuffix(".html") not in WITHOUT_OPENING
-]
+OPENED = [path for path in CHAPTERS if not path.startswith("chapters/deeper/")]
 # The page's first widget: where it begins, what of its pictures and handles is beyond the screen, and how many it has.
 OPENING = """() => {
   const widget = document.querySelector(".qkv-widget");

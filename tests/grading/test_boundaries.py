@@ -26,7 +26,7 @@ from qkv.grading.submissions import (
     without_additions,
 )  # fmt: skip
 from qkv.questions import chapters, questions_of
-from qkv.questions.catalogue import q3_5, q5_8, q7_6
+from qkv.questions.catalogue import q3_5, q5_8, q7_6, q8_5
 from qkv.sandboxed import recording, wire
 from qkv.sandboxed.hidden import Bench, Hidden
 from qkv.sandboxed.time_limit import at_most
@@ -202,6 +202,13 @@ def test_every_attention_refuses_what_makes_it_loop():
                 steps(*map(torch.empty, shapes))
 
 
+def test_every_block_to_diagnose_refuses_what_makes_it_loop():
+    for block in q8_5.FAULTS.values():
+        for x, d in (((50_000, 50_000, 0), 0), ((1, 2**40, 0), 0), ((1, 300, 2), 2), ((1, 1, 300), 300)):
+            with at_most(FAR_TOO_LONG), pytest.raises(ValueError, match=r"x is \(B, n, d\)|the scores, x and each"):
+                block(torch.empty(x), *torch.empty(6, d, d))
+
+
 def test_every_module_to_diagnose_refuses_what_makes_it_loop():
     for module in q5_8.FAULTS.values():
         for x, d in (((50_000, 50_000, 0), 0), ((1, 2**40, 0), 0), ((1, 300, 2), 2), ((1, 1, 300), 300)):
@@ -249,7 +256,7 @@ def test_the_questions_with_hidden_implementations_are_these():
     hidden = [
         q for chapter in chapters() for q, question in questions_of(chapter).items() if question.of_implementations
     ]
-    assert hidden == ["3.5", "5.6", "5.8", "7.6"]
+    assert hidden == ["3.5", "5.6", "5.8", "7.6", "8.5"]
 
 
 def test_cells_that_are_no_cells_are_passed_over():

@@ -180,3 +180,44 @@ SAID = {
 }  # fmt: skip
 
 test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
+
+
+# ── 8.5: diagnose ─────────────────────────────────────────────────────────────────────────────────
+
+
+def diagnose_by_switching_off(block):
+    """Switch parts off by zeros, and change single tokens."""
+    d, zero, one = 4, torch.zeros(4, 4), torch.eye(4)
+    x = 5 * torch.randn(1, 3, d, generator=torch.Generator().manual_seed(3))
+    changed = x.clone()
+    changed[0, -1] += torch.tensor([1.0, -2, 3, 4])
+    still, large = block(x, *[one] * 3, zero, one, zero), block(10 * x, *[one] * 3, zero, one, zero)
+    if torch.allclose(still, large, atol=1e-3) and not torch.allclose(still, torch.zeros(1)):
+        # norm after each sum, or on the stream: the last sum of the latter is not normed
+        out = block(x, *[one] * 3, zero, one, 3 * one)
+        return "norm after each sum" if out.mean(-1).abs().max() < 1e-3 else "norm on the stream"
+    if not torch.allclose(still, x, atol=1e-4):
+        first_only = block(x, *[one] * 4, one, zero)
+        return (
+            "no residual around the MLP"
+            if torch.allclose(first_only, first_only * 0)
+            else "no residual around attention"
+        )
+    rows = [torch.allclose(block(x, *given)[0, 0], block(changed, *given)[0, 0], atol=1e-5) for given in (
+        (one, one, one, zero, one, one), (one, one, one, one, one, zero))]  # fmt: skip
+    if not rows[0]:
+        return "norm over tokens"
+    if not rows[1]:
+        return "no mask"
+    mirrored = (block(x, *[one] * 3, zero, w, one) - x for w in (one, -one))
+    if torch.allclose(sum(mirrored), torch.zeros(1), atol=1e-4):
+        return "no activation"
+    before = block(x, zero, zero, one, 9 * one, one, one) - block(x, zero, zero, one, 9 * one, one, zero)
+    return (
+        "MLP beside attention"
+        if torch.allclose(before, block(x, *[one] * 3, zero, one, one) - x, atol=1e-4)
+        else "none"
+    )
+
+
+test_a_right_diagnosis_is_accepted = right_answers({"8.5": [diagnose_by_switching_off]})

@@ -255,8 +255,8 @@ def test_numbers_are_there_as_tables(quiet: Page):
     for name in NUMBERED:
         widget = quiet.locator(f'[data-widget="{name}"]')
         widget.get_by_text("Numbers", exact=True).press("Enter")
-        expect(widget.locator("details caption").first).to_be_visible()
-        for columns, rows, cells in widget.locator("details table").evaluate_all(
+        expect(widget.locator(".qkv-scroll caption").first).to_be_visible()
+        for columns, rows, cells in widget.locator(".qkv-scroll table").evaluate_all(
             """tables => tables.map((table) => ["thead th[scope=col]", "tbody th[scope=row]", "tbody td"].map(
                  (part) => table.querySelectorAll(part).length))"""
         ):
