@@ -7,6 +7,7 @@ from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
 
 
 def draw_numbers(draw: Draw) -> Numbers:
+    """Draw the numbers of one reader."""
     return {
         "full": draw.whole(2, 16),
         "windowed": draw.whole(17, 60),
@@ -18,6 +19,7 @@ def draw_numbers(draw: Draw) -> Numbers:
 
 
 def said(numbers: Numbers) -> str:
+    """Return the numbers in words."""
     return (
         f"{numbers['full']} layers of full attention, {numbers['windowed']} with a window of {numbers['window']}, "
         f"{numbers['kv_heads']} KV heads of {numbers['d_head']} features, a text of {numbers['tokens']} tokens"

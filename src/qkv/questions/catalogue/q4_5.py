@@ -9,10 +9,12 @@ from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
 
 
 def draw_numbers(draw: Draw) -> Numbers:
+    """Draw the numbers of one reader."""
     return {"n": draw.whole(3, 60), "gap": draw.whole(1000, 9999) / 1000, "share": draw.whole(500, 950) / 10}
 
 
 def said(numbers: Numbers) -> str:
+    """Return the numbers in words."""
     return (
         f"{numbers['n']} tokens, the best one {numbers['gap']} above the others, which are equal; "
         f"it should get {numbers['share']} %"
