@@ -25,6 +25,7 @@ OPENING = """() => {
   return {
     top: widget.getBoundingClientRect().top / innerHeight,
     beyond: beyond.map((e) => e.outerHTML.slice(0, 120)),
+    isBeforeTies: widget.compareDocumentPosition(document.querySelector(".qkv-ties")) === 4, // the line follows
     handles: parts.filter((e) => e.matches(".qkv-drag, input")).length,
   };
 }"""
@@ -39,3 +40,4 @@ def test_a_chapter_opens_with_its_thing(visit: Callable[..., Page], path: str, s
     assert opening["top"] <= 0.6, "it begins in the upper 60 % of the screen"
     assert opening["beyond"] == []
     assert opening["handles"] > 0
+    assert opening["isBeforeTies"], "the line with the notebook and the exercises does not push it down"
