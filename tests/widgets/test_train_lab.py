@@ -175,3 +175,37 @@ def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_p
     expect(lab(page)).to_contain_text("next: hungry turned")
     assert float(trained(page)["it"]) >= 0.98
     expect(page.locator(".qkv-train-says").first).to_contain_text("it = mouse")
+
+
+@pytest.mark.browser
+def test_a_browser_without_simd_trains_and_is_told_that_it_is_slower(open_page: OpenPage):
+    page = open_page()
+    page.evaluate(WITHOUT_SIMD)
+    opened(page, handles=[])
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(lab(page)).to_have_attribute("data-step", "5", timeout=30_000)
+    expect(lab(page)).to_contain_text("This browser has no SIMD for WebAssembly")
+
+
+# Code that runs from now on in a module or a worker finds no WebAssembly.
+WITHOUT_SIMD = """() => {
+  const make = URL.createObjectURL;
+  URL.createObjectURL = (blob) =>
+    make.call(URL, new Blob(["WebAssembly.Module = undefined;", blob], { type: blob.type }));
+}"""
+
+
+@pytest.mark.browser
+def test_with_little_motion_the_picture_changes_ten_times_and_no_step_is_lost(open_page: OpenPage):
+    page = opened(open_page(reduced_motion="reduce"), task="repeater", layers=1, heads=1, handles=[])
+    lab(page).evaluate("""(root) => {
+      window.seen = [];
+      new MutationObserver(() => seen.push(Number(root.dataset.step))).observe(root, { attributeFilter: ["data-step"] });
+    }""")
+    trained(page)
+    assert set(page.evaluate("() => seen")) <= set(range(0, 501, 50))
+    slider = page.get_by_role("slider", name="step")
+    assert slider.get_attribute("max") == "100"
+    slider.press("Home")
+    slider.press("ArrowRight")
+    expect(lab(page)).to_contain_text("step 5 of 500")
