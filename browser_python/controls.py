@@ -106,9 +106,9 @@ def offer(_: Cell) -> str:
 
 def answer(cell: Cell) -> str:
     """Return the editor of an answer, which holds the stub."""
-    named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE)
+    brought = BROUGHT.search(cell.source)
+    named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE) if not brought else None
     name = f' data-name="{named[1]}"' if named else ""
-    brought = BROUGHT.findall(cell.source)
     label = "Your parts" if brought else f"Your answer to question {cell.question}"
     area = editor(cell.question, label, cell.source, name)
     return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{BRING if brought else ""}</div>'

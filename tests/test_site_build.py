@@ -33,7 +33,7 @@ class Book:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for name in ("book", "browser_python", "tools", "src"):
+        for name in ("book", "browser_python", "kernels", "real_model", "tools", "src"):
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, root / name, ignore=ignored)
         for name in ("_config.yml", "package.json", "package-lock.json"):

@@ -109,12 +109,13 @@ function showLink(place, link) {
   field.select();
 }
 
-/** Show an error in a link, which stays.
+/** Show an error in a link, which stays, after those that are there.
  * @param {Element} place
  * @param {string} words */
 function showError(place, words) {
+  const before = place.classList.contains("qkv-refused") ? `${place.textContent} ` : "";
   place.classList.add("qkv-refused");
-  place.textContent = words;
+  place.textContent = `${before}${words}`;
 }
 
 /** Show an error beside the first widget if the address names a widget that the page does not have.

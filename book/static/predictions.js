@@ -41,7 +41,8 @@ import { anchored } from "./anchor.js";
    * @param {Event} event */
   const coverOf = ({ target }) => {
     const next = /** @type {Element} */ (target).closest(".cell")?.nextElementSibling;
-    return next?.matches(".qkv-prediction-answer") ? next : null;
+    const cover = next?.matches(".tag_uncovered") ? next.nextElementSibling : next;
+    return cover?.matches(".qkv-prediction-answer") ? cover : null;
   };
 
   for (const button of document.querySelectorAll(".qkv-uncover button")) {

@@ -59,6 +59,11 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="draw the inputs of every question from this seed; default: the last seed used in DIR, or a new one",
     )
     parser.add_argument(
+        "--per-student",
+        action="store_true",
+        help="questions with numbers of one's own, such as 4.5, want the numbers of the student's folder name",
+    )
+    parser.add_argument(
         "--jobs",
         type=_positive(int),
         metavar="N",
@@ -125,7 +130,7 @@ def _grade(args: argparse.Namespace) -> int:
         if not os.path.exists(path):  # not `path.exists()`, which raises if a name is too long
             print(f"qkv grade: there is no {_printable(path)}", file=sys.stderr)
             return 2
-    options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade
+    options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade or args.per_student
     if options or any(path.is_dir() or path.suffix.casefold() == ".zip" for path in args.paths):
         return _grade_class(args)
     return _grade_own(args.paths, args.timeout or 120)

@@ -42,6 +42,12 @@ def test_cells_side_by_side_are_covered_together():
     assert covered(*parts) == [["", "a figure", "so"]]
 
 
+def test_a_widget_in_which_the_answer_is_looked_for_is_not_covered():
+    tool = cell("lab", "TemperatureLab(…)")
+    tool["classes"].append("tag_uncovered")
+    assert covered(cell("ask", "Predict(…)"), tool, text("so"), cell("more", "33")) == [["so"]]
+
+
 def test_a_section_or_another_prediction_ends_what_answers_one():
     assert covered(cell("ask", "Predict(…)"), text("before"), nodes.section("", cell("run", "32"))) == []
     asked_twice = [cell("ask", "Predict(…)"), cell("again", "PredictMask(…)"), cell("run", "32"), text("so")]

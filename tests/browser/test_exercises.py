@@ -329,7 +329,10 @@ def test_the_downloaded_notebook_gets_the_points_of_the_page(page: Page, site: s
     if not page.url.endswith(f"/{name}.html"):  # the sample is open in the gate, and Python with it
         page.goto(f"{site}/exercises/{name}.html")
     solution = cells(ROOT / "solutions" / f"{name}.ipynb")
-    areas = page.locator(".qkv-answer textarea").all()
+    parts = {cell: text for cell, text in solution.items() if cell.startswith("parts-")}
+    for cell, text in parts.items():
+        page.evaluate(SET, [cell.removeprefix("parts-").replace("-", "."), text])
+    areas = page.locator(".qkv-answer textarea[data-name]").all()
     keys = {area.get_attribute("data-name"): area.get_attribute("data-key") for area in areas}
     on_page = {}
     for answer, key in keys.items():
@@ -345,8 +348,30 @@ def test_the_downloaded_notebook_gets_the_points_of_the_page(page: Page, site: s
     exercise = ROOT / "exercises" / f"{name}.ipynb"
     assert notebook.name == exercise.name
     changed = {cell for cell, text in cells(notebook).items() if text != cells(exercise)[cell]}
-    assert changed == {f"answer-{answer}" for answer in list(keys)[:-1]}
+    assert changed == {f"answer-{answer}" for answer in list(keys)[:-1]} | parts.keys()
     assert graded(notebook, tmp_path / "out") == on_page
+
+
+# --- answers that become parts ------------------------------------------------------------------
+
+
+def test_answers_of_this_browser_are_brought_over_and_shown(browser: Browser, site: str):
+    page = browser.new_page()
+    page.goto(f"{site}/exercises/12_capstone.html")
+    kept = {"5.1": {"source": "def split_heads(x, n_heads):\n    return 51\n"}, "7.1": {"source": "KVCache = 71"}}
+    page.evaluate(
+        "answers => localStorage.setItem('qkv-answers', JSON.stringify({format: 'qkv-answers', version: 1, answers}))",
+        kept,
+    )
+    page.get_by_role("button", name="Bring my answers").click()
+    parts = page.evaluate("window.qkv.answer('12.0')")
+    assert "return 51" in parts
+    assert "KVCache = 71" in parts
+    assert parts.count("# 5.1: ") == parts.count("# 8.3: ") == 1
+    assert parts.count("raise NotImplementedError") == 6  # of the parts that this browser does not keep
+    said = page.locator(".qkv-answer .qkv-said").first
+    expect(said).to_contain_text("no answer to 5.2, 5.3, 5.4, 8.1, 8.2, 8.3")
+    page.close()
 
 
 # --- another visit ------------------------------------------------------------------------------

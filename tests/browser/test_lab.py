@@ -37,13 +37,13 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "CacheStepper": Case("CacheStepper()", "slider:step", "ArrowRight", "step", "2", "7", "7"),
+    "CacheStepper": Case("CacheStepper()", "radio:because", "Space", "step", "4", "7", "off"),
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
     "HeadAtlas": Case("HeadAtlas()", "slider:token that looks", "ArrowLeft", "token", "2", "0", "1"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
     "MaskPainter": Case("MaskPainter()", "slider:who looks", "ArrowLeft", "queries", "6", "2", "2"),
-    "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "2", "4", "4"),
+    "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "5", "2", "2"),
     "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),
     "Predict": Case(
         'Predict("?", [("one", "a"), ("two", "b")], "B")', "radio:A.", "Space", "guess", "'A'", "'B'", "That is right."
@@ -59,9 +59,7 @@ CASES = {
     "TrainLab": Case(
         'TrainLab(handles=["scaled"], scaled=False)', "switch:divide", "Space", "scaled", "True", "False", "off"
     ),
-    "TransformerFlow": Case(
-        "TransformerFlow()", "slider:place", "ArrowRight", "stage", "'2 sum 1'", "'embedding'", "0"
-    ),
+    "TransformerFlow": Case("TransformerFlow()", "switch:residual", "Space", "residual", "False", "False", "off"),
 }
 CELLS = [
     "from IPython.display import display\nfrom qkv import widgets as W\n"

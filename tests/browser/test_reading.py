@@ -79,7 +79,7 @@ def test_an_answer_opens_below_its_button_and_moves_nothing_above(visit: Visit):
 def test_a_guess_uncovers_what_answers_it_and_another_try_covers_it(visit: Visit):
     page = visit(CHAPTER, viewport=PHONE)
     cover = page.locator(COVER).first
-    widget = page.locator(".qkv-widget").first
+    widget = page.locator('[data-widget="PredictNumber"]').first
     widget.scroll_into_view_if_needed()
     widget.and_(page.locator('[data-state="ready"]')).wait_for()
     widget.get_by_role("spinbutton").fill("32")

@@ -50,21 +50,26 @@ def test_on_a_phone_a_widget_fits_on_the_screen_and_can_be_read(visit: Callable[
 
 
 # 1440 px is the first width with room beside the text; from 1552 px the theme's letters are larger.
-@pytest.mark.parametrize("width", [1440, 1552, 1920])
-def test_on_a_wide_screen_widgets_grow_as_far_as_the_list_of_sections(visit: Callable[..., Page], width: int):
+@pytest.mark.parametrize("width", [1280, 1440, 1552, 1920])
+def test_on_a_desk_there_are_two_widths_that_of_text_and_that_of_widgets_and_code(
+    visit: Callable[..., Page], width: int
+):
     page = visit("chapters/05_multi_head.html", viewport={"width": width, "height": 900})
-    code, grown, predictions, sections, whole = page.evaluate("""() => {
-      const boxes = (selector) => [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect());
-      const widths = (selector) => boxes(selector).map(({ width }) => width);
+    uncover(page)
+    code, widgets, text, sections, whole = page.evaluate("""() => {
+      const boxes = (selector) => [...document.querySelectorAll(selector)]
+        .filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect());
+      const widths = (selector) => boxes(selector).map(({ width }) => Math.round(width));
       return [
-        Math.max(...widths('.cell_input')),
-        boxes('.qkv-widget:not([data-widget^="Predict"])').map(({ width, right }) => [width, right]),
-        widths('.qkv-widget[data-widget^="Predict"]'),
+        widths('.cell_input'),
+        widths('.qkv-widget:not([data-widget^="Predict"])'),
+        widths(':is(section, .qkv-prediction-answer) > p:not(.qkv-ties), .qkv-widget[data-widget^="Predict"]'),
         boxes('.toc-drawer')[0].left,
         document.documentElement.scrollWidth,
       ];
     }""")
-    assert min(box for box, _ in grown) >= code + 96
-    assert max(right for _, right in grown) <= sections
-    assert max(predictions) <= code
+    assert len({*code, *widgets}) == 1, (code, widgets)
+    assert max(text) <= min(code) - 90
+    assert len({width for width in text if width > 500}) == 1, text
+    assert page.evaluate("document.querySelector('.cell_input').getBoundingClientRect().right") <= sections
     assert whole <= width

@@ -65,7 +65,7 @@ def test_famous_wrong_ideas_give_a_lower_accuracy(name: str):
         said = say_in_model(question, twin, passed=False)
         best = 20 if "writer" in said else 100
         assert right_of(said) < best, slug
-        assert f"; with ours, in {best}." in said
+        assert said.endswith("; with ours, in 100." if best == 100 else " of 20 sentences."), said
 
 
 @pytest.mark.parametrize("name", THE_SAME)

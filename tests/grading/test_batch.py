@@ -29,6 +29,7 @@ from qkv.grading.results import Answer, Result
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from qkv.questions import chapters
+from qkv.questions.catalogue import q4_5
 from qkv.sandboxed import wire
 from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
 
@@ -634,3 +635,25 @@ def test_a_session_that_cannot_begin_is_no_fault_of_the_learner(grader, monkeypa
     monkeypatch.setattr(session._Session, "ask", ask)
     assert points(grader, *RIGHT) == FULL
     assert ended
+
+
+def test_for_a_class_the_numbers_of_another_name_are_worth_nothing(tmp_path, needs_sandbox):
+    """Ann and Bela hand in the same right result, for Ann's numbers. Without the option, both are right."""
+    source = f"def my_temperature():\n    return 'Ann', {q4_5.temperature(q4_5.PERSONAL.numbers_of('ann'))}"
+    cell = nbformat.v4.new_code_cell(source)
+    for student in ("ann", "bela"):
+        (tmp_path / "in" / student).mkdir(parents=True)
+        nbformat.write(
+            nbformat.v4.new_notebook(cells=[cell]), tmp_path / "in" / student / "04_softmax_temperature.ipynb"
+        )
+    points = {}
+    for option in ("", "--per-student"):
+        out = tmp_path / f"out{option}"
+        main(["grade", str(tmp_path / "in"), "--out", str(out), "--jobs", "1", "--seed", "1", *filter(None, [option])])
+        for student in ("ann", "bela"):
+            graded = json.loads((out / student / "04_softmax_temperature.json").read_text())
+            found = next(answer for answer in graded["questions"] if answer["id"] == "4.5")
+            points[option, student] = found["points"]
+    assert points == {("", "ann"): 2, ("", "bela"): 2, ("--per-student", "ann"): 2, ("--per-student", "bela"): 0}
+    assert found["misconception"] == "numbers-of-another-name"
+    assert "“bela”" in found["message"]

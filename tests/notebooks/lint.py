@@ -34,25 +34,13 @@ GAP_WORDS_MAX, GAP_WORDS_MEDIAN = 200, 100  # prose between two code cells that 
 CORE_WORDS, CORE_LINES, CORE_MINUTES = 2200, 250, 45
 BANNED = re.compile(r"\b(simply|obviously|just|trivially|of course)\b", re.IGNORECASE)
 TIME = re.compile(r"\bset aside\b|\babout \d+ minutes\b|\bminutes of reading\b", re.IGNORECASE)
-TAGS = {"setup", "remove-cell", "hide-input", "remove-input"}
+TAGS = {"setup", "remove-cell", "hide-input", "remove-input", "uncovered"}
 CELL_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # capitalised also inside a heading
 ENDING = ["Summary", "Exercises", "References"]
 LETTERS = "ABCD"
 DEEPER = "chapters/deeper/"
 OPENING = "opening"  # the id of the cell whose widget opens a chapter
-# Chapters that do not open with a widget yet. This list may only become shorter.
-WITHOUT_OPENING = {
-    f"chapters/{name}"
-    for name in (
-        "06_positional_encoding",
-        "07_kv_cache",
-        "08_transformer",
-        "09_inside",
-        "10_cheaper",
-        "11_everywhere",
-    )
-}
 
 
 class Finding(NamedTuple):
@@ -489,8 +477,7 @@ def deeper_pages_are_linked(pages: Pages) -> Findings:
 
 def rules_for(name: str) -> set[str]:
     """Return the names of the rules for a page: fewer for a deeper page."""
-    unopened = {a_widget_opens_the_chapter.__name__} if name in WITHOUT_OPENING else set()
-    return set(RULES) - unopened - (OF_CHAPTERS if name.startswith(DEEPER) else set())
+    return set(RULES) - (OF_CHAPTERS if name.startswith(DEEPER) else set())
 
 
 def lint(notebook: NotebookNode, name: str = "") -> dict[str, list[Finding]]:

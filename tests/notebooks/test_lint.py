@@ -12,7 +12,6 @@ from tests.notebooks.lint import (
     COURSE_RULES,
     OF_CHAPTERS,
     RULES,
-    WITHOUT_OPENING,
     lint,
     lint_course,
     rules_for,
@@ -182,11 +181,6 @@ def test_what_takes_time_is_counted_once():
 def test_a_deeper_page_is_spared_some_rules():
     assert set(RULES) - rules_for("chapters/deeper/03_more") == OF_CHAPTERS
     assert rules_for("chapters/99_new") == set(RULES)
-
-
-@pytest.mark.parametrize("name", sorted(WITHOUT_OPENING))
-def test_a_chapter_with_an_opening_leaves_the_list(name):
-    assert list(RULES["a_widget_opens_the_chapter"](page(name))), f"{name} opens with a widget: take it off the list"
 
 
 def test_what_a_widget_says_is_prose():

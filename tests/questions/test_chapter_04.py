@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 
 from qkv.questions import questions_of
+from qkv.questions.catalogue import q4_5, q10_6
 from qkv.questions.catalogue.q4_3 import sample_difference
 from qkv.sandboxed.cases import Case, call_many
 from tests.questions.answers import expected_verdicts, right_answers
+from tests.questions.test_twins import verdict
 
 QUESTIONS = questions_of(4)
 
@@ -418,3 +422,41 @@ SAID = {
 
 
 test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
+
+
+# ── 4.5 and 10.6: numbers of one's own ────────────────────────────────────────────────────────────
+
+
+def by_bisection():
+    """The temperature for Grace, found by trying instead of the formula."""
+    numbers = q4_5.PERSONAL.numbers_of("Grace")
+    low, high = 1e-3, 1e3
+    for _ in range(200):
+        middle = (low * high) ** 0.5
+        weight = 1 / (1 + (numbers["n"] - 1) * math.exp(-numbers["gap"] / middle))
+        low, high = (middle, high) if weight > numbers["share"] / 100 else (low, middle)
+    return "grace ", low
+
+
+test_a_right_prediction_is_accepted = right_answers({"4.5": [by_bisection]})
+
+
+def test_the_result_of_another_reader_is_wrong_and_the_message_has_ones_own_numbers():
+    question = QUESTIONS["4.5"]
+    found = verdict(question, lambda: ("Ada", by_bisection()[1]))
+    assert found.status == "failed"
+    assert question.effect.__self__.told("Ada") in found.message
+    assert "as a text" in verdict(question, lambda: 2.0).message
+    assert "empty" in verdict(question, lambda: ("", 2.0)).message
+    assert verdict(question, lambda: ("Grace", round(by_bisection()[1], 3))).status == "failed"
+
+
+@pytest.mark.parametrize("personal", [q4_5.PERSONAL, q10_6.PERSONAL], ids=lambda personal: personal.question)
+def test_two_of_a_class_hardly_ever_get_the_same_numbers(personal):
+    """Of 4,000 names, so few have the same numbers or the same result that a class of 200 has them in less than 1 %."""
+    numbers = [personal.numbers_of(f"reader {i}") for i in range(4_000)]
+    results = sorted(map(personal.formulas["right"], numbers))
+    same_numbers = len(numbers) - len({tuple(one.values()) for one in numbers})
+    same_result = sum(b - a <= 1e-9 * a for a, b in itertools.pairwise(results))
+    for same in (same_numbers, same_result):
+        assert same / (4_000 * 3_999) * (200 * 199) < 0.01

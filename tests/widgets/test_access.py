@@ -216,7 +216,7 @@ def quiet(open_page: OpenPage) -> Page:
 
 def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
     splitter = quiet.locator('[data-widget="HeadSplitter"]')
-    splitter.get_by_role("slider").press("ArrowRight")
+    splitter.get_by_role("slider", name="heads, H").press("ArrowRight")
     frame(quiet)
     assert quiet.evaluate("document.getAnimations().length") == 0
 
@@ -224,7 +224,7 @@ def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
 def test_entries_glide_when_the_number_of_heads_changes(open_page: OpenPage):
     page = open_page(width=800)
     draw(page, [("HeadSplitter", {})])
-    page.get_by_role("slider").press("ArrowRight")
+    page.get_by_role("slider", name="heads, H").press("ArrowRight")
     frame(page)
     assert page.evaluate("document.getAnimations().length") > 0
 
@@ -257,8 +257,8 @@ def test_numbers_are_there_as_tables(quiet: Page):
     for name in NUMBERED:
         widget = quiet.locator(f'[data-widget="{name}"]')
         widget.get_by_text("Numbers", exact=True).press("Enter")
-        expect(widget.locator("details caption").first).to_be_visible()
-        for columns, rows, cells in widget.locator("details table").evaluate_all(
+        expect(widget.locator(".qkv-scroll caption").first).to_be_visible()
+        for columns, rows, cells in widget.locator(".qkv-scroll table").evaluate_all(
             """tables => tables.map((table) => ["thead th[scope=col]", "tbody th[scope=row]", "tbody td"].map(
                  (part) => table.querySelectorAll(part).length))"""
         ):

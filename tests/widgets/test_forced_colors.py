@@ -10,7 +10,7 @@ from .test_access import LOOKS, draw
 pytestmark = pytest.mark.browser
 
 # How each part of the widgets is painted, itself and by what the style puts before and after it, without the colours of
-# text and lines: by forced colours they are one. Shades of ink are one, and so are paper and surface.
+# text and lines: by forced colours they are one. Shades of ink and full colours are one, and so are paper and surface.
 PAINTED = """() => {
   const colour = (name) => {
     const probe = document.createElement("i");
@@ -21,7 +21,7 @@ PAINTED = """() => {
     return color;
   };
   const same = [
-    ["ink", ["ink", "muted", "control-line", "plus", "bad", "minus"]],
+    ["ink", ["ink", "muted", "control-line", "plus", "bad", "minus", "query", "key", "value", "weight", "output"]],
     ["paper", ["paper", "surface"]],
   ].flatMap(([one, names]) => names.map((name) => [colour(name), one]));
   const canonical = (value) => same.reduce((text, [seen, one]) => text.replaceAll(seen, one), value);

@@ -223,7 +223,7 @@ def places(page: Page, name: str) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("width", [390, 1000])
 def test_the_tape_is_dealt_where_torch_puts_its_numbers(open_page: Callable[..., Page], width: int):
-    page = opened(open_page(width=width), STATE | {"dealt": 0})
+    page = opened(open_page(width=width, reduced_motion="reduce"), STATE | {"dealt": 0})
     for name in ("split, then transpose", "reshape alone"):
         tape = places(page, name)
         assert len({round(y) for _, y in tape}) == 1, "one line"

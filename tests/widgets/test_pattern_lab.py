@@ -1,4 +1,4 @@
-"""PatternLab's masks, their reach and their errors, against the reference in torch."""
+"""PatternLab's masks and the cone of its reach, against the reference in torch; and how the cone is moved."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from qkv.attention import causal_mask, window_mask
 from qkv.efficient import dilated_mask, global_mask, seen_through
 from qkv.widgets import PatternLab
 
-from .conftest import drag, frame
+from .conftest import as_on_a_phone, frame
 from .node import JS, node
 from .test_access import draw
 
@@ -44,85 +44,156 @@ def test_strided_sees_the_window_and_every_multiple_of_it():
 
 
 @pytest.mark.parametrize("layers", [1, 2, 5])
-def test_reach_is_that_of_the_reference(layers: int):
-    mask = mask_of("window", 3, True)
-    body = f'async (x) => (await import("{MODULE}")).seenThrough(x.mask, x.layers)'
-    found = torch.tensor(node(body, {"mask": mask.tolist(), "layers": layers}), dtype=torch.bool)
-    assert torch.equal(found, seen_through(mask, layers))
+@pytest.mark.parametrize(("pattern", "causal"), [("window", True), ("strided", True), ("window and global", False)])
+def test_the_cone_ends_on_what_the_reference_has_seen(pattern: str, causal: bool, layers: int):
+    mask = mask_of(pattern, 3, causal)
+    cones_of = "x.mask.map((_, i) => coneBelow(x.mask, x.layers, i))"
+    body = f'async (x) => {{ const {{ coneBelow }} = await import("{MODULE}"); return {cones_of}; }}'
+    cones = torch.tensor(node(body, {"mask": mask.tolist(), "layers": layers}), dtype=torch.bool)
+    assert cones.shape == (N, layers + 1, N)
+    for below in range(layers):
+        assert torch.equal(cones[:, below], seen_through(mask, layers - below))
+    assert torch.equal(cones[:, layers], torch.eye(N, dtype=torch.bool))
 
 
-def test_errors_tell_what_each_pattern_gives_up():
-    body = f'async (x) => (await import("{MODULE}")).patternErrors(x.mask, x.all, 10)'
-    everything = mask_of("full", 1, True).tolist()
-    assert node(body, {"mask": everything, "all": everything}) == {"random": 0, "local": 0, "needle": 0}
-    found = node(body, {"mask": mask_of("window", 4, True).tolist(), "all": everything})
-    assert found["needle"] > 0.8
-    assert found["local"] < found["random"]
-
-
-def test_it_opens_on_a_causal_window():
+def test_it_opens_on_a_causal_window_below_the_word_it():
     lab = PatternLab()
-    assert (lab.pattern, lab.window, lab.causal, lab.layers, lab.token) == ("window", 4, True, 1, 32)
+    assert (lab.pattern, lab.window, lab.causal, lab.layers, lab.token) == ("window", 4, True, 4, 30)
 
 
 @pytest.fixture
 def lab(open_page: Callable[..., Page]) -> Page:
     page = open_page()
     draw(page, [("PatternLab", {})])
+    page.get_by_text("Other patterns").click()
     return page
 
 
 def traits(page: Page) -> list[object]:
     frame(page)
-    return page.evaluate("['pattern', 'window', 'token'].map((name) => shown[0].model.get(name))")
+    return page.evaluate("['pattern', 'window', 'layers', 'token'].map((name) => shown[0].model.get(name))")
 
 
-@pytest.mark.browser
-def test_a_stroke_sets_the_window_and_a_press_follows_a_token(lab: Page):
-    picture = lab.locator(".qkv-pattern-picture")
-    drag(lab, picture, 0.25)
-    assert traits(lab) == ["window", 9, 32]
-    box = picture.bounding_box()
+def middle(part: Locator) -> tuple[float, float]:
+    box = part.bounding_box()
     assert box
-    lab.mouse.click(box["x"] + 20, box["y"] + box["height"] * 10.5 / N)
-    assert traits(lab) == ["window", 9, 11]
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def pull(page: Page, handle: str, tokens: float, layers: float = 0) -> None:
+    """Drag a handle of the drawing by so many tokens to the right and so many layers up."""
+    x, y = middle(page.locator(handle))
+    across, up = page.locator(".qkv-cone-picture svg").evaluate(
+        "(svg) => [11, 37].map((length) => (length * svg.clientWidth) / svg.viewBox.baseVal.width)"
+    )
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + tokens * across, y - layers * up, steps=4)
+    page.mouse.up()
 
 
 @pytest.mark.browser
-def test_a_stroke_over_full_attention_leaves_the_window_that_it_does_not_use(lab: Page):
+def test_the_top_token_is_dragged_sideways_and_through_the_layers(lab: Page):
+    pull(lab, ".qkv-cone-top", -6)
+    assert traits(lab) == ["window", 4, 4, 24]
+    pull(lab, ".qkv-cone-top", 2, 2)
+    assert traits(lab) == ["window", 4, 6, 26]
+    pull(lab, ".qkv-cone-top", 0, -9)
+    assert traits(lab) == ["window", 4, 1, 26]
+
+
+@pytest.mark.browser
+def test_the_ring_widens_the_window_and_nothing_else(lab: Page):
+    pull(lab, ".qkv-cone-edge", -3, 1)
+    assert traits(lab) == ["window", 7, 4, 30]
+    lab.get_by_role("radio", name="dilated").check()
+    pull(lab, ".qkv-cone-edge", 6)
+    assert traits(lab) == ["dilated", 5, 4, 30]  # every third token: six to the right are two of them
     lab.get_by_role("radio", name="full").check()
-    drag(lab, lab.locator(".qkv-pattern-picture"), 0.25)
-    assert traits(lab) == ["full", 4, 32]
-    expect(lab.get_by_role("slider", name="tokens in the window")).to_have_attribute("aria-valuetext", "not used")
+    expect(lab.locator(".qkv-cone-edge")).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_a_press_on_a_row_chooses_the_layers_and_one_on_a_word_the_top_token(lab: Page):
+    x, y = middle(lab.get_by_text("layer 6"))
+    lab.mouse.click(x + 60, y + 8)
+    assert traits(lab) == ["window", 4, 6, 30]
+    lab.locator(".qkv-cone-text").get_by_text("clock").click()
+    assert traits(lab) == ["window", 4, 6, 24]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("window", "layers"), [(4, 4), (6, 5), (6, 6), (14, 2)])
+def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..., Page], window: int, layers: int):
+    page = open_page()
+    draw(page, [("PatternLab", {"window": window, "layers": layers})])
+    seen = seen_through(window_mask(N, window), layers)[29]
+    expect(page.locator(".qkv-cone-reached")).to_have_count(int(seen[3]))
+    expect(page.locator(".qkv-cone-missed")).to_have_count(int(not seen[3]))
+    expect(page.locator("[data-number=known]")).to_have_text(str(int(seen.sum())))
+    expect(page.locator(".qkv-cone-knows")).to_have_count(int(seen.sum()) - 1)  # the word on top has a mark of its own
+    share = window_mask(N, window).sum() / causal_mask(N).sum()
+    expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * share:.0f} %")
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("pattern", "causal", "says"),
     [
-        ("window", True, "4"),
-        ("window", False, "7"),
-        ("dilated", False, "7, every 3rd"),
-        ("strided", True, "4, then every 4th"),
+        ("window", True, "4 words"),
+        ("window", False, "7 words"),
+        ("dilated", False, "7 words, every 3rd"),
+        ("strided", True, "4 words and every 4th"),
+        ("full", True, "all words before"),
     ],
 )
 def test_the_window_is_as_wide_as_it_says(lab: Page, pattern: str, causal: bool, says: str):
     lab.get_by_role("radio", name=pattern, exact=True).check()
     lab.get_by_role("switch").set_checked(causal)
-    expect(lab.get_by_role("slider", name="tokens in the window")).to_have_attribute("aria-valuetext", says)
+    expect(lab.get_by_role("slider", name="window")).to_have_attribute("aria-valuetext", says)
     if pattern == "window":
-        assert mask_of(pattern, 4, causal)[16].sum() == int(says)
+        assert mask_of(pattern, 4, causal)[16].sum() == int(says.split()[0])
 
 
 @pytest.mark.browser
-def test_the_diamond_is_where_the_needle_is(lab: Page):
-    middle = """(needle) => {
-      const { x, y, width, height } = needle.getBBox();
-      return [x + width / 2, y + height / 2].map((at) => Number(at.toFixed(3)));
-    }"""
-    assert lab.locator(".qkv-needle").evaluate(middle) == [N // 8 + 0.5, N - 0.5]
-    hidden = torch.ones(N, N, dtype=torch.bool)
-    hidden[-1, N // 8] = False
-    body = f'async (x) => (await import("{MODULE}")).patternErrors(x.mask, x.all, 10)'
-    found = node(body, {"mask": hidden.tolist(), "all": torch.ones(N, N, dtype=torch.bool).tolist()})
-    assert found["needle"] > 0.8
+def test_the_keyboard_moves_all_three(lab: Page):
+    for name, key in (("word", "ArrowLeft"), ("window", "ArrowUp"), ("layers", "ArrowUp")):
+        lab.get_by_role("slider", name=name).press(key)
+    assert traits(lab) == ["window", 5, 5, 29]
+
+
+@pytest.mark.browser
+def test_a_finger_moves_the_handles_up_and_down(open_page: Callable[..., Page]):
+    page = open_page("<p style='height: 500px'>above</p>", width=390, has_touch=True)
+    as_on_a_phone(page)
+    draw(page, [("PatternLab", {})])
+    page.locator(".qkv-cone-top").evaluate("e => e.scrollIntoView({ block: 'center' })")
+    x, y = middle(page.locator(".qkv-cone-top"))
+    finger = page.context.new_cdp_session(page)
+    before = page.evaluate("scrollY")
+    for step in range(5):
+        kind = "touchMove" if step else "touchStart"
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y + 17 * step}]})
+        frame(page)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert traits(page)[2] == 2
+    assert page.evaluate("scrollY") == before
+
+
+@pytest.mark.browser
+def test_every_state_has_a_form_in_forced_colours(open_page: Callable[..., Page]):
+    """Without its colours, a word in reach has a line below it, and the word's diamond is full or empty."""
+    page = open_page()
+    page.emulate_media(forced_colors="active")
+    draw(page, [("PatternLab", {}), ("PatternLab", {"layers": 6, "window": 6})])
+    lines = (
+        page.locator(".qkv-cone-text")
+        .first.locator("span")
+        .evaluate_all(
+            "(all) => all.map((word) => [word.className.includes('knows'), getComputedStyle(word).borderBottomStyle])"
+        )
+    )
+    assert {tuple(line) for line in lines if line[0]} == {(True, "solid")}
+    assert {tuple(line) for line in lines if not line[0]} == {(False, "none")}
+    fills = page.locator(".qkv-cone-needed").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fill)")
+    assert fills == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]

@@ -15,7 +15,7 @@ OpenPage = Callable[..., Page]
 # What a swipe may begin on, and what a drag sideways changes; in the others a press chooses a row.
 PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("TransformerFlow", {}, ".qkv-flow-map", "stage"),
-    ("PatternLab", {"pattern": "window"}, ".qkv-pattern-picture", "window"),
+    ("PatternLab", {}, ".qkv-cone-picture", None),
     ("Everywhere", {}, ".qkv-things", "token"),
     ("HeadMicroscope", {}, ".qkv-scope-map", None),
     ("HeadMicroscope", {}, ".qkv-scope-text", "position"),
@@ -35,6 +35,7 @@ def opened(open_page: OpenPage, look: tuple[str, dict[str, Any]], selector: str)
     draw(page, [look])
     page.add_style_tag(content="body { padding-bottom: 2000px }")
     picture = page.locator(selector).first
+    picture.evaluate("e => e.closest('details')?.setAttribute('open', '')")
     picture.evaluate("e => e.scrollIntoView({ block: 'center' })")
     frame(page)
     return page, picture

@@ -78,7 +78,9 @@ def show(page: Page, **traits: Any) -> Locator:
         [str(widget._esm), {name: getattr(widget, name) for name in _own_traits(TransformerFlow)}],
     )
     frame(page)
-    return page.locator('.qkv-widget[data-state="ready"]')
+    widget = page.locator('.qkv-widget[data-state="ready"]')
+    widget.locator(".qkv-flow-here summary").click()
+    return widget
 
 
 def numbers(widget: Locator, table: int = 0) -> list[list[str]]:
@@ -101,7 +103,7 @@ def expected(stage: str, table: torch.Tensor) -> torch.Tensor:
 def test_every_stage_shows_what_python_computes(open_page: OpenPage, off: dict[str, bool]):
     page = open_page()
     widget = show(page, **off)
-    widget.locator("summary").click()
+    widget.get_by_text("Numbers", exact=True).click()
     tagged = load_tagger().double().tag(SENTENCES[0], **off)
     for stage in STAGES:
         page.evaluate("(stage) => it.model.set('stage', stage)", stage)
@@ -155,7 +157,7 @@ def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPa
     name = widget.locator(".qkv-flow-columns i")
     expect(name).to_have_text("cat")
     assert name.evaluate("i => parseFloat(i.style.getPropertyValue('--at'))") == (int(best[0]) + 0.5) / 32 * 100
-    widget.locator("summary").click()
+    widget.get_by_text("Numbers", exact=True).click()
     head = widget.locator("details table").first.locator("thead th")
     assert head.all_inner_texts()[1 + int(best[0])] == "cat"
     first = widget.locator("details tbody th").first
@@ -179,7 +181,7 @@ def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPa
 )
 def test_it_says_what_a_stage_is(open_page: OpenPage, off: dict[str, bool], stage: str, title: str, means: str):
     widget = show(open_page(width=390), stage=stage, **off)
-    expect(widget.locator(".qkv-flow-title b")).to_have_text(title)
+    expect(widget.locator(".qkv-flow-here summary b")).to_have_text(title)
     expect(widget.locator(".qkv-flow-here .qkv-note")).to_contain_text(means)
     slider = widget.get_by_role("slider", name="place in the flow")
     assert (slider.get_attribute("aria-valuetext") or "").startswith(title)
@@ -262,7 +264,7 @@ def test_places_are_walked_by_keyboard_and_words_are_chosen(open_page: OpenPage)
         page.keyboard.press("ArrowRight")
     assert page.evaluate("it.model.get('stage')") == "1 sum 1"
     frame(page)
-    expect(widget.locator(".qkv-flow-title b")).to_have_text("stream after attention, block 1")
+    expect(widget.locator(".qkv-flow-here summary b")).to_have_text("stream after attention, block 1")
     widget.get_by_role("radio", name="cat").check()
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("cat: noun")
     page.keyboard.press("ArrowDown")

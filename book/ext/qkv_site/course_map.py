@@ -111,18 +111,36 @@ def tile(app: Sphinx, page: str, name: str) -> str:
 
 
 def progress_rows(app: Sphinx, page: str) -> list[str]:
-    """Return a list item for each chapter, with its sections and checkboxes for the chapter and its exercises."""
-    return [progress_row(app, page, name) for name in chapters_of(app)]
+    """Return a list item for each chapter, with its sections and checkboxes for the chapter and its exercises.
+
+    Exercises that follow no single chapter come last.
+    """
+    chapters = chapters_of(app)
+    sets = (found.removeprefix("exercises/") for found in app.env.found_docs if found.startswith("exercises/"))
+    others = sorted(set(sets) - set(chapters))
+    return [progress_row(app, page, name) for name in chapters] + [exercise_row(app, page, name) for name in others]
+
+
+def exercise_row(app: Sphinx, page: str, name: str) -> str:
+    """Return the list item of exercises that follow no single chapter: their title and checkbox."""
+    title = link(app, page, f"exercises/{name}", app.env.titles[f"exercises/{name}"].astext())
+    return f'<li value="{int(name[:2])}">{title}<p>{exercise_box(app, page, name)}</p></li>'
+
+
+def exercise_box(app: Sphinx, page: str, name: str) -> str:
+    """Return the checkbox of a set of exercises, which knows how many questions they are."""
+    exercise = f"exercises/{name}"
+    questions = f' data-questions="{len(questions_of(app, exercise))}"'
+    return box(exercise, "done", link(app, page, exercise, "exercises"), questions)
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:
     """Return a chapter's list item: its title, sections, deeper pages and checkboxes."""
-    chapter, exercise = f"chapters/{name}", f"exercises/{name}"
+    chapter = f"chapters/{name}"
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     boxes = box(chapter, "read", f"about {app.env.metadata[chapter]['qkv_minutes']} minutes")
     if exists(app, "exercises", name):
-        questions = f' data-questions="{len(questions_of(app, exercise))}"'
-        boxes += box(exercise, "done", link(app, page, exercise, "exercises"), questions)
+        boxes += exercise_box(app, page, name)
     sections = "".join(f"<li>{link(app, page, chapter, *section)}</li>" for section in sections_of(app, chapter))
     more = "".join(f"<p>Deeper: {deeper_row(app, page, other)}</p>" for other in deeper_of(chapter, app.env.found_docs))
     return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul>{more}<p>{boxes}</p></li>'

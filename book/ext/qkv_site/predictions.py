@@ -50,15 +50,15 @@ def answer_to(cell: nodes.container) -> list[nodes.Node]:
     """Return the answer to a prediction: the next group of adjacent code cells in the section, and the text after it.
 
     Text before the group reveals nothing. It is the whole group, because its first cell may only define what the second
-    prints or draws.
+    prints or draws. A widget in which the reader looks for the answer has the tag "uncovered": only the text after it
+    is the answer.
     """
-    following = takewhile(
-        lambda part: not isinstance(part, nodes.section) and not is_prediction(part),
-        cell.parent.children[cell.parent.index(cell) + 1 :],
-    )
-    from_first = [*dropwhile(lambda part: not is_code_cell(part), following)]
-    cells = [*takewhile(is_code_cell, from_first)]
-    return [*cells, *takewhile(lambda part: not is_code_cell(part), from_first[len(cells) :])]
+    section = cell.parent.children[cell.parent.index(cell) + 1 :]
+    following = [*takewhile(lambda part: not isinstance(part, nodes.section) and not is_prediction(part), section)]
+    shown = [place for place, part in enumerate(following) if "tag_uncovered" in part.get("classes", [])]
+    after = following[shown[0] + 1 :] if shown else [*dropwhile(lambda part: not is_code_cell(part), following)]
+    cells = [*takewhile(is_code_cell, after)]
+    return [*cells, *takewhile(lambda part: not is_code_cell(part), after[len(cells) :])]
 
 
 def setup(app: Sphinx) -> None:

@@ -63,7 +63,7 @@ def _say_tagger(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
     noun = tagger.nouns[int(_nouns(tagger, put, answer, [example])[0])]
     right = n_right(tagger, put, answer, drawn)
     ours = n_right(tagger, InModel(), None, drawn)
-    of_all = f"Right in {right} of {N_SENTENCES} new sentences{_compared(passed, right, ours)}"
+    of_all = f"Right in {right} of {N_SENTENCES} new sentences{_end(passed, right == ours, f'; with ours, in {ours}')}"
     return f"{beginning} tagger reads “{EXAMPLE}”, and says: “it” is the {noun}. {of_all}"
 
 
@@ -102,7 +102,7 @@ def _say_writer(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
     drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in sentences("new", N_WRITTEN, 0, "english"))]
     (example, *texts), (_, *ours) = written(writer, put, answer, drawn), written(writer, InModel("writer"), None, drawn)
     same = sum(text == our for text, our in zip(texts, ours, strict=True))
-    of_all = f"The same as with ours in {same} of {N_WRITTEN} sentences{_compared(passed, same, N_WRITTEN)}"
+    of_all = f"The same as with ours in {same} of {N_WRITTEN} sentences{_end(passed, same == N_WRITTEN)}"
     return f"{beginning} writer continues “{BEGINNING}”: “{example}”. {of_all}"
 
 
@@ -150,11 +150,11 @@ def _text(writer: Writer, ids: list[int]) -> str:
 # ── both ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _compared(passed: bool, right: int, ours: int) -> str:
+def _end(passed: bool, as_ours: bool, compared: str = "") -> str:
     """Return the end of the sentence: for a wrong answer, how it compares with ours."""
     if passed:
         return "."
-    return f"; with ours, in {ours}." if right != ours else ": this model does not show what is wrong here."
+    return ": this model does not show what is wrong here." if as_ours else f"{compared}."
 
 
 def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:

@@ -78,6 +78,7 @@ def _run_in(
         timeout=args.timeout or Settings.timeout,
         memory=args.memory or Settings.memory,
         secret=secret_of(out),
+        per_student=args.per_student,
     )
     remember_seed(out, settings.seed)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)

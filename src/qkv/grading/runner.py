@@ -79,7 +79,8 @@ def check_reference(chapter: int, settings: Settings) -> str:
         work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution_cells(chapter)))
     except FaultError as fault:
         return str(fault)
-    graded = grade_one(work, settings, alone=True)
+    any_name = replace(settings, per_student=False)  # the reference has no student's numbers
+    graded = grade_one(work, any_name, alone=True)
     if not graded.graded:
         return graded.reason
     lost = [f"{answer.id}: {answer.message}" for answer in graded.questions if answer.points != answer.max_points]

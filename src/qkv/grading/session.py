@@ -25,6 +25,7 @@ from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
 from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
+from qkv.questions.shared.personal import same_name
 from qkv.sandboxed import wire
 from qkv.sandboxed.cases import Case
 from qkv.sandboxed.hidden import Bench, Hidden, Made
@@ -78,6 +79,7 @@ class Settings:
     Attributes:
         seed: with the secret, it decides the inputs of every question
         secret: random bits that only the instructor has, so that no code can try all seeds
+        per_student: whether questions with numbers of one's own want those of the student's name
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -86,11 +88,12 @@ class Settings:
     timeout: float = 10.0
     memory: int = 1024
     secret: str = ""
+    per_student: bool = False
 
     @property
     def version(self) -> str:
         """The version of all that decides a mark, besides the notebook and the seed."""
-        return version_of_rules(self.timeout, self.memory, self.secret)
+        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student)
 
 
 @dataclass
@@ -117,7 +120,7 @@ class Grader:
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
-        attempt = _Attempt(self, work.sources, questions)
+        attempt = _Attempt(self, work.sources, questions, student=work.student if self.settings.per_student else None)
         try:
             marks, reason = attempt.run(), ""
         except FaultError as fault:
@@ -199,12 +202,14 @@ class _Attempt:
     """The grading of one notebook: usually in one session, and in a new session after each crash."""
 
     def __init__(
-        self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False
-    ) -> None:
+        self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False,
+        student: str | None = None,
+    ) -> None:  # fmt: skip
         self.grader = grader
         self.sources = sources
         self.questions = list(questions)
         self.trusted = trusted  # for the reference solution: a crash does not lead to a test of the reference
+        self.student = student  # whose numbers are wanted; None for those of any name
         self.timeout = grader.settings.timeout
         self.seconds_left = TOTAL_FACTOR * max(self.timeout, 1.0)  # of processor time
         self.deadline = time.monotonic() + 2 * self.seconds_left  # extended by the time of workers and the reference
@@ -389,7 +394,9 @@ class _Attempt:
 
         The name counts if no cell runs.
         """
-        cases, known = self.grader.cases_of(question), self.grader.known_verdicts(question)
+        cases = self.grader.cases_of(question)
+        personal = question.personal and self.student is not None
+        known = {} if personal else self.grader.known_verdicts(question)  # the same reply may be another's numbers
         seen = self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients, known), do="observe",
             name=question.name, cases=self.grader.encoded_cases_of(question), gradients=question.gradients,
@@ -419,7 +426,11 @@ class _Attempt:
             text = f"It took more than {self.timeout:g} seconds and was stopped. {TOO_LONG}"
             return Verdict("error", text)
         try:
-            return judge(question, cases, combine_runs(cases, observed.first, observed.again))
+            observations = combine_runs(cases, observed.first, observed.again)
+            verdict = judge(question, cases, observations)
+            if question.personal and self.student is not None and verdict.status == "passed":
+                return _of_own_numbers(verdict, self.student, observations[0].results[0][0])
+            return verdict
         except Exception as error:
             raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
 
@@ -434,6 +445,14 @@ class _Attempt:
         naming = [number for number in failed if question.name in self.sources[number - 1]]
         number = next(iter([*naming, *failed]), None)
         return text if number is None else f"{text} Its code cell {number} {self.errors[number]}."
+
+
+def _of_own_numbers(verdict: Verdict, student: str, who: str) -> Verdict:
+    """Return the verdict on a right answer: it fails if its numbers are not those of the student's name."""
+    if same_name(student, who):
+        return verdict
+    text = f"Right for “{who}”. In this class your numbers are those of “{student}”: return this name."
+    return Verdict("failed", text, "numbers-of-another-name")
 
 
 class _Session:

@@ -1,6 +1,6 @@
 """Everywhere: one head of attention without learned weights, on a picture, a sound and a graph (chapter 11)."""
 
-from qkv.widgets.base import Widget, choice, flag, real, whole
+from qkv.widgets.base import Widget, choice, flag, whole
 
 
 class Everywhere(Widget):
@@ -10,13 +10,11 @@ class Everywhere(Widget):
     tokens. In a notebook: `Everywhere()`, or `Everywhere(kind="graph", token=2, near=True)`.
 
     Traits:
-        kind         the kind of tokens: "picture" (64 patches), "sound" (34 frames) or "graph" (9 atoms)
-        token        the token whose weights are shown, from 0; if there are fewer tokens, the last one is shown
-        near         True if a token sees only near ones: touching patches, frames up to 30 ms away, bound atoms
-        temperature  the temperature of the softmax, 0.05 to 20
+        kind   the kind of tokens: "picture" (64 patches), "sound" (34 frames) or "graph" (9 atoms)
+        token  the token whose weights are shown, from 0; if there are fewer tokens, the last one is shown
+        near   True if a token sees only near ones: touching patches, frames up to 30 ms away, bound atoms
     """
 
     kind = choice("picture", ["picture", "sound", "graph"])
-    token = whole(16, 0, 63)
+    token = whole(10, 0, 63)
     near = flag(False)
-    temperature = real(1, 0.05, 20)

@@ -1,4 +1,5 @@
-import { button, choices, html, num, powersOfTwo, remember, slider, stepSlider, svg, tables, widget } from "./base.js";
+import { live } from "lit-html/directives/live.js";
+import { button, choices, html, num, powersOfTwo, remember, stepSlider, svg, tables, widget, wordAt } from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -52,14 +53,12 @@ export default widget("CacheStepper", {
 });
 
 const picture = (state, set, id) => html`
-    ${controls(state, set, id)}
-    <p class="qkv-kv-title" data-number="title">${title(state)}</p>
-    <p class="qkv-note qkv-kv-notice" data-number="notice">${notice(state)}</p>
+    ${state.step === LAST ? changedWords(state, set, id) : readWords(state, set, id)}
+    <p class="qkv-kv-lead"><b data-number="title">${title(state)}</b> <span data-number="notice">${notice(state)}</span></p>
     <div class="qkv-kv-pictures">
       ${sheets(state, id)}
       ${legend}
       ${memory(state)}
-      ${counters(state)}
     </div>
     ${realModels(state, set, id)}
     ${tables(() => [everyStep(state)])}`;
@@ -114,6 +113,8 @@ const WRITTEN = LAST - 1; // the step of the last word, where playing stops
 /** Return the change of the state at a press on play: the next step, or the first one after the last word. */
 const next = ({ step }) =>
   step < WRITTEN ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
+/** Return the words that a step of the first text reads. */
+const wordsOf = (step) => TEXT.slice(step === 1 ? 0 : PROMPT + step - 2, PROMPT + step - 1).join(" ");
 const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
 /** Return the words that the model has read at the end of a step, how many of them were kept in the cache (`kept`), and
@@ -165,53 +166,41 @@ const times = (ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2
 
 const unseen = (words) => html`<span class="qkv-unseen">${words}</span>`;
 
-/** Return the controls of what is chosen: the steps of the first text, or the word that a second prompt changes. */
-const controls = (state, set, id) => html`<div class="qkv-kv-controls">
-  ${choices({
-    label: unseen("what the model reads"),
-    name: `${id}-reads`,
-    value: state.step === LAST,
-    options: [
-      { value: false, label: "one text" },
-      { value: true, label: "a second prompt" },
-    ],
-    onChange: (isSecond) => set({ step: isSecond ? LAST : WRITTEN, ...STILL }),
-  })}
-  ${state.step === LAST ? changedSlider(state, set) : stepping(state, set)}
+/** Return the words of the text, and the button that plays. A press on a word is the step that reads it; the prompt is
+ * read in one step. */
+const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words">
+  <div role="radiogroup" aria-label="read up to">${Array.from({ length: WRITTEN }, (_, i) => {
+    const isRead = i + 1 < step;
+    return html`<label class="qkv-kv-chip qkv-pick ${isRead ? "qkv-kv-read" : ""}">
+      <input class="qkv-over" type="radio" name="${id}-step" .checked=${live(i + 1 === step)} @change=${() => set({ step: i + 1, ...STILL })}>
+      ${wordsOf(i + 1)}${isRead ? unseen(", read before") : ""}
+    </label>`;
+  })}</div>
+  <span class="qkv-kv-play">${button({ label: playing ? "pause" : "play", onClick: () => set(playing ? { step, ...STILL } : next({ step })) })}</span>
 </div>`;
 
-/** Return the slider and the buttons of the steps. The style gives the last button one width for both labels, so that
- * nothing moves. */
-const stepping = ({ step, playing }, set) => html`${slider({
-  label: "step",
-  value: step,
-  min: 1,
-  max: WRITTEN,
-  text: `${step} of ${WRITTEN}`,
-  onInput: (step) => set({ step, ...STILL }),
-})}
-  <div class="qkv-kv-buttons">
-    ${button({ label: html`←${unseen(" back")}`, disabled: step === 1, onClick: () => set({ step: step - 1, ...STILL }) })}
-    ${button({ label: html`→${unseen(" next")}`, disabled: step === WRITTEN, onClick: () => set({ step: step + 1, ...STILL }) })}
-    <span class="qkv-kv-play">${button({ label: playing ? "pause" : "play", onClick: () => set(playing ? { step, ...STILL } : next({ step })) })}</span>
-  </div>`;
+/** Return the words of the second prompt: a press changes a word. A chip is as wide as the longer of its two words, so
+ * that nothing moves. */
+const changedWords = ({ changed }, set, id) => html`<div class="qkv-kv-words">
+  <div role="radiogroup" aria-label="changed word">${[0, ...TEXT.map((_, i) => i + 1)].map(
+    (word) => html`<label class="qkv-kv-chip qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-changed" aria-label=${word ? `change ${wordAt(TEXT, word - 1)}` : "no change"} .checked=${live(word === changed)} @change=${() => set({ changed: word })}>
+      ${word ? twoWords(TEXT[word - 1], INSTEAD[word - 1], word === changed) : "no change"}
+    </label>`,
+  )}</div>
+</div>`;
 
-const changedSlider = ({ changed }, set) =>
-  slider({
-    label: "changed word",
-    value: changed,
-    min: 0,
-    max: TEXT.length,
-    text: changed ? `${TEXT[changed - 1]} → ${INSTEAD[changed - 1]}` : "none",
-    onInput: (changed) => set({ changed }),
-  });
+const twoWords = (word, instead, isChanged) => html`<span class="qkv-kv-two">
+  <span ?data-hidden=${isChanged}>${word}</span><span ?data-hidden=${!isChanged}>${instead}</span>
+</span>`;
 
 /** Return the choice of a real model, and what a token late in a conversation costs there. It is folded away. */
 const realModels = (state, set, id) => {
   const { parameters, bytesPerValue } = MODELS[state.model];
   const [withCache, without] = atToken(state);
   return html`<details class="qkv-tables">
-    <summary>Real models, and long texts</summary>
+    <summary>Multiply-adds, real models and long texts</summary>
+    ${counters(state)}
     ${choices({
       label: "whose work is counted",
       name: `${id}-model`,
@@ -272,7 +261,7 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
 
 // A sheet has one path for each look of cells, coloured by a gradient with a stripe for each part. Hundreds of
 // elements, or a path for each part, would take too long on a slow phone.
-const [CELL, ROW, TOP, LEFT, GAP] = [21, 13, 31, 58, 5];
+const [CELL, ROW, TOP, LEFT, GAP] = [21, 12, 30, 58, 5];
 const SHEET = 12 * CELL + GAP;
 const [WIDTH, HEIGHT] = [LEFT + SHEET, TOP + TEXT.length * ROW];
 const PARTS = ["q", "k", "v"];
@@ -281,15 +270,15 @@ const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
 
 /** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash. */
 const LOOKS = {
-  new: (x, y) => box(x + 1, y + 1, 19, 11),
+  new: (x, y) => box(x + 1, y + 1, 19, 10),
   again: (x, y) =>
-    `${box(x + 1.5, y + 1.5, 18, 10)}M${x + 2} ${y + 9}l7 -7M${x + 6} ${y + 11}l9 -9M${x + 12.5} ${y + 11}l6.5 -6.5`,
-  kept: (x, y) => box(x + 1, y + 1, 19, 11) + box(x + 3, y + 3, 15, 7) + box(x + 8.5, y + 5, 4, 3),
-  masked: (x, y) => box(x + 6, y + 5.75, 9, 1.5),
+    `${box(x + 1.5, y + 1.5, 18, 9)}M${x + 2} ${y + 8}l6 -6M${x + 6} ${y + 10}l8 -8M${x + 12.5} ${y + 10}l6.5 -6.5`,
+  kept: (x, y) => box(x + 1, y + 1, 19, 10) + box(x + 3, y + 3, 15, 6) + box(x + 8.5, y + 4.5, 4, 3),
+  masked: (x, y) => box(x + 6, y + 5.25, 9, 1.5),
 };
 const NOTHING = PARTS.concat("score").flatMap((part) =>
   TEXT.flatMap((_, i) =>
-    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 10)),
+    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 9)),
   ),
 );
 
@@ -333,7 +322,7 @@ const sheets = (state, id) =>
         data-number=${cached ? "rows-with" : "rows-without"}>${count}</tspan> of ${done.n} rows computed</text>
       ${words.map(
         (word, i) =>
-          svg`<text class="qkv-kv-word" data-unread=${i >= done.n} x=${LEFT - 5} y=${TOP + i * ROW + 11}>${word}</text>`,
+          svg`<text class="qkv-kv-word" data-unread=${i >= done.n} x=${LEFT - 5} y=${TOP + i * ROW + 10}>${word}</text>`,
       )}
       <g transform="translate(${LEFT} 0)">${cells(state, cached)}</g>
     </svg>`;
@@ -360,7 +349,7 @@ function memory(state) {
 }
 
 const swatch = (is, text) => html`<li>
-  <svg viewBox="0 0 21 13" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
+  <svg viewBox="0 0 21 12" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
 </li>`;
 
 const legend = html`<ul class="qkv-kv-legend">
@@ -395,14 +384,19 @@ const atToken = ({ model, token }) => [
 ];
 
 function everyStep(state) {
-  const words = (step) =>
-    step === LAST ? "the second prompt" : TEXT.slice(step === 1 ? 0 : PROMPT + step - 2, PROMPT + step - 1).join(" ");
   return {
     caption: `Every step: rows computed, and multiply-adds (${state.model})`,
     head: ["step", "reads", "rows with", "rows without", "multiply-adds with", "multiply-adds without"],
     rows: Array.from({ length: LAST }, (_, i) => {
       const [cached, plain] = [run(state, true, i + 1), run(state, false, i + 1)];
-      return [i + 1, words(i + 1), cached.rows.length, plain.rows.length, cost(state, cached), cost(state, plain)];
+      return [
+        i + 1,
+        i + 1 === LAST ? "the second prompt" : wordsOf(i + 1),
+        cached.rows.length,
+        plain.rows.length,
+        cost(state, cached),
+        cost(state, plain),
+      ];
     }),
   };
 }

@@ -1,17 +1,5 @@
-import {
-  choices,
-  dragged,
-  html,
-  logSlider,
-  num,
-  readings,
-  remember,
-  slider,
-  svg,
-  tables,
-  toggle,
-  widget,
-} from "./base.js";
+import { live } from "lit-html/directives/live.js";
+import { choices, dragged, html, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
 import { bound, everyone, frames, inReach, likeness, melody, normed, RATE, touching } from "./likeness.js";
 import { imagePatches } from "./maths.js";
 import { MOLECULES } from "./molecules.js";
@@ -23,7 +11,7 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
  * for the drawing, and for the token at a point of the drawing (`at`). */
 const KINDS = {
   picture: {
-    first: 16, // the left slope of a roof
+    first: 10, // the left ear of the cat
     says: "patches of 2 × 2 pixels, each with red, green and blue",
     nearSays: "touching patches only",
     make: () => imagePatches(PICTURE, PATCH),
@@ -57,7 +45,7 @@ const KINDS = {
   },
 };
 
-/** @typedef {{ kind: string, token: number, near: boolean, temperature: number }} State */
+/** @typedef {{ kind: string, token: number, near: boolean }} State */
 
 export default widget("Everywhere", {
   says: (/** @type {State} */ state) => {
@@ -70,39 +58,26 @@ export default widget("Everywhere", {
     const { kind, n, token, name } = seen;
     const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, kind.at(x * WIDTH, y * HEIGHT, n))) }));
     return html`<div class="qkv-everywhere">
-      <div class="qkv-things" @pointerdown=${grab} @pointermove=${grab}>
+      ${choices({
+        label: "what are the tokens?",
+        name: `${id}-things`,
+        value: state.kind,
+        options: Object.keys(KINDS).map((value) => ({ value, label: value })),
+        onChange: (value) => set({ kind: value, token: KINDS[value].first }),
+      })}
+      <div class="qkv-things qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
         <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
           ${kind.draw(seen)}
         </svg>
+        <input class="qkv-over" type="range" aria-label="query" min="1" max=${n} aria-valuetext=${name(token)}
+          .value=${live(String(token + 1))} @input=${({ target }) => set({ token: target.valueAsNumber - 1 })}>
       </div>
-      <div>
-        ${choices({
-          label: "what are the tokens?",
-          name: `${id}-things`,
-          value: state.kind,
-          options: Object.keys(KINDS).map((value) => ({ value, label: value })),
-          onChange: (value) => set({ kind: value, token: KINDS[value].first }),
-        })}
-        ${slider({
-          label: "query",
-          value: token + 1,
-          min: 1,
-          max: n,
-          text: name(token),
-          onInput: (value) => set({ token: value - 1 }),
-        })}
-        ${logSlider({
-          label: html`temperature, <var>T</var>`,
-          value: state.temperature,
-          min: 0.05,
-          max: 20,
-          onInput: (temperature) => set({ temperature }),
-        })}
+      <div class="qkv-everywhere-beside">
         ${toggle({ label: kind.nearSays, checked: state.near, onChange: (near) => set({ near }) })}
         ${numbers(seen)}
+        <p class="qkv-note">${n} ${kind.says}. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
       </div>
     </div>
-    <p class="qkv-note">${n} ${kind.says}. Press one, or drag sideways. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
     ${tables(() => [table(seen)])}`;
   },
 });
@@ -117,7 +92,7 @@ function computed(state) {
   const kind = KINDS[state.kind];
   const token = Math.min(state.token, n - 1);
   const may = masks(state.kind, state.near)[token];
-  const row = likeness(tokens, token, may, state.temperature);
+  const row = likeness(tokens, token, may);
   const best = row.reduce((most, weight, i) => (i !== token && (most < 0 || weight > row[most]) ? i : most), -1);
   return { kind, n, token, row, best, may, name: kind.name };
 }
@@ -146,30 +121,29 @@ const table = ({ row, may, name, token }) => ({
   rows: row.map((weight, i) => [name(i), may[i] ? "yes" : "no", num(weight, { places: 3 })]),
 });
 
-/* ---- a picture: two houses, a tree and the sun, in 16 × 16 pixels */
+/* ---- a picture: the cat, the mouse that it chases, and the sun, in 16 × 16 pixels */
 
 const COLOURS = {
-  s: [0.55, 0.75, 0.95], // sky
+  s: [0.75, 0.88, 0.98], // sky
   y: [1, 0.85, 0.3], // sun
-  r: [0.75, 0.25, 0.2], // roof
-  w: [0.9, 0.82, 0.65], // wall
-  d: [0.4, 0.25, 0.2], // door, trunk
-  t: [0.2, 0.45, 0.25], // tree
+  c: [0.9, 0.5, 0.15], // cat
+  k: [0.15, 0.12, 0.1], // eye
+  m: [0.55, 0.55, 0.6], // mouse
   g: [0.5, 0.7, 0.35], // grass
 };
 const PICTURE = `
-ssssssssssssssss
-ssssssssssssssss
-ssssssyyssssssss
-ssssssyyssssssss
-srrrrssssssrrrrs
-rrrrrrssssrrrrrr
-rrrrrrttttrrrrrr
-rrrrrrttttrrrrrr
-wwwwwwttttwwwwww
-wwwwwwttttwwwwww
-wwddwwsddswwddww
-wwddwwsddswwddww
+ssssssssssssyyss
+ssssssssssssyyss
+ssssscssscssssss
+ssssccccccssssss
+csssckcckcssssss
+csssccccccssssss
+ccccccccccssssss
+ccccccccccssssss
+ccccccccccssssss
+ccccccccccsssmsm
+ccssccssccssmmmm
+ccssccssccssmmmk
 gggggggggggggggg
 gggggggggggggggg
 gggggggggggggggg

@@ -15,6 +15,7 @@ import {
   remember,
   rule,
   stepSlider,
+  svg,
   tables,
   widget,
   words,
@@ -47,19 +48,23 @@ export default widget("HeadMicroscope", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`<div class="qkv-scope">
-        ${training(state, seen, set)}
         <div class="qkv-scope-read">
-          ${text(seen, set)}
-          <p class="qkv-note">violet: where head ${short(state.head)} looks from ${symbol(seen.ids[seen.at])}</p>
+          ${tape(seen, set)}
+          <p class="qkv-note">arcs: where head ${short(state.head)} looks from ${symbol(seen.ids[seen.at])}</p>
           <p class="qkv-scope-last">${lastTimeText(seen)}</p>
           <p class="qkv-scope-next">${predictionText(seen)}</p>
+          <p class="qkv-scope-surprise"><span class="qkv-label">loss on repeated symbols</span> ${surprise(seen)}</p>
         </div>
         ${maps(state, seen, set, id)}
         ${replacing(state, seen, set, id)}
+      </div>
+      <details class="qkv-tables">
+        <summary>Training, and a text of your own</summary>
+        ${training(state, seen, set)}
         <label class="qkv-control qkv-scope-typed"><span class="qkv-label">${fieldLabel(state.symbols)}</span>
           <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
             .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
-      </div>
+      </details>
       ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
   },
 });
@@ -160,14 +165,32 @@ const lossText = ({ loss }) =>
 
 /* ---- the text */
 
-/** Return the symbols in one line, shaded by the weights of the chosen head. A press or a drag chooses the query. */
-function text({ ids, n, at, row }, set) {
+/** Return the symbols in one line, shaded by the weights of the chosen head, and an arc from the query to each symbol that
+ * it looks at. A press or a drag chooses the query. */
+function tape({ ids, n, at, row }, set) {
   const grab = dragged(({ x }) => set({ position: partAt(x, n) }));
-  return html`<div class="qkv-scope-text qkv-drag" style="--n: ${n}" @pointerdown=${grab} @pointermove=${grab}>
-    ${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
-    <input class="qkv-over" type="range" aria-label="position" min="1" max=${n} aria-valuetext="${at + 1} of ${n}: ${symbol(ids[at])}"
-      .value=${live(String(at + 1))} @input=${({ target }) => set({ position: target.valueAsNumber - 1 })}>
+  return html`<div class="qkv-scope-tape qkv-drag" style="--n: ${n}" @pointerdown=${grab} @pointermove=${grab}>
+    <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
+    <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
+      <input class="qkv-over" type="range" aria-label="position" min="1" max=${n} aria-valuetext="${at + 1} of ${n}: ${symbol(ids[at])}"
+        .value=${live(String(at + 1))} @input=${({ target }) => set({ position: target.valueAsNumber - 1 })}></div>
   </div>`;
+}
+
+const THICKEST = 6; // pixels of the arc of a weight of 1
+const FAINT = 0.02; // a smaller weight has no arc
+
+/** Return the arc from the query to another symbol: as thick as the weight is large, and higher if it is further. */
+function arc(i, at, n, weight) {
+  if (i === at || weight < FAINT) return "";
+  const top = 10 - 18 * Math.sqrt(Math.abs(at - i) / n);
+  return svg`<path d="M${at + 0.5} 10C${at + 0.5} ${top} ${i + 0.5} ${top} ${i + 0.5} 10" stroke-width=${THICKEST * weight} />`;
+}
+
+/** Return the loss on this text, and before it what the loss is with all heads on if it is another. */
+function surprise({ loss, intact, modes }) {
+  const repeats = !Number.isNaN(loss);
+  return html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>nats</small>`;
 }
 
 /* ---- the heads */
@@ -182,8 +205,11 @@ const SCORES = [
 const maps = (state, seen, set, id) => html`<fieldset class="qkv-control qkv-scope-maps">
   <legend class="qkv-unseen">head</legend>
   ${SCORES.map(
-    ([score, means], layer) => html`<p class="qkv-note"><b>layer ${layer + 1}</b><br>${means}</p>
-    ${[0, 1].map((i) => map(2 * layer + i, score, state, seen, set, id))}`,
+    (
+      [score, means],
+      layer,
+    ) => html`<div class="qkv-scope-layer"><p class="qkv-note"><b>layer ${layer + 1}</b>: ${means}</p>
+      ${[0, 1].map((i) => map(2 * layer + i, score, state, seen, set, id))}</div>`,
   )}
 </fieldset>`;
 
@@ -258,15 +284,14 @@ const up = (/** @type {number} */ loss) => 100 - (100 * Math.min(loss, LARGEST))
 const CURVE = LOSS.map((loss, i) => [across(i), up(loss)]);
 
 /** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts. */
-function training({ step }, { loss, intact, modes }, set) {
+function training({ step }, { loss, intact }, set) {
   const i = STEPS.indexOf(step);
   const drag = dragged(({ x }) => set({ step: STEPS[nearestOf([...STEPS.keys()], x * (STEPS.length - 1))] }));
   const repeats = !Number.isNaN(loss);
   const [now, before] = repeats ? [loss, intact] : [LOSS[i], LOSS[i]];
   return html`<div class="qkv-scope-training">
     ${panel({
-      title: "loss on repeated symbols",
-      reading: html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>nats</small>`,
+      title: "loss on repeated symbols, in nats",
       drawing: html`<p class="qkv-note">line: 64 texts in training; dot: this text</p>
         ${plot({
           label: `The loss after each training step. After step ${num(step)} it is ${shown(LOSS[i])}.`,

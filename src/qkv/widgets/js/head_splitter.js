@@ -225,6 +225,7 @@ const piecesIn = (route, n_heads, rows) =>
 const entries = (route, n_heads, rows, nudged) =>
   entriesOf(route, n_heads)
     .filter(({ b, row }) => rows.includes(TOKENS * b + row))
+    .sort((one, other) => one.from - other.from) // so that each keeps its element, and glides to another place
     .map(({ b, h, row, column, from }) => {
       const token = tokenOf({ from });
       const place = `--from: ${from - FEATURES * rows[0]}; --column: ${(h * FEATURES) / n_heads + column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;

@@ -15,12 +15,12 @@ export const normed = (rows) =>
     return row.map((x) => (x - centre) / spread);
   });
 
-/** Return the weights of token i: softmax(q kᵀ / √d / T), where q and k are the normed tokens. Hidden keys get 0.
+/** Return the weights of token i: softmax(q kᵀ / √d), where q and k are the normed tokens. Hidden keys get 0.
  * @param {Rows} rows the normed tokens
  * @param {number} i
  * @param {boolean[]} may */
-export function likeness(rows, i, may, temperature = 1) {
-  const divisor = Math.sqrt(rows[0].length) * temperature;
+export function likeness(rows, i, may) {
+  const divisor = Math.sqrt(rows[0].length);
   return maskedWeights(
     rows.map((key) => dot(rows[i], key) / divisor),
     may,

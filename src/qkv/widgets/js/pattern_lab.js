@@ -1,172 +1,262 @@
-import {
-  choices,
-  dragged,
-  html,
-  num,
-  partAt,
-  readings,
-  remember,
-  slider,
-  svg,
-  tables,
-  toggle,
-  widget,
-} from "./base.js";
-import { needleOf, patternErrors, patternMask, seenThrough } from "./patterns.js";
+import { live } from "lit-html/directives/live.js";
+import { choices, dragged, html, num, remember, svg, tables, toggle, widget } from "./base.js";
+import { coneBelow, patternMask, stepOf } from "./patterns.js";
 
-const N = 32;
-const NEEDLE = needleOf(N);
-/** @type {Kind[]} */
-const KINDS = ["random", "local", "needle"];
+const TEXT = (
+  "one evening the cat chased the mouse through the house over the table under the bed round the chair " +
+  "and past the old clock on the kitchen wall because it was hungry"
+).split(" ");
+const N = TEXT.length;
+const NEEDED = TEXT.indexOf("cat"); // the word that the last words need
+const [MOST_LAYERS, WIDEST] = [6, 16];
 const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
 
+// The drawing: a row of spots for each layer, the words' row at the bottom, and the needed word's diamond below it.
+const [ACROSS, UP, LEFT, TOP] = [11, 37, 8, 24];
+const [WIDTH, HEIGHT] = [2 * LEFT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
+const NEAR_HANDLE = 22; // a press this near to a handle takes it
+const xOf = (/** @type {number} */ token) => LEFT + ACROSS * token;
+const yOf = (/** @type {number} */ layer) => TOP + UP * (MOST_LAYERS - layer);
+const tokenAt = (/** @type {number} */ x) => clamp(Math.round((x - LEFT) / ACROSS), 0, N - 1);
+const layerAt = (/** @type {number} */ y) => MOST_LAYERS - Math.round((y - TOP) / UP);
+const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {number} */ high) =>
+  Math.min(high, Math.max(low, x));
+
 /** @import { SetState } from "./base.js" */
-/** @import { Kind } from "./patterns.js" */
-/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, pressed: number | null,
- *   isStroke: boolean }} State */
+/** @import { Grip } from "./dragging.js" */
+/** @typedef {"" | "top" | "edge" | "layer"} Held what the pointer has taken: the top token, the window's edge, or a layer */
+/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, held: Held }} State */
 /** @typedef {Pick<State, "pattern" | "window" | "causal" | "layers" | "token">} Chosen */
+/** @typedef {{ x: number, y: number }} Place a point of the drawing */
 
 export default widget("PatternLab", {
-  own: { pressed: null, isStroke: false }, // the cell where the pointer went down, and whether the pointer has left it
+  own: { held: "" },
   says: (/** @type {State} */ state) => {
-    const { pairs, known } = measured(state);
-    return `${state.pattern}: ${num(100 * pairs)} % of the pairs. After ${state.layers} layers token ${state.token} knows of ${known} tokens.`;
+    const { pairs, known, isReached } = measured(state);
+    return `${state.layers} layers, ${state.pattern}: ${TEXT[state.token - 1]} knows of ${known} words${isReached ? "" : " and not"} of cat, at ${percent(pairs)} of the cost.`;
   },
   view: (state, set, id) => html`
-    <div class="qkv-pattern">
+    <div class="qkv-cone">
+      <p class="qkv-cone-says">${sentence(state)}</p>
       ${picture(state, set)}
-      <div class="qkv-pattern-numbers">${numbers(state)}</div>
-      <div class="qkv-pattern-controls">
-        ${slider({ label: "tokens in the window", value: state.window, min: 1, max: 16, text: windowText(state), onInput: (window) => set({ window }) })}
-        ${slider({ label: "layers", value: state.layers, min: 1, max: 6, onInput: (layers) => set({ layers }) })}
-        ${slider({ label: "token to follow", value: state.token, min: 1, max: N, onInput: (token) => set({ token }) })}
-        ${choices({
-          label: "pattern",
-          name: `${id}-pattern`,
-          value: state.pattern,
-          options: PATTERNS.map((value) => ({ value, label: value })),
-          onChange: (pattern) => set({ pattern }),
-        })}
-        ${toggle({ label: "hide the future", checked: state.causal, onChange: (causal) => set({ causal }) })}
+      <div class="qkv-cone-beside">
+        ${words(state, set)}
+        <details class="qkv-tables">
+          <summary>Other patterns</summary>
+          ${choices({
+            label: "what a word sees in one layer",
+            name: `${id}-pattern`,
+            value: state.pattern,
+            options: PATTERNS.map((value) => ({ value, label: value })),
+            onChange: (pattern) => set({ pattern }),
+          })}
+          ${toggle({ label: "hide the future", checked: state.causal, onChange: (causal) => set({ causal }) })}
+        </details>
       </div>
     </div>
-    <p class="qkv-note">Queries down, keys across. Full colour: seen in one layer; pale: after all layers. Drag to widen the window, press to
-      follow a token. The diamond is the needle: token ${N} asks only for token ${NEEDLE + 1}.</p>
     ${tables(() => [table(state)])}`,
 });
 
-/** Return the number of tokens that a token in the middle sees, and which further tokens the pattern adds.
- * @param {State} state */
-function windowText({ pattern, window, causal }) {
-  if (pattern === "full") return "not used";
-  /** @type {Record<string, string>} */
-  const others = {
-    "window and global": ", and 2 global",
-    dilated: ", every 3rd",
-    strided: `, then every ${ordinal(window)}`,
-  };
-  return `${causal ? window : 2 * window - 1}${others[pattern] ?? ""}`;
-}
+/* ---- what a state means */
 
-const ordinal = (/** @type {number} */ n) => `${n}${["th", "st", "nd", "rd"][n] ?? "th"}`;
-
-/** The number of results that are kept, twice the number of windows: sliders go back and forth. */
+/** The number of results that are kept, twice the number of windows: drags go back and forth. */
 const LOOKS = 32;
 const masks = remember(
   (/** @type {string} */ pattern, /** @type {number} */ window, /** @type {boolean} */ causal) =>
     patternMask(pattern, { n: N, window, causal }),
   LOOKS,
 );
-const everything = remember((/** @type {boolean} */ causal) => patternMask("full", { n: N, window: 1, causal }), 2);
-const errors = remember(
-  (/** @type {boolean[][]} */ mask, /** @type {boolean[][]} */ all) => patternErrors(mask, all, 10),
-  LOOKS,
-);
-const reach = remember(seenThrough, LOOKS);
+const cones = remember(coneBelow, LOOKS);
+const count = (/** @type {boolean[]} */ row) => row.filter(Boolean).length;
+const pairsIn = remember((/** @type {boolean[][]} */ mask) => count(mask.flat()), LOOKS);
+const percent = (/** @type {number} */ share) => `${num(100 * share, { places: 0 })} %`;
 
-/** Return the masks, the shares of the pairs, what the token knows of, and the errors.
+/** Return the mask, the cone, the share of the pairs, the number of known words, and whether cat is one of them.
  * @param {Chosen} chosen */
 function measured({ pattern, window, causal, layers, token }) {
   const mask = masks(pattern, window, causal);
-  const all = everything(causal);
-  const seen = reach(mask, layers);
-  const count = (/** @type {boolean[][]} */ rows) => rows.flat().filter(Boolean).length;
+  const cone = cones(mask, layers, token - 1);
   return {
     mask,
-    seen,
-    pairs: count(mask) / count(all),
-    joined: count(seen) / count(all),
-    known: seen[token - 1].filter(Boolean).length,
-    errors: errors(mask, all),
+    cone,
+    pairs: pairsIn(mask) / pairsIn(masks("full", 1, causal)),
+    known: count(cone[0]),
+    isReached: cone[0][NEEDED],
   };
 }
 
-/** Return a pattern as one path: a bar for each run of visible cells in a row. */
-const shape = (/** @type {boolean[][]} */ rows) =>
-  rows
-    .flatMap((row, i) =>
-      row.map((may, j) => {
-        if (!may || row[j - 1]) return "";
-        const end = row.indexOf(false, j);
-        const length = (end < 0 ? row.length : end) - j;
-        return `M${j} ${i}h${length}v1h-${length}z`;
-      }),
-    )
-    .join("");
+/** Return the reach of the top token and the cost as one sentence.
+ * @param {State} state */
+function sentence(state) {
+  const { layers, token } = state;
+  const { pairs, known } = measured(state);
+  const what = layers === 1 ? "1 layer sees" : `${layers} layers, each sees`;
+  return html`${what} ${seenText(state)}: <b>${TEXT[token - 1]}</b> knows of <b class="qkv-cone-known"
+    data-number="known">${known}</b> of ${N}, at <b data-number="cost">${percent(pairs)}</b> of the cost of full attention.`;
+}
 
-/** Return the n × n pattern as two paths, because a thousand cells would make the sliders slow.
- * @param {State} state
+/** Return what a word in the middle sees in one layer, as text.
+ * @param {Chosen} chosen */
+function seenText({ pattern, window, causal }) {
+  if (pattern === "full") return causal ? "all words before" : "all words";
+  const width = causal ? window : 2 * window - 1;
+  /** @type {Record<string, string>} */
+  const others = {
+    window: "",
+    "window and global": " and the first 2",
+    dilated: ", every 3rd",
+    strided: ` and every ${ordinal(window)}`,
+  };
+  return `${width} ${width === 1 ? "word" : "words"}${others[pattern]}`;
+}
+
+const ordinal = (/** @type {number} */ n) => `${n}${["th", "st", "nd", "rd"][n] ?? "th"}`;
+
+/* ---- the cone */
+
+/** Return the key at the edge of the top token's window, or null for a pattern without a window.
+ * @param {Chosen} chosen */
+const edgeOf = ({ pattern, window, token }) =>
+  pattern === "full" ? null : Math.max(0, token - 1 - stepOf(pattern) * (window - 1));
+
+/** @param {State} state
  * @param {SetState<State>} set */
 function picture(state, set) {
-  const { mask, seen } = measured(state);
-  const { drag, press } = grabbing(state, set);
-  return html`<div class="qkv-pattern-picture" @pointerdown=${drag} @pointermove=${drag} @click=${press}>
-    <svg viewBox="0 0 ${N} ${N}" role="img" aria-label="Which of ${N} keys each of ${N} queries may see.">
-      ${svg`<path class="qkv-known" d=${shape(seen)} /><path class="qkv-seen" d=${shape(mask)} />
-        <rect class="qkv-followed" x="0" y=${state.token - 1} width=${N} height="1" />
-        ${["qkv-needle-edge", "qkv-needle"].map((kind) => svg`<path class=${kind} d="M${NEEDLE - 0.4} ${N - 0.5}l0.9 -0.9l0.9 0.9l-0.9 0.9z" />`)}`}
+  const { mask, cone, isReached } = measured(state);
+  const { layers, token } = state;
+  const top = { x: xOf(token - 1), y: yOf(layers) };
+  const edge = edgeOf(state);
+  const grab = dragged(taking(state, set));
+  return html`<div class="qkv-cone-picture qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="The words that ${TEXT[token - 1]} depends on, layer by layer. Cat is ${isReached ? "" : "not "}one of them.">
+      ${cone.slice(1).map((row, below) => svg`<path class="qkv-cone-links ${below + 1 === layers ? "qkv-cone-first" : ""}" d=${links(mask, row, below)} />`)}
+      ${svg`<path class="qkv-cone-spots" d=${spots(cone, false)} /><path class="qkv-cone-spots qkv-cone-unused" d=${unused(layers)} />
+        <path class="qkv-cone-spots qkv-cone-in" d=${spots(cone, true)} />`}
+      ${Array.from({ length: MOST_LAYERS + 1 }, (_, layer) => layerName(layer, layers))}
+      ${needed(isReached)}
+      ${edge === null ? "" : svg`<circle class="qkv-cone-edge" cx=${xOf(edge)} cy=${yOf(layers - 1)} r="9" />`}
+      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, 24, WIDTH - 24)} y=${top.y - 13}>${TEXT[token - 1]}</text>
+        <circle class="qkv-cone-top" cx=${top.x} cy=${top.y} r="9" />`}
     </svg>
+    ${over({ label: "word", at: top, value: token, min: 1, max: N, text: TEXT[token - 1], onInput: (token) => set({ token }) })}
+    ${over({
+      label: "window",
+      at: { x: xOf(edge ?? token - 1), y: yOf(layers - 1) },
+      value: state.window,
+      min: 1,
+      max: WIDEST,
+      text: seenText(state),
+      onInput: (window) => set({ window }),
+    })}
+    ${over({ label: "layers", at: { x: 24, y: yOf(layers) - 10 }, value: layers, min: 1, max: MOST_LAYERS, text: num(layers), onInput: (layers) => set({ layers }) })}
   </div>`;
 }
 
-/** Return the listeners of the picture. A press follows the token of its row. A drag makes the window, if the
- * pattern has one, as wide as the pointer's distance from the diagonal.
+/** Return the lines from the tokens of the cone in one layer to what they see in the layer below. */
+const links = remember(
+  (/** @type {boolean[][]} */ mask, /** @type {boolean[]} */ row, /** @type {number} */ below) =>
+    row
+      .flatMap((inCone, i) =>
+        inCone ? mask[i].map((sees, j) => (sees ? `M${xOf(i)} ${yOf(below + 1)}L${xOf(j)} ${yOf(below)}` : "")) : [],
+      )
+      .join(""),
+  8 * MOST_LAYERS,
+);
+
+const spot = (/** @type {number} */ token, /** @type {number} */ layer) => `M${xOf(token)} ${yOf(layer)}h0`; // round by its caps
+const spots = (/** @type {boolean[][]} */ cone, /** @type {boolean} */ isIn) =>
+  cone.flatMap((row, layer) => row.map((inCone, i) => (inCone === isIn ? spot(i, layer) : ""))).join("");
+const unused = (/** @type {number} */ layers) =>
+  Array.from({ length: MOST_LAYERS - layers }, (_, i) => TEXT.map((_, j) => spot(j, layers + 1 + i)).join("")).join("");
+
+const layerName = (/** @type {number} */ layer, /** @type {number} */ layers) =>
+  svg`<text class="qkv-cone-layer ${layer > layers ? "qkv-cone-unused" : ""}" x="0" y=${yOf(layer) - 8}>${layer ? `layer ${layer}` : "words"}</text>`;
+
+const needed = (/** @type {boolean} */ isReached) => svg`<g class=${isReached ? "qkv-cone-reached" : "qkv-cone-missed"}>
+  <path class="qkv-cone-needed" d="M${xOf(NEEDED)} ${yOf(0) + 9}l9 10l-9 10l-9 -10z" />
+  <text x=${xOf(NEEDED) + 15} y=${yOf(0) + 23}>${isReached ? "cat, the word it needs: found" : "cat, the word it needs: out of reach"}</text>
+</g>`;
+
+/** Return the slider that moves a part of the drawing by keyboard. It lies over that part, and is not seen. A finger
+ * grabs its label: an element in an SVG cannot have a touch-action of its own.
+ * @param {{ label: string, at: { x: number, y: number }, value: number, min: number, max: number, text: string,
+ *   onInput: (value: number) => void }} parts */
+const over = ({
+  label,
+  at,
+  value,
+  min,
+  max,
+  text,
+  onInput,
+}) => html`<label class="qkv-cone-over" style="left: ${(100 * at.x) / WIDTH}%; top: ${(100 * at.y) / HEIGHT}%">
+  <span class="qkv-unseen">${label}</span>
+  <input class="qkv-over" type="range" min=${min} max=${max} aria-valuetext=${text} .value=${live(String(value))}
+    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => onInput(target.valueAsNumber)}>
+</label>`;
+
+/** Return a listener for the drawing. The top token is dragged sideways, and up and down through the layers; the ring
+ * widens the window; a press elsewhere chooses the layer of its row.
  * @param {State} state
  * @param {SetState<State>} set */
-function grabbing(state, set) {
-  const drag = dragged(({ x, y, isPress }) => {
-    const [row, column] = [partAt(y, N), partAt(x, N)];
-    const cell = row * N + column;
-    if (isPress) set({ pressed: cell, isStroke: false });
-    else if (state.isStroke || cell !== state.pressed) {
-      const window = state.pattern === "full" ? state.window : Math.min(16, Math.abs(row - column) + 1);
-      set({ isStroke: true, window });
-    }
-  });
-  const press = () => {
-    if (!state.isStroke && state.pressed !== null) set({ token: Math.floor(state.pressed / N) + 1 });
+const taking =
+  (state, set) =>
+  (/** @type {Grip} */ { x, y, isPress }) => {
+    const at = { x: x * WIDTH, y: y * HEIGHT };
+    const held = isPress ? taken(state, at) : state.held;
+    set({ held, ...moved(state, held, at) });
   };
-  return { drag, press };
+
+/** Return what a press takes: the nearer handle if it is near enough, else the layer of the row.
+ * @param {State} state
+ * @param {Place} place
+ * @returns {Held} */
+function taken(state, { x, y }) {
+  const { token, layers } = state;
+  const edge = edgeOf(state);
+  const top = Math.hypot(x - xOf(token - 1), y - yOf(layers));
+  const ring = edge === null ? Infinity : Math.hypot(x - xOf(edge), y - yOf(layers - 1));
+  if (Math.min(top, ring) > NEAR_HANDLE) return "layer";
+  return top <= ring ? "top" : "edge";
 }
 
-const numbers = (/** @type {State} */ state) => {
-  const { pairs, joined, known, errors } = measured(state);
-  return html`${readings([
-    ["pairs in a layer", num(100 * pairs), "%"],
-    [`after ${state.layers} ${state.layers > 1 ? "layers" : "layer"}`, num(100 * joined), "%"],
-    [`token ${state.token} knows of`, num(known), "tokens"],
-  ])}
-  <p class="qkv-label">distance to full attention's output, one layer</p>
-  ${readings(KINDS.map((kind) => [kind, num(errors[kind], { places: 2 })]))}`;
-};
+/** Return the change of the state when the pointer is at a point with a part of the drawing in hand.
+ * @param {State} state
+ * @param {Held} held
+ * @param {Place} place
+ * @returns {Partial<State>} */
+function moved({ pattern, token }, held, { x, y }) {
+  const layers = clamp(layerAt(y), 1, MOST_LAYERS);
+  if (held === "edge") {
+    const apart = Math.max(0, token - 1 - tokenAt(x));
+    return { window: clamp(Math.round(apart / stepOf(pattern)) + 1, 1, WIDEST) };
+  }
+  return held === "top" ? { token: tokenAt(x) + 1, layers } : { layers };
+}
 
-const table = (/** @type {State} */ state) => ({
-  caption: "Each pattern with these settings: share of the pairs, and errors of one layer",
-  head: ["pattern", "pairs (%)", "random", "local", "needle"],
-  rows: PATTERNS.map((pattern) => {
-    const { window, causal, layers, token } = state;
-    const { pairs, errors } = measured({ pattern, window, causal, layers, token });
-    const shown = [errors.random, errors.local, errors.needle].map((error) => num(error, { places: 2 }));
-    return [pattern, num(100 * pairs), ...shown];
-  }),
-});
+/* ---- the text */
+
+/** Return the text, with a mark on the words that the top token knows of. A press puts a word on top.
+ * @param {State} state
+ * @param {SetState<State>} set */
+function words(state, set) {
+  const { cone } = measured(state);
+  const kind = (/** @type {number} */ i) =>
+    i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-knows" : "";
+  return html`<p class="qkv-cone-text" @click=${(/** @type {{ target: HTMLElement }} */ { target }) => target.dataset.token && set({ token: Number(target.dataset.token) })}>${TEXT.map(
+    (word, i) =>
+      html`<span class="${kind(i)} ${i === NEEDED ? "qkv-cone-wanted" : ""}" data-token=${i + 1}>${word}</span> `,
+  )}</p>`;
+}
+
+const table = (/** @type {State} */ state) => {
+  const { window, causal, layers, token } = state;
+  return {
+    caption: `Each pattern with these settings: its pairs, and the words that ${TEXT[token - 1]} knows of after ${layers} layers`,
+    head: ["pattern", "pairs (%)", "words known", "cat"],
+    rows: PATTERNS.map((pattern) => {
+      const { pairs, known, isReached } = measured({ pattern, window, causal, layers, token });
+      return [pattern, num(100 * pairs), known, isReached ? "in reach" : "out of reach"];
+    }),
+  };
+};

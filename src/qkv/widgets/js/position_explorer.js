@@ -31,22 +31,19 @@ const D = html`<var>d</var>`;
 const SCHEMES = { sinusoidal: "sinusoidal", rope: "RoPE", alibi: "ALiBi" };
 const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
-const NEAR = 32; // the curve over distance ends here while the two tokens are no further apart
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
 const DIALS = range(0, 7);
-const ON_A_PHONE = [0, 1, 3, 7]; // of eight clocks
 const fixed = (x) => num(x, { places: 2 });
 
 /** @import { Point } from "./chart.js" */
 /** @import { Pair } from "./scales.js" */
 /** @typedef {{ scheme: string, query: number, key: number, together: boolean, words: boolean, d: number, base: number,
- *   head: number, repainted: number, held: string, apart: number, reach: number | null }} State */
+ *   head: number, repainted: number, held: string, apart: number }} State */
 
 export default widget("PositionExplorer", {
-  // `held` is the token whose hand or mark is dragged, and `apart` its distance from the pointer, in positions. `reach`
-  // is where the curve over distance ends during a drag.
-  own: { repainted: 0, held: "query", apart: 0, reach: null },
+  // `held` is the token whose hand or mark is dragged, and `apart` its distance from the pointer, in positions.
+  own: { repainted: 0, held: "query", apart: 0 },
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
     const { now, low, high } = current(state);
@@ -56,8 +53,9 @@ export default widget("PositionExplorer", {
     <div class="qkv-pos">
       ${mapPanel(state, set)} ${switches(state, set)}
       ${state.scheme === "alibi" ? headsPanel(state, set, id) : clocksPanel(state, set)}
-      ${distancePanel(state, set)} ${settings(state, set, id)}
+      ${distancePanel(state, set)}
     </div>
+    ${settings(state, set, id)}
     ${tables(() => numbers(state))}`,
 });
 
@@ -94,11 +92,11 @@ function extremes(scheme, words, score) {
   return [Math.min(0, low), Math.max(0, high)];
 }
 
-/** Return the ends of the score's axis. They have room for ALiBi's steepest head within the reach, and for the smallest
- * base, whose scores spread most, so that the axis stays while the head or the base changes.
+/** Return the ends of the score's axis. They have room for ALiBi's steepest head, and for the smallest base, whose scores
+ * spread most, so that the axis stays while the head or the base changes.
  * @returns {Pair} */
-function limits({ scheme, d, base, head, words }, score, reach) {
-  if (scheme === "alibi") return [Math.min(score(0, 0), 0) - reach / 2, Math.max(score(0, 0), 0)];
+function limits({ scheme, d, base, head, words }, score) {
+  if (scheme === "alibi") return [Math.min(score(0, 0), 0) - LAST / 2, Math.max(score(0, 0), 0)];
   return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).extremes));
 }
 
@@ -112,19 +110,14 @@ function current(state) {
   return {
     distance: query - key,
     now: here.score(query, key),
-    overDistance: overDistance(here, query, reachOf(state)),
+    overDistance: overDistance(here, query),
     ...anywhere(here, query - key),
   };
 }
 
-const reachOf = ({ query, key, reach }) => reach ?? (Math.abs(query - key) > NEAR ? LAST : NEAR);
-
-const overDistance = remember((world, query, reach) => {
-  const { height } = axisOf(world, reach);
-  const across = distanceAxis(reach);
-  return range(-reach, reach).map(
-    (apart) => /** @type {Point} */ ([across(apart), height(world.score(query, query - apart))]),
-  );
+const overDistance = remember((world, query) => {
+  const { height } = axisOf(world);
+  return DISTANCES.map((apart) => /** @type {Point} */ ([across(apart), height(world.score(query, query - apart))]));
 }, LOOKS);
 
 /** Return the lowest and the highest score of two tokens at this distance, over all places in the text. */
@@ -157,20 +150,21 @@ const switches = (state, set) => html`<div class="qkv-pos-switches">
   })}
 </div>`;
 
-const settings = (state, set, id) => html`<div class="qkv-pos-settings">
+const settings = (state, set, id) => html`<details class="qkv-tables qkv-pos-settings">
+  <summary>Other codes, and their settings</summary>
   ${choices({
     label: "positions",
     name: `${id}-scheme`,
     value: state.scheme,
     options: Object.entries(SCHEMES).map(([value, label]) => ({ value, label })),
-    onChange: (scheme) => set({ scheme, reach: null }),
+    onChange: (scheme) => set({ scheme }),
   })}
   <p class="qkv-note">${noteOf(state)}</p>
   <div class="qkv-pos-sliders">
     ${state.scheme === "alibi" && !state.words ? nothing : featuresSlider(state, set)}
     ${state.scheme === "alibi" ? headSlider(state, set) : baseSlider(state, set)}
   </div>
-</div>`;
+</details>`;
 
 /** Return what a scheme does with positions, as text. */
 function noteOf({ scheme, words }) {
@@ -213,16 +207,13 @@ const headSlider = ({ head }, set) =>
   });
 
 /** Return the change of the state when a handle is moved. With `together` the other handle moves too, up to the end
- * of the text. `reach` is set, so that no axis changes during the drag. */
+ * of the text. */
 function move(state, name, to) {
-  const reach = reachOf(state);
-  if (!state.together) return { [name]: to, reach };
+  if (!state.together) return { [name]: to };
   const other = name === "query" ? "key" : "query";
   const step = clamp(state[other] + to - state[name], 0, LAST) - state[other];
-  return { [name]: state[name] + step, [other]: state[other] + step, reach };
+  return { [name]: state[name] + step, [other]: state[other] + step };
 }
-
-const letGo = (set) => () => set({ reach: null });
 
 /** Return the token that is nearer by the function `away`. */
 const nearer = (away) => (Math.abs(away("key")) < Math.abs(away("query")) ? "key" : "query");
@@ -237,7 +228,7 @@ const handle = (
 ) => html`<label class="qkv-pos-handle qkv-pos-handle-${name}" style="--at: ${state[name] / LAST}">
   ${name} <b aria-hidden="true">${state[name]}</b>
   <input class="qkv-over" type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
-    @input=${(event) => set(move(state, name, Number(event.target.value)))} @change=${letGo(set)}>
+    @input=${(event) => set(move(state, name, Number(event.target.value)))}>
 </label>`;
 
 /* ---- the map: a column for every position in the text, of its features, or of the factors of ALiBi's heads */
@@ -252,7 +243,7 @@ function mapPanel(state, set) {
       <span class="qkv-label">${title}${long(where)}</span>
       <span class="qkv-pos-legend">${legend[0]} <i></i> ${legend[1]}</span>
     </figcaption>
-    <div class="qkv-pos-text qkv-drag" @pointerdown=${grab} @pointermove=${grab} @lostpointercapture=${letGo(set)}>
+    <div class="qkv-pos-text qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
       ${handle(state, set, "query")}
       <div class="qkv-pos-picture">
         ${heatmap({ label, rows, most, width: LAST + 1, height, key, repainted: `${state.scheme} ${state.repainted}` })}
@@ -315,10 +306,10 @@ function pictured(state) {
 
 /* ---- the curve */
 
-const distanceAxis = (reach) => linear([-reach, reach], [0, 100]);
+const across = linear([-LAST, LAST], [0, 100]);
 const TICKS = 3; // on the scores' axis, about
-const axisOf = remember(({ setting, score }, reach) => {
-  const ends = limits(setting, score, reach);
+const axisOf = remember(({ setting, score }) => {
+  const ends = limits(setting, score);
   const span = setting.scheme === "alibi" ? ends : widened(ends, TICKS);
   return { height: linear(span, [100, 0]), ticks: roundNumbers(span, TICKS) };
 }, LOOKS);
@@ -331,20 +322,22 @@ const scoreAxis = ({ height: scale, ticks }) => {
 
 function distancePanel(state, set) {
   const { distance, now, low, high, overDistance } = current(state);
-  const reach = reachOf(state);
-  const axis = axisOf(world(state), reach);
-  const across = distanceAxis(reach);
-  const ticks = reach === NEAR ? [-30, -20, -10, 0, 10, 20, 30] : [-100, -50, 0, 50, 100];
-  const x = across(clamp(distance, -reach, reach));
+  const axis = axisOf(world(state));
+  const x = across(distance);
   const marks = [
     scoreAxis(axis),
-    xAxis({ scale: across, ticks, format: (tick) => num(tick), title: "distance: query − key" }),
+    xAxis({
+      scale: across,
+      ticks: [-100, -50, 0, 50, 100],
+      format: (tick) => num(tick),
+      title: "distance: query − key",
+    }),
     rule({ x1: across(0), x2: across(0), kind: "qkv-here" }),
     rule({ x1: x, x2: x, y1: axis.height(low), y2: axis.height(high), kind: "qkv-pos-anywhere" }),
     curve({ points: overDistance }),
     gripMark({ x, y: axis.height(now) }),
   ];
-  const grab = ({ x }) => set({ reach, ...atDistance(state, Math.round((2 * x - 1) * reach)) });
+  const grab = ({ x }) => set(atDistance(state, Math.round((2 * x - 1) * LAST)));
   return html`<figure class="qkv-panel qkv-pos-curve">
     <figcaption>
       <span class="qkv-label">${nameOfScore(state)} at distance <b>${num(distance)}</b></span>
@@ -383,14 +376,7 @@ function clocksPanel(state, set) {
       <span class="qkv-label">hands of <b class="qkv-pos-query">query</b>, <b class="qkv-pos-key">key</b></span>
       <span class="qkv-label">sum of all ${pairs}: <b data-number="clocks">${fixed(sumOf(clocks))}</b></span>
     </figcaption>
-    <div class="qkv-pos-dials">${shown.map((clock, i) =>
-      dial(
-        clocks[clock],
-        dragged(turnHand(state, set, clock)),
-        letGo(set),
-        shown.length > 4 && !ON_A_PHONE.includes(i),
-      ),
-    )}</div>
+    <div class="qkv-pos-dials">${shown.map((clock) => dial(clocks[clock], dragged(turnHand(state, set, clock))))}</div>
     <div class="qkv-ends"><span>fast: a turn in ${turnOf(clocks[0])} tokens</span><span>slow: in ${turnOf(clocks[pairs - 1])}</span></div>
   </figure>`;
 }
@@ -434,12 +420,12 @@ function clocksOf(state) {
   });
 }
 
-/** Return a clock; a phone has no room for it if it is one of `more`. Transforms turn the hands without a new layout. */
-function dial({ asking, answering, product }, turn, release, more) {
+/** Return a clock. Transforms turn the hands without a new layout. */
+function dial({ asking, answering, product }, turn) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
-  return html`<div class="qkv-pos-clock ${more ? "qkv-pos-more" : ""}">
-    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn} @lostpointercapture=${release}>
+  return html`<div class="qkv-pos-clock">
+    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
     <b>${fixed(product)}</b>

@@ -1,18 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import {
-  choices,
-  dragged,
-  html,
-  nearestOf,
-  num,
-  partAt,
-  remember,
-  svg,
-  tables,
-  toggle,
-  widget,
-  wordAt,
-} from "./base.js";
+import { choices, dragged, html, nearestOf, num, partAt, remember, svg, tables, widget, wordAt } from "./base.js";
 import { GLOSSES } from "./glosses.js";
 import { linear } from "./scales.js";
 import { BRANCHES, STAGES, stageNamed, stageRows, streamOf, tagWithParts } from "./stages.js";
@@ -37,11 +24,6 @@ export default widget("TransformerFlow", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      <div class="qkv-controls qkv-flow-handles">
-        ${toggle({ label: "residual", checked: state.residual, onChange: (residual) => set({ residual }) })}
-        ${toggle({ label: "norm", checked: state.norm, onChange: (norm) => set({ norm }) })}
-        ${toggle({ label: "feed-forward", checked: state.feed_forward, onChange: (on) => set({ feed_forward: on }) })}
-      </div>
       ${choices({
         label: "sentence",
         name: `${id}-flow-sentence`,
@@ -50,7 +32,9 @@ export default widget("TransformerFlow", {
         onChange: (sentence) => set({ sentence, word: -1 }),
       })}
       <p class="qkv-flow-answer">${answerText(seen)}</p>
-      ${legend(seen)} ${flow(state, seen, set, id)} ${here(state, seen, set)}
+      ${parts(state, set)} ${flow(state, seen, set, id)}
+      <p class="qkv-note qkv-flow-legend">violet: what <i>${seen.words[seen.at]}</i> attends to. Thick: large numbers.</p>
+      ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
 });
@@ -86,19 +70,24 @@ function answerText({ said, intact, words, n, at }) {
   const { kind, noun } = sure(said, at);
   const stands = said.refersTo.has(at) ? ` It stands for ${glossed(said.refersTo.get(at))} (${shown(noun)}).` : "";
   const same = said.classes.filter((each, i) => each === intact.classes[i]).length;
-  const next = said === intact ? "Press a spot, or switch a part off." : `${same} of ${n} words keep their class.`;
+  const next = said === intact ? "Press a word, or switch a part off." : `${same} of ${n} words keep their class.`;
   return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${next}`;
 }
 
 /* ---- the flow: a line for each word, from the word to its answer. It is as thick as the word's numbers are large.
  * Attention and the feed-forward network are on branches beside it. */
 
-const legend = ({ words, at }) => html`<p class="qkv-note qkv-flow-legend" aria-hidden="true">
-  <span><i class="qkv-flow-key-stream"></i>residual stream (thick: large numbers)</span>
-  <span><i class="qkv-flow-key-read"></i>attention of <i>${words[at]}</i></span>
-  <span><i class="qkv-flow-key-norm"></i>norm</span>
-  <span><i class="qkv-flow-key-network"></i>feed-forward</span>
-</p>`;
+/** The parts that can be switched off, and their names. A part's mark is that of the drawing. */
+const PARTS = { residual: "residual", norm: "norm", feed_forward: "feed-forward" };
+
+/** Return the switches of the parts, on top of the drawing. A part that is off is crossed out. */
+const parts = (state, set) =>
+  html`<div class="qkv-flow-parts" role="group" aria-label="parts of a block">${Object.entries(PARTS).map(
+    ([part, label]) => html`<label class="qkv-flow-part" data-part=${part}>
+    <input class="qkv-over" type="checkbox" role="switch" .checked=${live(state[part])} @change=${({ target }) => set({ [part]: target.checked })}>
+    <i aria-hidden="true"></i><span>${label}</span>
+  </label>`,
+  )}</div>`;
 
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
@@ -224,17 +213,17 @@ const last = STAGES.length - 1;
 function here(state, seen, set) {
   const { stage } = seen;
   const off = isOff(stage, state) ? ", off" : "";
-  return html`<div class="qkv-flow-here" style="--at: ${stage.x / 100}">
-    <label class="qkv-flow-title">
-      <span class="qkv-unseen">place in the flow</span>
-      <b aria-hidden="true">${stage.title}${off}</b>
-      <input class="qkv-over" type="range" min="0" max=${last} aria-valuetext="${stage.title}${off}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
+  return html`<details class="qkv-tables qkv-flow-here">
+    <summary><span class="qkv-unseen">At the ring: </span><b>${stage.title}${off}</b></summary>
+    <label class="qkv-control qkv-flow-title">
+      <span class="qkv-label">place in the flow</span>
+      <input type="range" min="0" max=${last} aria-valuetext="${stage.title}${off}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
         @input=${(event) => set({ stage: STAGES[event.target.valueAsNumber].name })}>
     </label>
     <p class="qkv-note"><span class="qkv-flow-shape">${shapeText(seen)}</span>: ${meaning(state, seen)}</p>
     ${bars(seen)}
     <p class="qkv-flow-row">${reading(seen)}</p>
-  </div>`;
+  </details>`;
 }
 
 /** Return the shape of a stage's table as text. */

@@ -1,0 +1,83 @@
+"""Questions whose numbers are drawn from the reader's name, so that a result cannot be passed on.
+
+The answer returns the name and a result. The numbers depend on the question and the name alone: they are the same in a
+notebook, on the page and for a class. `qkv grade --per-student` asks for the numbers of the student's own name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from qkv.questions.engine import Case, Draw, Misconception, Seen, call, mistake
+
+Numbers = Mapping[str, float]
+Formula = Callable[[Numbers], float]
+RIGHT = "right"
+NEAR = 1e-9  # relative: a formula gives it, and a result that was rounded by hand does not
+MAX_NAME = 60
+SOMEBODY = "a reader"  # whose numbers the reference and the twins take
+
+
+def same_name(a: str, b: str) -> bool:
+    """Check whether two names draw the same numbers: spaces at the ends and capitals do not count."""
+    return a.strip().casefold() == b.strip().casefold()
+
+
+class Personal:
+    """A question with numbers of one's own.
+
+    Attributes:
+        question: its id, so that two questions draw different numbers from one name
+        draw: draws the numbers
+        said: the numbers in words
+        formulas: the right formula, named "right", and wrong ones by the slugs of their ideas
+    """
+
+    def __init__(
+        self, question: str, draw: Callable[[Draw], Numbers], said: Callable[[Numbers], str], **formulas: Formula
+    ) -> None:
+        self.question, self.draw, self.said = question, draw, said
+        self.formulas = {name.replace("_", "-"): formula for name, formula in formulas.items()}
+
+    def numbers_of(self, who: str) -> Numbers:
+        """Return the numbers of a reader."""
+        drawn = hashlib.sha256(f"{self.question}/{who.strip().casefold()}".encode()).digest()
+        return self.draw(Draw(int.from_bytes(drawn[:6], "big")))
+
+    def effect(self, _: Case, result: Any) -> str:
+        """Return the name of the formula that gives the result.
+
+        Raises:
+            ValueError: none does, or the result is no name with a number; the message tells the reader's numbers.
+        """
+        if not (isinstance(result, (tuple, list)) and len(result) == 2 and isinstance(result[0], str)):
+            raise ValueError("Two things were asked for: your name, as a text, and your result. What came back?")
+        who, value = result
+        if not 1 <= len(who.strip()) <= MAX_NAME:
+            raise ValueError(f"Your name is empty, or has more than {MAX_NAME} characters. Your numbers come from it.")
+        numbers = self.numbers_of(who)
+        if type(value) in (int, float):
+            for name, formula in self.formulas.items():
+                wanted = formula(numbers)
+                if abs(value - wanted) <= NEAR * abs(wanted):
+                    return name
+        raise ValueError(f"{self.told(who)} Your result is not right for them. Leave the rounding to Python.")
+
+    def told(self, who: str) -> str:
+        """Return the numbers of a reader in a sentence."""
+        return f"The numbers for “{who.strip()}”: {self.said(self.numbers_of(who))}."
+
+    def cases(self, _: Draw) -> list[Case]:
+        return [Case(call(), "plain")]
+
+    def mistakes(self) -> tuple[Misconception, ...]:
+        """Return a misconception for each wrong formula."""
+        numbers = self.numbers_of(SOMEBODY)
+        results = {name: formula(numbers) for name, formula in self.formulas.items() if name != RIGHT}
+        return tuple(mistake(name, lambda result=result: (SOMEBODY, result)) for name, result in results.items())
+
+    def quotes(self) -> dict[str, Callable[[Seen], str]]:
+        """Return the quote of the messages: the reader's numbers."""
+        return {"numbers": lambda seen: self.told(seen.value[0])}
