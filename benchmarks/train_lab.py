@@ -42,13 +42,13 @@ from typing import Any, NamedTuple
 import psutil
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
+from qkv.widgets import TrainLab
+from qkv.widgets.base import _own_traits
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools.system import chromium  # noqa: E402
-
-from qkv.widgets import TrainLab  # noqa: E402
-from qkv.widgets.base import _own_traits  # noqa: E402
 
 ADDRESS = "http://train.test/"
 DRAW = """async ([source, style, state]) => {
@@ -84,7 +84,8 @@ TRAIN = """([task]) => new Promise((done) => {
 })"""
 WITHOUT_SIMD = """
 const make = URL.createObjectURL;
-URL.createObjectURL = (blob) => make.call(URL, new Blob(["WebAssembly.Module = undefined;", blob], { type: blob.type }));
+URL.createObjectURL = (blob) =>
+  make.call(URL, new Blob(["WebAssembly.Module = undefined;", blob], { type: blob.type }));
 """
 SLOWER = "no SIMD"  # in the widget's words
 

@@ -230,7 +230,8 @@ def test_with_little_motion_the_picture_changes_ten_times_and_no_step_is_lost(op
     page = opened(open_page(reduced_motion="reduce"), task="repeater", layers=1, heads=1, handles=[])
     lab(page).evaluate("""(root) => {
       window.seen = [];
-      new MutationObserver(() => seen.push(Number(root.dataset.step))).observe(root, { attributeFilter: ["data-step"] });
+      const see = new MutationObserver(() => seen.push(Number(root.dataset.step)));
+      see.observe(root, { attributeFilter: ["data-step"] });
     }""")
     trained(page)
     assert set(page.evaluate("() => seen")) <= set(range(0, 501, 50))
