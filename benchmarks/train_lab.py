@@ -7,9 +7,9 @@
 The widget stands alone on a page 800 px wide, in headless Chromium. Its first training has seed 1, and each press of
 Train takes the next seed. For each job, the table has the means over the trainings, and the worst in brackets:
 
-- result: the share of *it* right in 1,000 new sentences, or the surprise in nats at symbols that come again (a guess has
-  3.47); kept out: the share in combinations kept out; score: the weight of the best head of layer 2 on the symbols that
-  followed the same symbol (the widget's score *followed*)
+- result: the share of *it* right in 1,000 new sentences, or the surprise in nats at symbols that come again, of which a
+  guess has 3.47; kept out: the share in combinations kept out; score: the weight of the best head of layer 2 on the
+  symbols that followed the same symbol (the widget's score *followed*)
 - good: how many trainings reach what the course says: 99 % of *it*; at most 0.6 nats and a score of at least 0.4
 - seconds: from the press until the result is drawn. The widget shows 100 frames for at least 40 ms each, so no training
   is shorter than 4 seconds
@@ -17,10 +17,10 @@ Train takes the next seed. For each job, the table has the means over the traini
   100 new sentences, which by chance are a half; a surprise of 3 nats)
 - frame: the longest time in milliseconds between two animation frames of the page while it trains
 
-The jobs: tagger, turned (it is taught that *hungry* means the other noun) and repeater, with each seed; slow-tagger and
-slow-repeater, once, with all threads of the page stopped for 12 ms in 16, which makes a quarter of a core of each (a
-frame is up to 12 ms longer by this); slow-page, once, with Chromium's own slowdown of the page by 4, which does not slow
-the worker; plain, once, without WebAssembly's SIMD. Below the table: what the tab uses of memory that no other process
+The jobs: tagger, turned (it is taught that *hungry* means the other noun) and repeater, with each seed. The others train
+once: slow-tagger and slow-repeater, with all threads of the page stopped for 12 ms in 16, which leaves each a quarter of
+a core (a frame is up to 12 ms longer by this); slow-page, with Chromium's own slowdown of the page by 4, which does not
+slow the worker; plain, without WebAssembly's SIMD. Below the table: what the tab uses of memory that no other process
 shares, after garbage is collected, after the first and the last training of the tagger.
 """
 
