@@ -17,11 +17,11 @@ Train takes the next seed. For each job, the table has the means over the traini
   100 new sentences, which by chance are a half; a surprise of 3 nats)
 - frame: the longest time in milliseconds between two animation frames of the page while it trains
 
-The jobs: tagger, turned (it is taught that *hungry* means the other noun) and repeater, with each seed. The others train
-once: slow-tagger and slow-repeater, with all threads of the page stopped for 12 ms in 16, which leaves each a quarter of
-a core (a frame is up to 12 ms longer by this); slow-page, with Chromium's own slowdown of the page by 4, which does not
-slow the worker; plain, without WebAssembly's SIMD. Below the table: what the tab uses of memory that no other process
-shares, after garbage is collected, after the first and the last training of the tagger.
+The jobs: tagger, turned (it is taught that *hungry* means the other noun) and repeater, with each seed. The others
+train once: slow-tagger and slow-repeater, with all threads of the page stopped for 12 ms in 16, which leaves each a
+quarter of a core (a frame is up to 12 ms longer by this); slow-page, with Chromium's own slowdown of the page by 4,
+which does not slow the worker; plain, without WebAssembly's SIMD. Below the table: what the tab uses of memory that
+no other process shares, after garbage is collected, after the first and the last training of the tagger.
 """
 
 from __future__ import annotations
