@@ -21,7 +21,7 @@ The jobs: tagger, turned (it is taught that *hungry* means the other noun) and r
 train once: slow-tagger and slow-repeater, with all threads of the page stopped for 12 ms in 16, which leaves each a
 quarter of a core (a frame is up to 12 ms longer by this); slow-page, with Chromium's own slowdown of the page by 4,
 which does not slow the worker; plain, without WebAssembly's SIMD. Below the table: what the tab uses of memory that
-no other process shares, after garbage is collected, after the first and the last training of the tagger.
+no other process shares, after garbage is collected, after the first, a middle and the last training of the tagger.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
-from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from qkv.widgets import TrainLab
 from qkv.widgets.base import _own_traits
@@ -110,8 +110,8 @@ JOBS = {
 
 
 @contextmanager
-def opened(browser: Browser, job: Job) -> Iterator[tuple[Page, CDPSession]]:
-    """Open a page with the widget alone, and a session of Chromium's own commands."""
+def opened(browser: Browser, job: Job) -> Iterator[Page]:
+    """Open a page with the widget alone."""
     page = browser.new_page(viewport={"width": 800, "height": 900})
     page.route(ADDRESS, lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
     if job.slow == "simd":
@@ -121,10 +121,9 @@ def opened(browser: Browser, job: Job) -> Iterator[tuple[Page, CDPSession]]:
     state = {name: getattr(widget, name) for name in _own_traits(TrainLab)}
     page.evaluate(DRAW, [str(widget._esm), str(widget._css), state])
     page.locator("[data-widget=TrainLab][data-state=ready]").wait_for()
-    session = page.context.new_cdp_session(page)
     if job.slow == "page":
-        session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    yield page, session
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    yield page
     page.close()
 
 
@@ -177,9 +176,11 @@ def trained(page: Page, job: Job) -> dict[str, Any]:
     return dict(found)
 
 
-def used(session: CDPSession) -> float:
-    """Return the MB that the tab uses, without what it shares, after garbage is collected."""
-    session.send("HeapProfiler.collectGarbage")
+def used(page: Page) -> float:
+    """Return the MB that the tab uses, without what it shares, after the page and its worker collect their garbage."""
+    page.evaluate("gc()")
+    for worker in page.workers:
+        worker.evaluate("gc()")
     time.sleep(0.5)
     return tab().memory_full_info().uss / 1e6
 
@@ -205,15 +206,16 @@ def main() -> None:
     print("  ".join([f"{'job':14} {'good':9}", *(f"{head:15}" for head in heads), "frame"]))
     memory = ""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        options = ["--no-sandbox", "--js-flags=--expose-gc"]
+        browser = playwright.chromium.launch(executable_path=chromium(), args=options)
         for name in arguments.jobs:
             job = JOBS[name]
-            with opened(browser, job) as (page, session):
+            with opened(browser, job) as page:
                 runs = []
                 for i in range(arguments.seeds if job.each_seed else 1):
                     runs.append(trained(page, job))
-                    if name == "tagger" and i in (0, arguments.seeds - 1):
-                        memory += f" after {i + 1}: {used(session):.0f} MB."
+                    if name == "tagger" and i in (0, arguments.seeds // 2, arguments.seeds - 1):
+                        memory += f" after {i + 1}: {used(page):.0f} MB."
                 print(line(name, runs), flush=True)
         browser.close()
     if memory:
