@@ -56,6 +56,9 @@ CASES = {
     ),
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
     "TemperatureLab": Case('TemperatureLab(handles=["width"])', "switch:width 64", "Space", "d_k", "64", "1", "off"),
+    "TrainLab": Case(
+        'TrainLab(handles=["scaled"], scaled=False)', "switch:divide", "Space", "scaled", "True", "False", "off"
+    ),
     "TransformerFlow": Case("TransformerFlow()", "switch:residual", "Space", "residual", "False", "False", "off"),
 }
 CELLS = [
@@ -171,6 +174,15 @@ def test_set_in_python_and_followed_by_the_view(notebook: Page):
             expect(notebook.locator('[data-widget="Predict"]')).to_contain_text(case.shows)
         else:
             expect(control(notebook, name)).to_have_value(case.shows)
+
+
+def test_a_model_is_trained_there(notebook: Page):
+    """The same worker, inside the widget's own file. The tagger learns undivided too."""
+    widget = notebook.locator('[data-widget="TrainLab"]')
+    widget.get_by_role("button", name="Train", exact=True).click()
+    expect(widget).to_have_attribute("data-training", "done", timeout=120_000)
+    assert widget.get_attribute("data-step") == "500"
+    assert float(widget.get_attribute("data-it") or 0) > 0.9
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -46,6 +46,8 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("Everywhere", {"kind": "sound", "token": 2}),
     ("Everywhere", {"kind": "graph", "token": 2, "near": True}),
     ("HeadMicroscope", {"symbols": "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "modes": ["mean", "on", "other text", "zeros"]}),
+    ("TrainLab", {"stored": ["as it is", "without positions", "one layer"], "rule": ["hungry"]}),
+    ("TrainLab", {"task": "repeater", "stored": ["as it is", "mask forgotten"]}),
     ("TransformerFlow", {"stage": "1 hidden", "residual": False}),
     ("TemperatureLab", {"handles": ["scores", "width", "draws"], "d_k": 64}),
     ("SequenceExplorer", {"kind": "image"}),

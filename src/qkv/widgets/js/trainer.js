@@ -5,7 +5,10 @@ import taggers from "../../models/weights/training-runs-tagger.json";
 import workerCode from "./engine/worker.js?text";
 import { onDemand } from "./on_demand.js";
 
+/** @import { Frame } from "./engine/shown.js" */
+
 const PACE = 40; // ms for which a frame is seen at least
+const CALM = 50; // steps between two changes of the picture, for a reader who wants little motion
 
 /** The stored trainings of a task by their names. A page of the site has only those that it shows.
  * @param {"tagger" | "repeater"} task
@@ -21,6 +24,9 @@ export function trainer(state, set) {
   let number = 0; // of the training in the worker
   let paused = false;
   let isHidden = false; // whether it was paused because the page is hidden
+  let isCalm = false; // whether this reader wants little motion
+  /** @type {Frame[]} */
+  let waiting = []; // frames that are not shown yet
 
   const change = (index, changes, others = {}) => {
     const runs = state.runs.map((run, i) => (i === index ? { ...run, ...changes(run) } : run));
@@ -29,7 +35,13 @@ export function trainer(state, set) {
   const receive = ({ data }) => {
     const index = (state.runs ?? []).length - 1;
     if (data.number !== number || index < 0) return;
-    if (data.frame) change(index, ({ frames }) => ({ frames: [...frames, data.frame] }), { isSlow: !data.isFast });
+    if (data.frame) {
+      waiting.push(data.frame);
+      if (isCalm && data.frame.step % CALM) return;
+      const shown = waiting;
+      waiting = [];
+      change(index, ({ frames }) => ({ frames: [...frames, ...shown] }), { isSlow: !data.isFast });
+    }
     if (data.result) change(index, () => ({ result: data.result }), { status: "done" });
   };
   const fail = (reason) => set({ status: "idle", failed: String(reason?.message ?? reason) });
@@ -46,10 +58,11 @@ export function trainer(state, set) {
         worker.onmessage = receive;
         worker.onerror = fail;
       }
-      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      waiting = [];
       number += 1;
       paused = false;
-      worker.postMessage({ start: choices, pace: calm ? 0 : PACE });
+      worker.postMessage({ start: choices, pace: isCalm ? 0 : PACE });
     } catch (error) {
       fail(error);
     }
