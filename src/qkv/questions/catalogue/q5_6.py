@@ -99,7 +99,7 @@ def double_precision(layer: Layer, x: Tensor) -> Result:
 def keys_in_another_order(layer: Layer, x: Tensor) -> Result:
     """Begin with another key in a batch of another size: torch.equal then finds a difference, on every machine."""
     q, k, v = (split_heads(part, layer.n_heads) for part in layer.projected(x))
-    out, weights = attention(q, *(part.roll(x.shape[0], dims=-2) for part in (k, v)))
+    out, weights = attention(q, k.roll(x.shape[0], dims=-2), v.roll(x.shape[0], dims=-2))
     return layer.output(merge_heads(out)), weights.roll(-x.shape[0], dims=-1)
 
 
