@@ -21,6 +21,7 @@ TOC = """format: jb-book
 root: book/index
 chapters:
   - file: book/references
+  - file: book/acknowledgements
   - file: book/glossary
   - file: book/notation
   - file: chapters/01_small

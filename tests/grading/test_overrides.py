@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,19 @@ def table(path: Path, text: str = TABLE) -> Overrides:
     return read_overrides(path)
 
 
-@pytest.fixture
-def written(tmp_path: Path) -> Path:
-    """Return the folder with the results of a class of four, with points by hand."""
-    writer = Writer(tmp_path / "out", overrides=table(tmp_path / "overrides.csv"))
+@pytest.fixture(scope="module")
+def written_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder with the results of a class of four, with points by hand. No test changes it."""
+    folder = tmp_path_factory.mktemp("overrides")
+    writer = Writer(folder / "out", overrides=table(folder / "overrides.csv"))
     writer.finish([writer.write(one) for one in results()])
     return writer.out
+
+
+@pytest.fixture
+def written(written_once: Path, tmp_path: Path) -> Path:
+    """Return a copy of that folder."""
+    return Path(shutil.copytree(written_once, tmp_path / "out"))
 
 
 SCORES = {"ada": 5.5, "bob": 4.0, "cy": 5.0, "eve": 7.0}

@@ -95,10 +95,15 @@ FAILED_IMPORTS = {
 
 
 @pytest.mark.parametrize("name", FAILED_IMPORTS)
-def test_a_cell_goes_on_behind_an_import_that_fails(grader, tmp_path, name):
-    cells = FAILED_IMPORTS[name]
-    assert in_the_class(grader, cells) == POINTS
-    assert alone(tmp_path, json.dumps(as_json(cells)).encode()) == POINTS
+def test_a_cell_goes_on_behind_an_import_that_fails_in_the_class(grader, name):
+    assert in_the_class(grader, FAILED_IMPORTS[name]) == POINTS
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow][name == "from Colab, and used" :]) for name in FAILED_IMPORTS]
+)
+def test_a_cell_goes_on_behind_an_import_that_fails_alone(tmp_path, name):
+    assert alone(tmp_path, json.dumps(as_json(FAILED_IMPORTS[name])).encode()) == POINTS
 
 
 def test_what_was_not_run_is_said_in_the_class_and_alone(grader, tmp_path, capsys):
@@ -157,8 +162,11 @@ def test_what_is_wrong_in_the_kernel_is_wrong_in_the_class(grader):
             marks=pytest.mark.slow,
         ),
         "from qkv import attention as theirs\n" + CHECKED[0].replace("return", "theirs\n    return"),
-        "from qkv.attention import scaled_scores as theirs\n"
-        "def helper(*given):\n    return theirs(*given)\n\ndef scaled_scores(q, k):\n    return helper(q, k)",
+        pytest.param(
+            "from qkv.attention import scaled_scores as theirs\n"
+            "def helper(*given):\n    return theirs(*given)\n\ndef scaled_scores(q, k):\n    return helper(q, k)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_answer_that_names_the_reference_has_no_points_anywhere(grader, tmp_path, answer):

@@ -128,6 +128,10 @@ class HeldCache:
     def __len__(self) -> int:
         return sum(k.shape[-2] for k in self.keys)
 
+    def __repr__(self) -> str:
+        """Return the same text in each process: a list of caches is recorded with it."""
+        return f"HeldCache(tokens={len(self)})"
+
 
 def make_weights(names: str, *tensors: Tensor) -> dict[str, Tensor]:
     """Return the tensors by their names. A worker runs this source alone."""
