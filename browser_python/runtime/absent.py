@@ -11,6 +11,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from torch.missing import note_missing
+
 ABSENT = (
     *("IPython", "ipywidgets", "matplotlib", "transformers", "qkv.figures", "qkv.widgets"),
     *("torch.nn.attention", "torch.utils.flop_counter"),
@@ -33,6 +35,7 @@ class _Absent:
         return _Absent(f"{self._name}.{name}")
 
     def __call__(self, *args: object, **kwargs: object) -> None:
+        note_missing(f"`{self._name}`")
         raise AbsentError(f"{self._name} is not on this page; open this notebook in JupyterLab or Colab")
 
 

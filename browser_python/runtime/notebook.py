@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import linecache
+import re
 import time
 import traceback
 from collections.abc import Callable
@@ -19,15 +20,25 @@ from typing import Any
 
 import absent
 from pristine import Pristine
+from torch.missing import asked_for
 
 from qkv.checking import Report, examine
 from qkv.checking.card import Card
 from qkv.questions import find
+from qkv.questions.engine.question import Question
 
 absent.install()
 PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
 FIRST_VERDICT_AFTER = 1.0  # seconds; after these the page shows a verdict, while the search for a misconception goes on
 MAX_PRINTED = 20_000  # characters
+
+
+class NotJudged(Card):
+    """The card of an answer that uses a part of Python or PyTorch that the page does not have."""
+
+    @property
+    def headline(self) -> str:
+        return "not judged here"
 
 
 class Session:
@@ -89,6 +100,7 @@ def run_cells(cells: list[tuple[int, str]], names: dict[str, Any]) -> tuple[str,
         for place, source in cells:
             printed.seek(0)
             printed.truncate()
+            asked_for.clear()
             problems.append(run_cell(source, f"<cell {place + 1}>", names))
     return printed.getvalue(), problems
 
@@ -150,6 +162,8 @@ def check_answer(
     question, given, problem = find(question_id), names.get(name), problems[-1]
     if given is None and (problem or name not in names):
         message = why_not_checked(name, problem)
+        if missing := missing_part(problem):
+            return not_judged(question, missing)
         card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
@@ -157,9 +171,28 @@ def check_answer(
         nonlocal sent
         if not sent and time.perf_counter() - since > FIRST_VERDICT_AFTER:
             sent = True
-            send_first(json.dumps(report_for_page(so_far(), problems)))
+            if not missing_part():
+                send_first(json.dumps(report_for_page(so_far(), problems)))
 
-    return report_for_page(examine(question_id, given, patience=PATIENCE, on_progress=meanwhile), problems)
+    report = examine(question_id, given, patience=PATIENCE, on_progress=meanwhile)
+    missing = "" if report.passed else missing_part(report.message)
+    return not_judged(question, missing) if missing else report_for_page(report, problems)
+
+
+def missing_part(message: str = "") -> str:
+    """Return the first part that the answer has used and the page does not have. Empty if there is none."""
+    module = re.search(r"No module named '([\w.]+)'", message)
+    return f"`{module[1]}`" if module else next(iter(asked_for), "")
+
+
+def not_judged(question: Question, missing: str) -> dict[str, Any]:
+    """Return the verdict on an answer that this page cannot run: none. The page keeps the answer for a notebook."""
+    message = (
+        f"Your answer uses {missing}, and this page does not have it. So the page cannot say whether the answer is "
+        "right. The page keeps your answer: download the notebook, and check it in JupyterLab or Colab."
+    )
+    card = NotJudged(question.id, question.title, "not attempted", 0.0, float(question.points), message)
+    return {"status": card.status, "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
 
 def report_for_page(report: Report, problems: list[str]) -> dict[str, Any]:

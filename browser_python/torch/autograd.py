@@ -8,7 +8,7 @@ from typing import Any
 from .creation import ones_like, zeros, zeros_like
 from .gradients import node_of, run_backward
 from .joining import stack
-from .missing import refuse_set
+from .missing import missing_getattr, refuse, refuse_set
 from .tensors import Tensor
 
 
@@ -59,14 +59,23 @@ class functional:
     """Derivatives of functions."""
 
     @staticmethod
-    def jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-        """Return the derivatives of each number of `f(x)` with respect to each number of `x`.
+    def jacobian(
+        func: Callable[[Tensor], Tensor],
+        inputs: Tensor,
+        create_graph: bool = False,
+        strict: bool = False,
+        vectorize: bool = False,  # only a faster way to the same result
+    ) -> Tensor:
+        """Return the derivatives of each number of `func(inputs)` with respect to each number of `inputs`.
 
         Shapes:
-            result (*shape of f(x), *shape of x)
+            result (*shape of func(inputs), *shape of inputs)
         """
-        x = x.detach().clone().requires_grad_()
-        y = f(x)
+        refuse_set("jacobian", create_graph=create_graph, strict=strict)
+        if not isinstance(inputs, Tensor):
+            refuse("`jacobian` of several tensors")
+        x = inputs.detach().clone().requires_grad_()
+        y = func(x)
         rows = []
         for i in range(y.numel()):
             start = zeros(y.numel(), dtype=y.dtype)
@@ -74,3 +83,6 @@ class functional:
             row = grad(y, x, start.reshape(y.shape), True, allow_unused=True)[0] if y.requires_grad else None
             rows.append(zeros_like(x) if row is None else row)
         return stack(rows).reshape((*y.shape, *x.shape)).detach()
+
+
+__getattr__ = missing_getattr("torch.autograd")

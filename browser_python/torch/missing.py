@@ -8,8 +8,18 @@ from typing import Any, NoReturn
 ADVICE = "is not in the page's torch; open this notebook in Colab or JupyterLab"
 
 
+asked_for: list[str] = []  # the missing parts that code has used; a check clears it, and reads it afterwards
+
+
+def note_missing(part: str) -> None:
+    """Note that code has used a part that the page does not have, unless its name is private: libraries look for those."""
+    if not part.strip("`").rpartition(".")[2].startswith("_"):
+        asked_for.append(part)
+
+
 def refuse(part: str) -> NoReturn:
     """Raise the error for a part of PyTorch that the page's torch does not have."""
+    note_missing(part)
     raise NotImplementedError(f"{part} {ADVICE}")
 
 
@@ -24,6 +34,7 @@ def missing_getattr(module: str) -> Callable[[str], NoReturn]:
     """Return a module's `__getattr__`, which raises an AttributeError that names the missing attribute."""
 
     def raise_missing(name: str) -> NoReturn:
+        note_missing(f"`{module}.{name}`")
         raise AttributeError(
             f"`{module}.{name}` is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab"
         )

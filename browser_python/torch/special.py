@@ -8,6 +8,7 @@ from .arithmetic import check_tensors, where, xlogy
 from .creation import zeros_like
 from .dtypes import FLOATING, float32
 from .gradients import record_step
+from .missing import missing_getattr
 from .shapes import common_shape
 from .tensors import Tensor, result_type, tensor_of, without_gradient
 
@@ -71,3 +72,6 @@ def gammaincc(a: Tensor, x: Tensor) -> Tensor:
     pairs = zip(a.expand(shape)._numbers(), x.expand(shape)._numbers(), strict=True)
     out = tensor_of([upper_gamma(u, v) for u, v in pairs], shape, kind)
     return record_step(out, [a, x], without_gradient("gammaincc"))
+
+
+__getattr__ = missing_getattr("torch.special")

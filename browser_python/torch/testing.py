@@ -7,7 +7,7 @@ from typing import Any
 from .arithmetic import allclose
 from .creation import as_tensor
 from .dtypes import bfloat16, float16, float32, float64
-from .missing import refuse_set
+from .missing import missing_getattr, refuse_set
 from .tensors import Tensor
 
 TOLERANCES = {  # relative, absolute
@@ -76,3 +76,6 @@ def difference(a: Tensor, b: Tensor, rtol: float | None, atol: float | None, equ
     relative, absolute = (relative, absolute) if rtol is None or atol is None else (rtol, atol)
     close = allclose(a.double(), b.double(), relative, absolute, equal_nan)
     return "" if close else "Tensor-likes are not close!"
+
+
+__getattr__ = missing_getattr("torch.testing")

@@ -87,9 +87,10 @@ def test_widgets_links_and_search_work_there(cut_off: tuple[Page, str]):
     expect(page.locator("#search-results a").first).to_be_visible()
 
 
-def test_a_page_that_never_was_is_said_to_be_missing(cut_off: tuple[Page, str]):
+@pytest.mark.parametrize("path", ["nowhere.html", "%", "%E0%A4%A"])
+def test_a_page_that_never_was_is_said_to_be_missing(cut_off: tuple[Page, str], path: str):
     page, address = cut_off
-    page.goto(f"{address}/nowhere.html")
+    page.goto(f"{address}/{path}")
     expect(page.locator("h1")).to_have_text("This page is not here")
 
 

@@ -184,3 +184,67 @@ def test_an_error_without_a_line_of_a_cell_is_shown(shared: Interpreter):
         shared, "from torch.nn import TransformerEncoder"
     )
     assert printed(shared, "open('/lib/notebook.py')").splitlines()[-1].startswith("FileNotFoundError")
+
+
+NOT_HERE = {
+    "torch.compile": "import torch\n@torch.compile\ndef answer(q, k, v): ...",
+    "torch.func": "from torch.func import vmap\ndef answer(q, k, v): ...",
+    "torch.vmap": "from torch import vmap\ndef answer(q, k, v): ...",
+    "einops": "def answer(q, k, v):\n    import einops",
+    "torch.polar": "import torch\ndef answer(q, k, v):\n    return torch.polar(q, k)",
+    "torch.complex64": "import torch\ndef answer(q, k, v):\n    return q.to(torch.complex64)",
+    "Tensor.svd": "def answer(q, k, v):\n    return q.svd()",
+    "nested": "import torch\ndef answer(q, k, v):\n    return torch.nested.nested_tensor([q])",
+    "multi_head_attention_forward": (
+        "import torch.nn.functional as F\ndef answer(q, k, v):\n    return F.multi_head_attention_forward(q, k, v)"
+    ),
+    "jacobian": (
+        "import torch\ndef answer(q, k, v):\n"
+        "    return torch.autograd.functional.jacobian(lambda x: x @ k.mT, q, create_graph=True)"
+    ),
+    "meta": "import torch\ndef answer(q, k, v):\n    return torch.empty(2, device='meta')",
+    "numpy.fft": "import numpy\ndef answer(q, k, v):\n    return numpy.fft.fft(q)",
+    "caught": "def answer(q, k, v):\n    try:\n        return q.svd()\n    except AttributeError:\n        return q",
+}
+
+
+@pytest.mark.parametrize("part", NOT_HERE)
+def test_an_answer_that_uses_what_the_page_lacks_is_not_judged(shared: Interpreter, part: str):
+    found = shared.ask([NOT_HERE[part]], question="3.3", name="answer")
+    assert (found["status"], found["points"], found["misconception"]) == ("not attempted", 0, None)
+    assert "not judged here" in found["html"]
+    assert "points" not in found["html"]
+    assert part in found["message"] or part == "caught"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "def answer(q, k, v):\n    return v, q",
+        "def answer(q, k, v):\n    return hasattr(q, '__array_ufunc__')",
+        "def answer(q, k, v):\n    return q @ k  # raises",
+        "answer = 3",
+    ],
+)
+def test_a_wrong_answer_is_judged_whatever_cells_above_lack(shared: Interpreter, answer: str):
+    above = "import torch\ntorch.polar"
+    assert shared.ask([above, answer], question="3.3", name="answer")["status"] in ("failed", "error")
+
+
+EXACT = """import torch
+def answer(module):
+    x = torch.randn(3, 5, 12)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    out, alone, shuffled = module(x)[0], module(x[:1])[0], module(x[:, order])[0]
+    nudged = module(torch.cat([x[:, :-1], x[:, -1:] + 2], dim=1))[0]
+    near = lambda a, b: torch.allclose(a, b, atol=1e-4)
+    return not (SAME(alone, out[:1]) and near(shuffled, out[:, order])) or near(nudged[:, 0], out[:, 0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("same", "status"),
+    [("torch.equal", "failed"), ("near", "passed")],
+)
+def test_a_test_that_compares_every_bit_fails_as_in_torch(shared: Interpreter, same: str, status: str):
+    assert shared.ask([EXACT.replace("SAME", same)], question="5.6", name="answer")["status"] == status

@@ -47,4 +47,4 @@ if __name__ == "__main__":
         start = time.perf_counter()
         out |= verdicts(name, int(seed), int(most))
         print(f"{name} {time.perf_counter() - start:.1f} s", file=sys.stderr)
-    print(json.dumps({"torch": torch.__version__, "verdicts": out}))
+    print(json.dumps({"torch": torch.__version__, "verdicts": out, "missing": torch.missing.asked_for}))

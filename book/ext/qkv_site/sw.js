@@ -49,10 +49,20 @@ self.addEventListener("fetch", (event) => {
   if (request.method === "GET" && request.url.startsWith(SCOPE)) event.respondWith(answer(request));
 });
 
+/** Return a path with its escapes decoded, or as it is if one of them is not valid, as in "/%".
+ * @param {string} path */
+function decoded(path) {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
 /** Return the address of a request's file from the site's root. Queries are ignored: ?v= only names a build, and pages
  * read the rest. */
 function nameOf({ url }) {
-  const name = decodeURI(new URL(url).pathname).slice(decodeURI(new URL(SCOPE).pathname).length);
+  const name = decoded(new URL(url).pathname).slice(decoded(new URL(SCOPE).pathname).length);
   return name === "" || name.endsWith("/") ? `${name}index.html` : name;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..missing import refuse
+from ..missing import missing_getattr, refuse
 from ..modes import no_grad
 from ..randomness import Generator
 from ..tensors import Tensor
@@ -65,3 +65,6 @@ def kaiming_uniform_(
         refuse(f"`nonlinearity={nonlinearity}` of `kaiming_uniform_`")
     bound = gains[nonlinearity] * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
     return uniform_(t, -bound, bound, generator)
+
+
+__getattr__ = missing_getattr("torch.nn.init")

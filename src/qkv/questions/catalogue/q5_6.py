@@ -96,6 +96,13 @@ def double_precision(layer: Layer, x: Tensor) -> Result:
     return out.to(x.dtype), weights.to(x.dtype)
 
 
+def keys_in_another_order(layer: Layer, x: Tensor) -> Result:
+    """Begin with another key in a batch of another size: torch.equal then finds a difference, on every machine."""
+    q, k, v = (split_heads(part, layer.n_heads) for part in layer.projected(x))
+    out, weights = attention(q, k.roll(x.shape[0], dims=-2), v.roll(x.shape[0], dims=-2))
+    return layer.output(merge_heads(out)), weights.roll(-x.shape[0], dims=-1)
+
+
 RIGHT: dict[str, Forward] = {
     "splits and transposes": right_forward,
     "head by head": head_by_head,
@@ -103,6 +110,7 @@ RIGHT: dict[str, Forward] = {
     "by einsum": by_einsum,
     "by torch's fused attention": fused,
     "in double precision": double_precision,
+    "with the keys in another order": keys_in_another_order,
 }
 
 # ── wrong implementations ─────────────────────────────────────────────────────────────────────────
