@@ -33,6 +33,7 @@ class Optimizer:
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
 
     def __repr__(self) -> str:
+        """Return the settings of each group as text, sorted by name."""
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")
@@ -58,6 +59,7 @@ class Optimizer:
 
 
 def settings(group: dict[str, Any]) -> dict[str, Any]:
+    """Return a group without its parameters."""
     return {name: value for name, value in group.items() if name != "params"}
 
 
