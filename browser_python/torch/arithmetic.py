@@ -11,7 +11,7 @@ from itertools import repeat
 from math import inf
 from typing import Any
 
-from .creation import tensor
+from .creation import check_fits, full, tensor
 from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
 from .kernels import BIG, KERNELS, Kernel, address_of, loop_of, scalar
 from .numbers import (
@@ -457,7 +457,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
 
     Raises:
         TypeError: the mask is not a tensor, or the value is None.
-        RuntimeError: the mask is not bool, or the value is a tensor with axes.
+        RuntimeError: the mask is not bool, the value is a tensor with axes, or it does not fit the dtype of `x`.
     """
     if not isinstance(mask, Tensor) or value is None:
         given = ", ".join("NoneType" if one is None else type(one).__name__ for one in (mask, value))
@@ -471,7 +471,10 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    value = as_tensor_of(value, x.dtype)
+    if isinstance(value, Tensor):
+        check_fits(value.item(), x.dtype)
+    else:
+        value = full((), value, dtype=x.dtype)
     return where(mask, value.to(x.dtype), x).contiguous()
 
 

@@ -7,11 +7,35 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from .dtypes import INTEGER, Device, State, bool_, check_device, float32, int64, promoted_dtype, uint8
+from .dtypes import (
+    C_NAMES,
+    FLOATING,
+    INTEGER,
+    Device,
+    State,
+    bool_,
+    check_device,
+    finfo,
+    float32,
+    iinfo,
+    int8,
+    int16,
+    int64,
+    promoted_dtype,
+    uint8,
+)
 from .dtypes import dtype as Kind
 from .numbers import convert_numbers, is_number, to_array
 from .shapes import product, sizes_of
 from .tensors import Tensor, laid_out, method, tensor_of
+
+FILL_NAMES = {
+    **C_NAMES,
+    uint8: "uint8_t",
+    int8: "int8_t",
+    int16: "int16_t",
+    int64: "int64_t",
+}  # in errors of `check_fits`
 
 
 def as_list(data: Any) -> Any:
@@ -94,6 +118,9 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
     floats = any(isinstance(v, float) for v in numbers)
     if not floats and dtype.kind == INTEGER and numbers:
         check_range(min(numbers), max(numbers), dtype)
+    if floats and dtype.kind == INTEGER:
+        for number in numbers:
+            check_fits(number, dtype, dtype.name)
     return placed(
         tensor_of(convert_numbers(numbers, float32 if floats else int64, dtype), shape, dtype), device, requires_grad
     )
@@ -106,6 +133,23 @@ def check_range(low: int, high: int, kind: Kind) -> None:
         raise ValueError("Overflow when unpacking long long")
     if not (-size < low <= high < size if kind is uint8 else -size <= 2 * low <= 2 * high < size):
         raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+
+
+def check_fits(value: float, kind: Kind, name: str = "") -> None:
+    """Raise torch's error if a value is too large for a dtype, or is inf or NaN and the dtype has only integers.
+
+    The message calls the dtype by this name, or else by that of its C++ type.
+    """
+    if kind is bool_:
+        return
+    if kind.kind == FLOATING:
+        fits = not math.isfinite(value) or abs(value) <= finfo.LARGEST[kind]
+    else:
+        limits = iinfo(kind)
+        low = -limits.max - 1 if kind is uint8 else limits.min - 1
+        fits = math.isfinite(value) and low < value < limits.max + 1
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {name or FILL_NAMES[kind]} without overflow")
 
 
 def as_tensor(data: Any, *, dtype: Kind | None = None, device: Device = None) -> Tensor:
@@ -130,7 +174,7 @@ def full(
 
     Raises:
         TypeError: `size` is not a tuple or list, or the value requires a gradient.
-        RuntimeError: a size is negative.
+        RuntimeError: a size is negative, or the value does not fit the dtype; see `check_fits`.
     """
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
@@ -138,6 +182,7 @@ def full(
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not Tensor")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     dtype = dtype or inferred_dtype([value])
+    check_fits(value, dtype)
     shape = sizes_of([size])
     for n in shape:
         if n < 0:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .creation import tensor
-from .dtypes import FLOATING, State, bool_, int32, int64, uint8
+from .creation import check_fits, tensor
+from .dtypes import FLOATING, State, bfloat16, bool_, float16, int32, int64, uint8
 from .gradients import record_step
 from .kernels import BIG, KERNELS, address_of
 from .missing import refuse_set
@@ -295,7 +295,7 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
 
     Raises:
         TypeError: the value is a list, a tuple or None.
-        RuntimeError: the value cannot be broadcast, `x` is a leaf that requires a gradient, or both overlap in memory.
+        RuntimeError: the value cannot be broadcast or does not fit the dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
     """
     picked = bool(selection(x, key).picks)
     check_leaf(x)
@@ -304,6 +304,8 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if isinstance(value, (list, tuple)) or value is None:
             raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(x)}")
+        if is_number(value) and x.dtype not in (float16, bfloat16):  # there, torch writes inf without an error
+            check_fits(value, x.dtype)
         value = tensor(value, dtype=x.dtype if is_number(value) else None)
     elif not picked:
         check_overlap(selection(x, key).view(), value)

@@ -139,9 +139,9 @@ def check_scatter(x: Tensor, d: int, index: Tensor, src: Tensor | float | None) 
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     wide = any(n > x.shape[i] for i, n in enumerate(index.shape) if i != d)
     if wide or (isinstance(src, Tensor) and any(n > m for n, m in zip(index.shape, src.shape, strict=True))):
+        of_source = f" and to be no larger size than src {shapes[-1]}" if isinstance(src, Tensor) else ""
         raise RuntimeError(
-            f"Expected index {shapes[0]} to be no larger than self {list(x.shape)} apart from dimension {d} and to be no "
-            f"larger size than src {shapes[-1]}"
+            f"Expected index {shapes[0]} to be no larger than self {list(x.shape)} apart from dimension {d}{of_source}"
         )
 
 

@@ -26,10 +26,19 @@ class Optimizer:
         if not given:
             raise ValueError("optimizer got an empty parameter list")
         groups = given if isinstance(given[0], dict) else [{"params": given}]
-        self.param_groups = [{**defaults, **group, "params": parameters_of(group)} for group in groups]
+        self.defaults = defaults
+        self.param_groups = [{"params": parameters_of(group), **defaults, **settings(group)} for group in groups]
         for group in self.param_groups:
             check_settings(group)
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+
+    def __repr__(self) -> str:
+        """Return the settings of each group as text, sorted by name."""
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {name}: {value}" for name, value in sorted(settings(group).items())]
+        return "\n".join([*lines, ")"])
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Remove the gradients of all parameters, or set them to zeros."""
@@ -49,6 +58,11 @@ class Optimizer:
         raise NotImplementedError
 
 
+def settings(group: dict[str, Any]) -> dict[str, Any]:
+    """Return a group without its parameters."""
+    return {name: value for name, value in group.items() if name != "params"}
+
+
 def parameters_of(group: dict[str, Any]) -> list[Tensor]:
     """Return the parameters of a group, which names one tensor or several."""
     found = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
@@ -66,7 +80,7 @@ def check_settings(group: dict[str, Any]) -> None:
         for i, beta in enumerate(value if name == "betas" else ()):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        if name not in ("betas", "params") and value < 0:
+        if name not in ("betas", "params") and value is not None and value < 0:
             named = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {named}: {value}")
 
@@ -89,7 +103,14 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         refuse_set("SGD", dampening=dampening, nesterov=nesterov, maximize=maximize, differentiable=differentiable)
-        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+        }
+        defaults |= {"nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable}
+        super().__init__(params, {**defaults, "fused": fused})
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         """Update one parameter p by its gradient g."""
@@ -121,7 +142,16 @@ class Adam(Optimizer):
         fused: bool | None = None,
     ) -> None:
         refuse_set(type(self).__name__, amsgrad=amsgrad, maximize=maximize, differentiable=differentiable)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+        }
+        defaults |= {"maximize": maximize, "foreach": foreach, "capturable": capturable}
+        defaults |= {"differentiable": differentiable, "fused": fused, "decoupled_weight_decay": self.decoupled}
+        super().__init__(params, defaults)
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         """Update one parameter p by its gradient g: p ← p − lr·m̂ / (√v̂ + eps), by a kernel if there is one.

@@ -1096,11 +1096,13 @@ def test_what_torch_does_and_the_page_does_not_is_refused(expression: str):
 
 # Parameters that change nothing here, such as those for speed; and those that Python or a caller passes.
 UNUSED = {
-    *("sort.stable", "topk.sorted", "unique.sorted", "cdist.compute_mode", "SGD.foreach", "SGD.fused"),
     *(
-        "Adam.foreach",
-        "Adam.fused",
-        "Adam.capturable",
+        "sort.stable",
+        "topk.sorted",
+        "unique.sorted",
+        "cdist.compute_mode",
+    ),
+    *(
         "copy_.non_blocking",
         "to.non_blocking",
         "use_deterministic_algorithms.mode",
@@ -1147,3 +1149,37 @@ def test_every_name_is_one_of_torch():
     assert [name for name in sorted(ours) if not hasattr(torch, name)] == []
     methods = {name for name in vars(page_torch.Tensor) if not name.startswith("_")}
     assert [name for name in sorted(methods) if not hasattr(torch.Tensor, name)] == []
+
+
+NUMBERS = ("-torch.inf", "torch.nan", "300", "-1", "-256", "-129", "2.7", "1e6", "2.0**64", "1e39", "0")
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+FILLED = (
+    "torch.ones(2, dtype={t}).masked_fill(torch.tensor([True, False]), {v})",
+    "torch.ones(2, dtype={t}).fill_({v})",
+    "torch.full((2,), {v}, dtype={t})",
+    "x = torch.ones(2, dtype={t})\nx[0] = {v}\nx",
+    "torch.tensor([{v}], dtype={t})",
+)
+
+
+@pytest.mark.parametrize("program", FILLED)
+def test_a_number_that_does_not_fit_a_dtype_raises_as_in_torch(program: str):
+    assert not differences([program.format(v=v, t=f"torch.{t}") for v in NUMBERS for t in DTYPES])
+
+
+PRINTED = """
+str(torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1, momentum=0.9))
+str(torch.optim.Adam([torch.zeros(1, requires_grad=True)]))
+str(torch.optim.AdamW([{"params": [torch.zeros(1, requires_grad=True)], "lr": 0.5}]))
+list(torch.optim.SGD([torch.zeros(1, requires_grad=True)]).param_groups[0])
+list(torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).param_groups[0])
+str(nn.Linear(1, 1).state_dict().keys())
+str(type(nn.Linear(1, 1).state_dict()))
+torch.zeros(2, 3).scatter(1, torch.tensor([[0, 1], [2, 0], [1, 1]]), 1.0)
+torch.zeros(2, 3).scatter(1, torch.tensor([[0], [1]]), torch.arange(6.0).reshape(2, 3))
+torch.zeros(2, 3, dtype=torch.int64).scatter(1, torch.tensor([[0]]), torch.inf)
+"""
+
+
+def test_states_and_optimizers_print_as_in_torch():
+    assert not differences(PRINTED.strip().splitlines())

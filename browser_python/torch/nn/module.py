@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -187,9 +188,9 @@ class Module:
     def _state(self) -> list[tuple[str, Tensor | None]]:
         return [*self._own(Parameter), *((n, b) for n, b in self._bufs.items() if n not in self._not_saved)]
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
         """Return all parameters and buffers by their full names, as views unless `keep_vars` is set."""
-        state = {}
+        state: OrderedDict[str, Tensor] = OrderedDict()
         for where, m in self.named_modules(remove_duplicate=False):
             for n, v in m._state():
                 if v is not None:
