@@ -147,7 +147,7 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     expect(says).to_contain_text(
         f"X is {len(tokens)} × {15 + 4}: a row for each token, a column for each word in the list"
     )
-    page.get_by_role("button", name="a", exact=True).first.click()
+    page.get_by_role("button", name="a (word 1)", exact=True).click()
     expect(says).to_contain_text("Row 1, a, has the same numbers as row 4.")
     page.get_by_role("switch", name="features").check()
     expect(says).to_contain_text(f"X is {len(tokens)} × 4")

