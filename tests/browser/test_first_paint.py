@@ -175,6 +175,7 @@ def microscope(page: Page) -> tuple[Locator, Locator]:
     slot = page.locator('.qkv-slot[data-for="HeadMicroscope"]')
     slot.scroll_into_view_if_needed()
     slot.locator('[data-state="ready"]').wait_for()
+    slot.locator("summary", has_text="Training, and a text of your own").click()
     return slot.get_by_role("slider", name="training step"), slot.locator(".qkv-scope-next")
 
 
@@ -206,5 +207,5 @@ def test_weights_that_do_not_arrive_are_told_and_asked_for_again(browser: Browse
     expect(says).to_contain_text("did not load")
     page.unroute(f"**/{EARLIER}")
     slider.press("ArrowRight")
-    expect(says).to_contain_text("After M comes")
+    expect(says).to_contain_text("The model predicts")
     page.close()
