@@ -19,7 +19,9 @@ CHAPTER = "chapters/02_qkv_projection"
 @pytest.fixture(scope="module")
 def page(browser: Browser, site: str) -> Iterator[Page]:
     """A chapter on a phone, on which Python is started once; nothing but the site is asked for anything."""
-    yield from python_page(browser, site, f"{CHAPTER}.html")
+    for page in python_page(browser, site, f"{CHAPTER}.html"):
+        page.locator(".qkv-read-mode").last.evaluate("(e) => e.click()")  # code is folded on a phone at first
+        yield page
 
 
 def edited(page: Page, cell: Locator, more: str) -> Locator:

@@ -172,8 +172,11 @@ def test_a_card_is_words_whoever_wrote_it(page: Page, elsewhere: tuple[str, list
     expect(card).to_contain_text("words")
     page.wait_for_timeout(500)
     assert (page.url, asked, page.evaluate("window.entered")) == (address, [], None)
-    assert card.locator("meta, style, link, a, form, img, script, iframe, svg, base, button").count() == 0
-    assert card.locator("section").evaluate("card => [...card.attributes].map(({ name }) => name)") == []
+    # Beside the card stands one line of the page's own: what a right answer leads to.
+    assert card.evaluate("verdict => [...verdict.children].map(({ className }) => className).slice(1)") == ["qkv-next"]
+    section = card.locator("section")
+    assert section.locator("meta, style, link, a, form, img, script, iframe, svg, base, button").count() == 0
+    assert section.evaluate("card => [...card.attributes].map(({ name }) => name)") == []
 
 
 def test_an_imported_answer_runs_only_after_the_reader_has_accepted_it(browser: Browser, site: str, tmp_path):
