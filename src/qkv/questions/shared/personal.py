@@ -63,7 +63,7 @@ class Personal:
                 wanted = formula(numbers)
                 if abs(value - wanted) <= NEAR * abs(wanted):
                     return name
-        raise ValueError(f"{self.told(who)} Your result is not right for them. Return the number as Python computes it, not rounded.")
+        raise ValueError(f"{self.told(who)} Your result is not right for them. Return it without rounding.")
 
     def told(self, who: str) -> str:
         """Return the numbers of a reader in a sentence."""
