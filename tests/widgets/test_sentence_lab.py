@@ -49,7 +49,7 @@ def test_each_handle_is_turned_in_a_chapter():
     """What the widget offers and no page shows, no reader turns."""
     sources = [
         "".join(cell["source"])
-        for path in (ROOT / "chapters").glob("[0-9]*.ipynb")
+        for path in (ROOT / "chapters").rglob("[0-9]*.ipynb")
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
     ]
     shown = re.findall(r"SentenceLab\([^)]*handles=\[([^\]]*)\]", "\n".join(sources))
