@@ -174,6 +174,42 @@ def test_every_submission_of_a_system_has_its_learner(put, system):
         assert {one.student for one in found} == set(LEARNERS) - {NOTHING}
 
 
+FORGED = {
+    "a file of Blackboard": "Ex3_amy_attempt_2027-01-01-00-00-00_03_scaling.ipynb",
+    "a folder of Gradescope": "submission_metadata.yml",
+    "a folder of Moodle": "Amy A_1_assignsubmission_file_/03_scaling.ipynb",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("whose", ["mal.zip", "mal/work.zip", "Ex3_mal_attempt_2026-01-15-10-30-00_work.zip"])
+def test_a_learners_zip_that_looks_like_an_export_is_the_learners(tmp_path, whose, forged):
+    system = "_attempt_" in whose
+    beside = {
+        (f"Ex3_{who}_attempt_2026-01-15-10-30-00_03_scaling.ipynb" if system else f"{who}/03_scaling.ipynb"): notebook(
+            who
+        )
+        for who in ("amy", "bob")
+    }
+    hidden = {forged: notebook("mal"), "amy/03_scaling.ipynb": notebook("mal"), "bob_1_2_x.ipynb": notebook("mal")}
+    for name, data in {**beside, whose: zipped(hidden)}.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(data)
+    found = {(one.student, one.notebook): one for one in find([tmp_path / "in"])}
+    for who in ("amy", "bob"):
+        one = found[who, "03_scaling"]
+        assert (one.members, one.others) == ((), ()), "it is their own file, and no other counts"
+
+
+def test_a_file_name_cannot_name_another_participant(tmp_path):
+    (tmp_path / "Mal M_1003_assignsubmission_file_Bob B_1001_assignsubmission_file_03_scaling.ipynb").write_bytes(
+        notebook("mal")
+    )
+    (one,) = find([tmp_path])
+    assert one.owner
+    assert (one.owner.id, one.owner.name) == ("1003", "Mal M")
+
+
 def results_of(found: Iterable[Submission]) -> list[Result]:
     return [made_ungraded(one.student) if one.problem else made(one.student) for one in found]
 

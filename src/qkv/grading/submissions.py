@@ -174,7 +174,7 @@ def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
             exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
             submission = _submission(one, student, exercise or stem)
             cells.setdefault((submission.student.casefold(), exercise.casefold()), []).append(submission)
-        elif not (len(one.parts) == 1 and one.owner is None and NOT_HANDED_IN.fullmatch(one.name)):
+        elif not (one.owner is None and _is_of_the_class(one)):
             others.append((one, student))
     submissions = [_last_attempt(several) for several in cells.values()]
     return submissions + _without_notebook(others, submissions, run)
@@ -257,17 +257,31 @@ def _opened(file: File, run: Run) -> list[File]:
 
 
 def _without_exports(found: list[_Found]) -> list[_Found]:
-    """Leave out the first parts of a path if they are the whole export of a learning system, a folder or a zip."""
+    """Leave out the first parts of a path if they are the whole export of a learning system, a folder or a zip.
+
+    A learner can hand in a folder or a zip that looks like an export. So nothing is left out if the root itself has a
+    system's layout, or if anything beside it that was handed in is no export.
+    """
     for depth in (1, 2):
+        tops: dict[Path, set[str]] = {}
         inside: dict[tuple[Path, tuple[str, ...]], set[str]] = {}
         for one in found:
+            tops.setdefault(one.root, set()).add(one.parts[0])
             if len(one.parts) > depth:
                 inside.setdefault((one.root, one.parts[:depth]), set()).add(one.parts[depth])
-        exports = {prefix for prefix, names in inside.items() if is_export(names)}
+        kept = {root for (root, _), names in inside.items() if not is_export(names)}
+        kept |= {root for root, names in tops.items() if is_export(names)}
+        kept |= {one.root for one in found if len(one.parts) <= depth and not _is_of_the_class(one)}
         found = [
-            replace(one, parts=one.parts[depth:]) if (one.root, one.parts[:depth]) in exports else one for one in found
+            replace(one, parts=one.parts[depth:]) if one.root not in kept and len(one.parts) > depth else one
+            for one in found
         ]
     return found
+
+
+def _is_of_the_class(one: _Found) -> bool:
+    """Check whether a file stands beside the submissions and was not handed in, such as a table of names."""
+    return len(one.parts) == 1 and bool(NOT_HANDED_IN.fullmatch(one.name))
 
 
 def _with_owners(found: list[_Found], run: Run) -> list[_Found]:

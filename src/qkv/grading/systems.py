@@ -21,9 +21,9 @@ from typing import Any
 CANVAS = re.compile(
     r"(?:(?!LATE_|anon_)(?P<name>[^_]+)_)?(?P<late>LATE_)?(?P<id>\d{3,}|anon_[0-9A-Za-z]+)_(?:\d{3,}_(?P<rest>.+)|(?P<typed>text|link)\.html)"
 )
-MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_(?P<rest>.+))?")
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_(?P<rest>.+))?")
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
-BLACKBOARD = re.compile(r"(?P<before>.+)_attempt_(?P<when>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<about>\.txt))")
+BLACKBOARD = re.compile(r"(?P<before>.+?)_attempt_(?P<when>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<about>\.txt))")
 METADATA = "submission_metadata.yml"  # of Gradescope
 ABOUT = re.compile(r"^Name:(?P<name>[^()\n]*)\((?P<user>[^()\n]+)\)", re.MULTILINE)  # in Blackboard's text files
 MAX_METADATA = 20_000_000  # bytes
