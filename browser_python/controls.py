@@ -106,10 +106,10 @@ def offer(_: Cell) -> str:
 
 def answer(cell: Cell) -> str:
     """Return the editor of an answer, which holds the stub."""
-    brought = BROUGHT.search(cell.source)
+    brought = BROUGHT.findall(cell.source)
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE) if not brought else None
     name = f' data-name="{named[1]}"' if named else ""
-    label = "Your parts" if brought else f"Your answer to question {cell.question}"
+    label = f"Your parts {', '.join(brought)}" if brought else f"Your answer to question {cell.question}"
     area = editor(cell.question, label, cell.source, name)
     return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{BRING if brought else ""}</div>'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qkv.questions.engine import Draw, Question
+from qkv.questions.engine import Draw
 from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
 
 
@@ -34,7 +34,7 @@ def bytes_of(numbers: Numbers, keys: float) -> float:
 def bytes_read(numbers: Numbers) -> float:
     """Return the bytes of keys and values that the newest token reads: all in full layers, a window in the others."""
     keys = numbers["full"] * numbers["tokens"] + numbers["windowed"] * numbers["window"]
-    return 4 * numbers["kv_heads"] * numbers["d_head"] * keys
+    return bytes_of(numbers, keys)
 
 
 PERSONAL = Personal(
@@ -59,14 +59,4 @@ def my_bytes() -> tuple[str, float]:
     return SOMEBODY, bytes_read(PERSONAL.numbers_of(SOMEBODY))
 
 
-QUESTION = Question(
-    points=2,
-    inputs=(),
-    outputs=("who", "bytes"),
-    draw=PERSONAL.cases,
-    reference=my_bytes,
-    effect=PERSONAL.effect,
-    personal=True,
-    quotes=PERSONAL.quotes(),
-    misconceptions=PERSONAL.mistakes(),
-)
+QUESTION = PERSONAL.as_question(my_bytes, "bytes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from qkv.questions.engine import Draw, Question
+from qkv.questions.engine import Draw
 from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
 
 
@@ -55,14 +55,4 @@ def my_temperature() -> tuple[str, float]:
     return SOMEBODY, temperature(PERSONAL.numbers_of(SOMEBODY))
 
 
-QUESTION = Question(
-    points=2,
-    inputs=(),
-    outputs=("who", "temperature"),
-    draw=PERSONAL.cases,
-    reference=my_temperature,
-    effect=PERSONAL.effect,
-    personal=True,
-    quotes=PERSONAL.quotes(),
-    misconceptions=PERSONAL.mistakes(),
-)
+QUESTION = PERSONAL.as_question(my_temperature, "temperature")

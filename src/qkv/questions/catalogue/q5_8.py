@@ -9,7 +9,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Question
 from qkv.questions.shared import diagnosis
 
 MAX_NUMBERS = 50_000  # of the scores, of the input and of the weights
@@ -92,14 +91,4 @@ def diagnose(module: diagnosis.Module) -> str:
     return next(name for name, known in FAULTS.items() if near(out, known(PROBE, *WEIGHTS, 2)))
 
 
-QUESTION = Question(
-    points=5,
-    inputs=("module",),
-    outputs=("fault",),
-    draw=lambda draw: diagnosis.draw_modules(draw, FAULTS),
-    reference=diagnose,
-    judged_by=diagnosis.perfect_diagnosis,
-    of_implementations=True,
-    quotes=diagnosis.quotes(PROBES),
-    misconceptions=diagnosis.mistakes_of_diagnoses(FAULTS),
-)
+QUESTION = diagnosis.diagnosis(diagnose, "module", FAULTS, PROBES, points=5)

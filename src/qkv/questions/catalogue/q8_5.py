@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Question
 from qkv.questions.shared import diagnosis
 
 MAX_NUMBERS = 50_000  # of the scores, of the input and of each matrix
@@ -131,14 +130,4 @@ def diagnose_block(block: diagnosis.Module) -> str:
     return next(name for name, known in FAULTS.items() if near(out, known(PROBE, *WEIGHTS)))
 
 
-QUESTION = Question(
-    points=4,
-    inputs=("block",),
-    outputs=("fault",),
-    draw=lambda draw: diagnosis.draw_modules(draw, FAULTS),
-    reference=diagnose_block,
-    judged_by=diagnosis.perfect_diagnosis,
-    of_implementations=True,
-    quotes=diagnosis.quotes(PROBES),
-    misconceptions=diagnosis.mistakes_of_diagnoses(FAULTS),
-)
+QUESTION = diagnosis.diagnosis(diagnose_block, "block", FAULTS, PROBES, points=4)

@@ -376,9 +376,7 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
             yield Difference("gradient", text, (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
             yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
-        elif not _near(
-            got, expected, gradient_tolerance(case, question.judged_by or question.reference, wanted, where)
-        ):
+        elif not _near(got, expected, gradient_tolerance(case, question.judge, wanted, where)):
             text = f"The values are right, but the gradient of {name} is wrong: a part of it is cut off."
             yield Difference("gradient", text, (where, "part"))
 

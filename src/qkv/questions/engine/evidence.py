@@ -109,7 +109,7 @@ def _reference_observation(question: Question, case: Case, gradients: bool) -> O
     """Return what the reference shows in a case, computed once."""
     known = _reference_cache.setdefault(case, {})
     if gradients not in known:
-        known[gradients] = observe_once(question.judged_by or question.reference, case, gradients)
+        known[gradients] = observe_once(question.judge, case, gradients)
     return known[gradients]
 
 
@@ -118,7 +118,7 @@ def _bounded(question: Question, case: Case) -> Case:
     if question.differs or question.of_implementations:
         return case
     want = _reference_observation(question, case, gradients=False).results
-    return with_bound(case, question.judged_by or question.reference, want)
+    return with_bound(case, question.judge, want)
 
 
 def _case_without(case: Case, absent: tuple[str, ...]) -> Case:

@@ -215,6 +215,11 @@ class Question:
         return self.called or self.reference.__name__
 
     @property
+    def judge(self) -> Callable[..., Any]:
+        """What gives the right results where answers are judged."""
+        return self.judged_by or self.reference
+
+    @property
     def output_names(self) -> tuple[str, ...]:
         """The names of the outputs without their shapes."""
         return tuple(output.partition(" ")[0] for output in self.outputs)

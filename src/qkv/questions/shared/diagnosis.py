@@ -7,11 +7,36 @@ from typing import Any
 
 import torch
 
-from qkv.questions.engine import Case, Draw, Hidden, Misconception, Seen, behind, call, mistake
+from qkv.questions.engine import Case, Draw, Hidden, Misconception, Question, Seen, behind, call, mistake
 from qkv.questions.engine.judging import NO_FAULT
 
 Module = Callable[..., Any]
 Faults = Mapping[str, Module]  # by the name of the fault; "none" is a right module
+
+
+def diagnosis(
+    diagnose: Callable[[Any], str], subject: str, faults: Faults, probes: Mapping[str, str], points: int
+) -> Question:
+    """Return a question whose answer finds the fault of a hidden module.
+
+    Args:
+        diagnose: the reference
+        subject: what the module is called as its argument
+        faults: the modules by their faults
+        probes: by the name of a fault, what shows it
+        points: the points of the question
+    """
+    return Question(
+        points=points,
+        inputs=(subject,),
+        outputs=("fault",),
+        draw=lambda draw: draw_modules(draw, faults),
+        reference=diagnose,
+        judged_by=perfect_diagnosis,
+        of_implementations=True,
+        quotes=quotes(probes),
+        misconceptions=mistakes_of_diagnoses(faults),
+    )
 
 
 def draw_modules(draw: Draw, faults: Faults) -> list[Case]:

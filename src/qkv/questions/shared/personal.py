@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qkv.questions.engine import Case, Draw, Misconception, Seen, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 
 Numbers = Mapping[str, float]
 Formula = Callable[[Numbers], float]
@@ -69,15 +69,22 @@ class Personal:
         """Return the numbers of a reader in a sentence."""
         return f"The numbers for “{who.strip()}”: {self.said(self.numbers_of(who))}."
 
-    def cases(self, _: Draw) -> list[Case]:
-        return [Case(call(), "plain")]
+    def as_question(self, reference: Callable[[], tuple[str, float]], result: str) -> Question:
+        """Return the question, whose reference returns a name and a result."""
+        return Question(
+            points=2,
+            inputs=(),
+            outputs=("who", result),
+            draw=lambda _: [Case(call(), "plain")],
+            reference=reference,
+            effect=self.effect,
+            personal=True,
+            quotes={"numbers": lambda seen: self.told(seen.value[0])},
+            misconceptions=self.mistakes(),
+        )
 
     def mistakes(self) -> tuple[Misconception, ...]:
         """Return a misconception for each wrong formula."""
         numbers = self.numbers_of(SOMEBODY)
         results = {name: formula(numbers) for name, formula in self.formulas.items() if name != RIGHT}
         return tuple(mistake(name, lambda result=result: (SOMEBODY, result)) for name, result in results.items())
-
-    def quotes(self) -> dict[str, Callable[[Seen], str]]:
-        """Return the quote of the messages: the reader's numbers."""
-        return {"numbers": lambda seen: self.told(seen.value[0])}
