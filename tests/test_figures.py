@@ -110,6 +110,13 @@ def test_text_stays_text_and_needs_no_font_of_matplotlib():
     assert "DejaVu" not in ElementTree.tostring(svg_of(shown), encoding="unicode")
 
 
+def test_neighbouring_shapes_of_one_style_become_one_and_nothing_else_does():
+    plain, other = 'style="fill: red"', 'style="fill: red; opacity: 0.5"'
+    shapes = [("M0 0", plain), ("M1 1", plain), ("M2 2", other), ("M3 3", other), ("M4 4", plain)]
+    svg = " ".join(f'<path d="{d}" {style}/>' for d, style in shapes)
+    assert figures._joined(svg) == svg.replace(f'<path d="M0 0" {plain}/> <path d="M1 1"', '<path d="M0 0 M1 1"')
+
+
 def test_figure_carries_the_palette_for_places_that_have_none():
     markup = figures.show(line_figure(), alt="x").markup
     style = re.search(r"<style data-qkv-tokens>(.*?)</style>", markup, re.DOTALL)

@@ -2,8 +2,8 @@
 //
 //   node tools/bundle.mjs              writes the bundles
 //   node tools/bundle.mjs --check      names the bundles that are stale, and exits with 1 if there are any
-//   node tools/bundle.mjs --site DIR   bundles for the site instead: all widgets and their host as DIR/qkv-site.js and .css;
-//                                      each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
+//   node tools/bundle.mjs --site DIR   bundles for the site instead: the widgets and their host as DIR/qkv-site.js and .css,
+//                                      those of real models apart as DIR/qkv-real-models.js; each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
 //                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
 //                                      python-page.js loads in DIR/python; the engine of the real model as
 //                                      DIR/real-model.js; the scripts of pages, minified, as DIR/page.js …
@@ -146,14 +146,53 @@ const pageScript = async (name) => [
   (await bundle(`import "./book/static/${name}.js";`, "js", "iife")).text,
 ];
 
-async function siteFiles() {
+// The widgets that only pages about real models show. Their script is loaded by those pages alone.
+const OF_REAL_MODELS = ["head_atlas", "real_model"];
+const importsOf = (names) => names.map((name) => `import ${name} from "${moduleOf(name)}";`).join("\n");
+
+/** A plugin that takes modules from another script, which has put them into `qkvModules`. */
+const takenFrom = (modules) => ({
+  name: "taken from another script",
+  setup(build) {
+    build.onResolve({ filter: /\.js$/ }, async ({ path, resolveDir, kind, pluginData }) => {
+      if (pluginData === "resolved") return undefined;
+      const found = await build.resolve(path, { resolveDir, kind, pluginData: "resolved" });
+      const module = relative(ROOT, found.path);
+      return modules.includes(module) ? { path: module, namespace: "taken" } : found;
+    });
+    build.onLoad({ filter: /.*/, namespace: "taken" }, ({ path }) => ({
+      contents: `module.exports = globalThis.qkvModules["${path}"];`,
+      loader: "js",
+    }));
+  },
+});
+
+/** The script with most widgets and their host, and the one with the other widgets, which is loaded before it: a function
+ * that adds them. It takes the modules that both need from the first. */
+async function widgetScripts(used) {
+  const most = NAMES.filter((name) => !OF_REAL_MODELS.includes(name));
+  const others = `${importsOf(OF_REAL_MODELS)}globalThis.qkvWidgets.push(${OF_REAL_MODELS});`;
+  const start = `${importsOf(most)}globalThis.qkvWidgets = [${most}];`;
+  const [ofMost, ofOthers] = await Promise.all(
+    [start, others].map((entry) => bundle(entry, "js", "iife", [weightsApart(used)])),
+  );
+  const both = ofMost.inputs.filter((input) => ofOthers.inputs.includes(input) && existsSync(join(ROOT, input)));
   const entry = [
     'import { host } from "./book/static/host.js";',
-    ...NAMES.map((name) => `import ${name} from "${moduleOf(name)}";`),
-    `host([${NAMES}]);`,
+    ...both.map((module, i) => `import * as module${i} from "./${module}";`),
+    start,
+    `globalThis.qkvModules = {${both.map((module, i) => `"${module}": module${i}`)}};`,
+    "globalThis.qkvOthers?.();",
+    "host(globalThis.qkvWidgets);",
   ].join("\n");
-  const used = new Map();
   const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
+  const { text } = await bundle(others, "js", "iife", [takenFrom(both), weightsApart(used)]);
+  return { script, others: `globalThis.qkvOthers=()=>{${text}};\n` };
+}
+
+async function siteFiles() {
+  const used = new Map();
+  const { script, others } = await widgetScripts(used);
   const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
   const editor = await bundle('globalThis.qkvEditor = require("./browser_python/runtime/editor.js");', "js", "iife");
   const engine = await bundle('globalThis.qkvRealModel = require("./real_model/engine.js");', "js", "iife");
@@ -161,6 +200,7 @@ async function siteFiles() {
   return new Map([
     ...(await Promise.all(weights)),
     ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
+    ["qkv-real-models.js", others],
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],

@@ -320,8 +320,20 @@ def _simplified(svg: str, alt: str, name: str) -> str:
     body = re.sub(r' transform="rotate\(-0 [^"]*"', "", body)
     body = re.sub(r"#[0-9a-f]{6}\b", lambda colour: CSS_COLOURS.get(colour[0], colour[0]), body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--qkv-font)", body)
+    body = _with_unique_ids(body)
     body = re.sub(r"<g>\s*(<(?:path|text)[^<]*(?:</text>)?)\s*</g>", r"\1", body)
-    return _with_svg_tag(_with_unique_ids(body), alt, name)
+    return _with_svg_tag(_joined(body), alt, name)
+
+
+def _joined(svg: str) -> str:
+    """Make neighbouring shapes of one opaque style one shape: the filled cells of a map take half as many bytes."""
+    run = r'<path d="[^"]*" (style="(?:(?!opacity)[^"])*")/>(?:\s*<path d="[^"]*" \1/>)+'
+
+    def one_shape(found: re.Match[str]) -> str:
+        drawn = " ".join(re.findall(r' d="([^"]*)"', found[0]))
+        return f'<path d="{drawn}" {found[1]}/>'
+
+    return re.sub(run, one_shape, svg)
 
 
 def _with_unique_ids(svg: str) -> str:

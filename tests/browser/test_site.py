@@ -252,8 +252,8 @@ INDEX_KB_A_CHAPTER = 9
 def test_page_weighs_little(visit: Callable[..., Page], site: str, first_page: set[str], path: str):
     page = visit("book/how-to-use.html")
     fetched = fetched_by(page, f"{site}/{path}") - {INDEX}
-    assert 5 < kilobytes(fetched) <= 260, f"{len(fetched)} files at the first load"
-    assert kilobytes(fetched - first_page) <= 68, sorted(fetched - first_page)
+    assert 5 < kilobytes(fetched) <= 250, f"{len(fetched)} files at the first load"
+    assert kilobytes(fetched - first_page) <= 60, sorted(fetched - first_page)
 
 
 def test_the_index_of_the_search_weighs_little_for_each_chapter():

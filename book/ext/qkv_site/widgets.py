@@ -58,6 +58,11 @@ def limits(name: str) -> dict[str, Any]:
         return {}
 
 
+def names(bundle: str) -> set[str]:
+    """Return the names of the widgets in a saved state."""
+    return {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
+
+
 def weights(bundle: str) -> set[str]:
     """Return the names of the trained weights that the widgets in a saved state use."""
     states = [model["state"] for model in json.loads(bundle)["state"].values()]
