@@ -120,7 +120,7 @@ def test_a_long_line_keeps_its_points_in_fewer_bytes():
 def test_a_rectangle_is_said_by_two_corners():
     corners = "M 16.50 12.43 L 33.28 12.43 L 33.28 29.21 L 16.50 29.21"
     for end in (" z ", " L 16.50 12.43 z "):
-        assert prose.compacted(f'<path d="{corners}{end}"/>') == '<path d="M16.50 12.43H33.28V29.21H16.50z"/>'
+        assert prose.compacted(f'<path d="{corners}{end}"/>') == '<path d="M16.5 12.4H33.3V29.2H16.5z"/>'
 
 
 @pytest.mark.parametrize(

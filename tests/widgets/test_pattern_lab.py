@@ -82,11 +82,12 @@ def middle(part: Locator) -> tuple[float, float]:
 
 def pull(page: Page, handle: str, tokens: float, layers: float = 0) -> None:
     """Drag a handle of the drawing by so many tokens to the right and so many layers up."""
-    page.locator(handle).hover()  # waits until the drawing rests and the handle lies on top
+    page.locator(handle).element_handle().wait_for_element_state("stable")  # the widget is drawn in the next frame
     x, y = middle(page.locator(handle))
     across, up = page.locator(".qkv-cone-picture svg").evaluate(
         "(svg) => [11, 37].map((length) => (length * svg.clientWidth) / svg.viewBox.baseVal.width)"
     )
+    page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + tokens * across, y - layers * up, steps=4)
     page.mouse.up()

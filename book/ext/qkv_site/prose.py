@@ -50,6 +50,7 @@ CODE = {
 FIGURE_STYLE = re.compile(r"<style data-qkv-tokens>.*?</style>", re.DOTALL)
 # An SVG path that is one unbroken line of straight segments, as a plot of many points has it.
 LONG_LINE = re.compile(r'(?<= d=")M[\d. \n-]+(?:L[\d. \n-]+){20,}(?=")')
+DRAWN = re.compile(r'(?<= d=")[^"]*(?=")')
 # An SVG path that is an upright rectangle, as each cell of a heat map is: two corners say all of it.
 RECTANGLE = re.compile(
     r"M (?P<x>\S+) (?P<y>\S+) L (?P<right>\S+) (?P=y) L (?P=right) (?P<bottom>\S+) L (?P=x) (?P=bottom) "
@@ -86,9 +87,14 @@ def share_palette(document: nodes.document) -> None:
 
 
 def compacted(figure: str) -> str:
-    """Return a figure as SVG in fewer bytes: no whitespace between elements, short rectangles, rounded long lines."""
+    """Return a figure as SVG in fewer bytes: no whitespace between elements, short rectangles, rounded lines."""
     figure = RECTANGLE.sub(r"M\g<x> \g<y>H\g<right>V\g<bottom>H\g<x>z", re.sub(r">\s+<", "><", figure))
-    return LONG_LINE.sub(relative_path, figure)
+    return DRAWN.sub(rounded_path, LONG_LINE.sub(relative_path, figure))
+
+
+def rounded_path(path: re.Match[str]) -> str:
+    """Return a path with its points rounded to a tenth of a point."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), path[0])
 
 
 def relative_path(line: re.Match[str]) -> str:
