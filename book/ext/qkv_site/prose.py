@@ -93,8 +93,9 @@ def compacted(figure: str) -> str:
 
 
 def rounded_path(path: re.Match[str]) -> str:
-    """Return a path with its points rounded to a tenth of a point."""
-    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), path[0])
+    """Return a path with its points rounded to a tenth of a point, and no spaces around its letters."""
+    rounded = re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), path[0])
+    return re.sub(r"\s*([A-Za-z])\s*", r"\1", rounded)
 
 
 def relative_path(line: re.Match[str]) -> str:
