@@ -44,10 +44,7 @@ def heads_merged_without_a_permute(x, fixed=False):
 
 def heads_viewed_as_more_examples(x, fixed=False):
     b, n, d = x.shape
-    if fixed:
-        heads = split(x).reshape(b * H, n, d // H)
-    else:
-        heads = x.view(b * H, -1, d // H)  # here
+    heads = split(x).reshape(b * H, n, d // H) if fixed else x.view(b * H, -1, d // H)  # here
     return merge(attend(heads, heads, heads).view(b, H, n, d // H))
 
 
@@ -55,10 +52,7 @@ def heads_and_examples_exchanged_on_the_way_back(x, fixed=False):
     b, n, d = x.shape
     heads = split(x).reshape(b * H, n, d // H)
     out = attend(heads, heads, heads)
-    if fixed:
-        out = out.view(b, H, n, d // H)
-    else:
-        out = out.view(H, b, n, d // H)  # here
+    out = out.view(b, H, n, d // H) if fixed else out.view(H, b, n, d // H)  # here
     return out.permute(0, 2, 1, 3).contiguous().view(b, n, d)
 
 
@@ -126,10 +120,7 @@ def tokens_and_examples_exchanged_by_view(x, fixed=False):
     torch.manual_seed(0)
     layer = nn.MultiheadAttention(D, H)
     b, n, d = x.shape
-    if fixed:
-        x = x.transpose(0, 1)
-    else:
-        x = x.view(n, b, d)  # here
+    x = x.transpose(0, 1) if fixed else x.view(n, b, d)  # here
     y = layer(x, x, x)[0]
     return y.transpose(0, 1) if fixed else y.view(b, n, d)
 

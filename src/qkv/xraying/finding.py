@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -33,6 +34,7 @@ MIXING = (
 )
 SHOWN = 3  # tokens that a message names
 Shapes = list[tuple[int, ...]]  # of the results of all operations
+Slots = dict[int, int]  # an operation, or -1 - i for input i, and the axis of it whose slots are followed
 Span = tuple[int, int]  # neighbouring axes: the first, and the one after the last
 
 
@@ -189,9 +191,10 @@ class Program:
     def __init__(self, fn: Callable[..., Any], inputs: Sequence[Any]) -> None:
         self.fn, self.inputs = fn, inputs
         self.operations = run(fn, inputs)
-        self.grown = [self.longer(axis) for axis in range(inputs[0].ndim)]
         self.sources: list[Source] = []  # of tokens
         self.refuses_more = False
+        # Each is asked for several times: what follows queries and what follows keys meet in the same scores.
+        self.reach, self.longer = cache(self._reach), cache(self._longer)
 
     def follow(self, what: str, axis: int, of: Sequence[int]) -> Fault | None:
         """Follow the slots of these inputs along an axis, and return the first operation that mixes them by mistake."""
@@ -201,6 +204,8 @@ class Program:
         for i, operation in enumerate(self.operations):
             axes = counted.places(i, operation.result.shape)
             allowed = what == "tokens" and operation.name in MIXING
+            # In a table whose last axis counts keys, what comes next may sum over keys, as a spelled-out softmax does.
+            keys = allowed and operation.result.ndim - 1 in axes
             new = False
             for source in [source for source in sources if source.at < i]:
                 # One number for all, such as the maximum that a softmax subtracts, may depend on everything.
@@ -212,6 +217,9 @@ class Program:
                         return i, source, counted
                     new |= allowed
                     source.mixed |= {i} if allowed else set()
+                elif keys and bool(source.reach[i].any()):
+                    source.mixed.add(i)
+                    new |= len(axes) > 1
             if new:
                 names = "rows", f" of the result of `{operation.name}` in line {operation.place.line}"
                 rows = axes[:-1] if len(axes) > 1 and axes[-1] == operation.result.ndim - 1 else axes
@@ -219,34 +227,33 @@ class Program:
         self.sources += sources if what == "tokens" else []
         return None
 
-    def source(self, at: dict[int, int], size: int, names: tuple[str, str]) -> Source:
-        """Run the program once for each slot, with that slot changed, and note which numbers change.
+    def source(self, at: Slots, size: int, names: tuple[str, str]) -> Source:
+        """Return the slots of an operation, or of inputs, as something to follow."""
+        return Source(next(iter(at)), names, self.reach(frozenset(at.items()), size))
 
-        Args:
-            at: the inputs (-1 - i) or the operation whose slots are followed, each with the axis of its slots
-        """
-        runs = [run(self.fn, self.inputs, {i: _nudge(axis, s) for i, axis in at.items()}) for s in range(size)]
+    def _reach(self, at: frozenset[tuple[int, int]], size: int) -> list[Tensor]:
+        """Run the program once for each slot, with that slot changed, and note which numbers of each result change."""
+        runs = [run(self.fn, self.inputs, {i: _nudge(axis, s) for i, axis in at}) for s in range(size)]
         reach = []
         for i, operation in enumerate(self.operations):
             others = [other[i].result if i < len(other) else None for other in runs]
             reach.append(torch.stack([_differs(operation.result, other) for other in others], dim=-1))
-        return Source(next(iter(at)), names, reach)
+        return reach
 
     def counted(self, axis: int, shape: Sequence[int]) -> Axis:
         """Return an axis of the inputs as something to count, with what grows when the inputs get longer along it."""
-        more, grown = self.grown[axis]
-        others = [shapes for a, (_, shapes) in enumerate(self.grown) if a != axis and shapes is not None]
+        more, grown = self.longer(axis, shape[axis])
+        others = [self.longer(a, n)[1] for a, n in enumerate(shape) if a != axis] if grown else []
         self.refuses_more |= grown is None  # then sizes alone have to tell its axes
-        return Axis(shape[axis], more, grown, list(shape).count(shape[axis]) == 1, others)
+        return Axis(shape[axis], more, grown, list(shape).count(shape[axis]) == 1, [s for s in others if s])
 
-    def longer(self, axis: int) -> tuple[int, Shapes | None]:
+    def _longer(self, axis: int, size: int) -> tuple[int, Shapes | None]:
         """Run the program on inputs that are longer along an axis: their new size, and the shapes of all results.
 
         Longer is one slot more, or twice as many slots for a program that cuts them into windows.
         """
-        size = self.inputs[0].shape[axis]
         for more in (size + 1, 2 * size):
-            longer = {id(value): _longer(value, self.inputs[0], axis, more) for value in self.inputs}
+            longer = {id(value): _with_more(value, self.inputs[0], axis, size, more) for value in self.inputs}
             try:
                 operations = run(self.fn, [longer[id(value)] for value in self.inputs])
             except Exception:  # the program does not take this size
@@ -323,9 +330,8 @@ def _differs(a: Tensor, b: Tensor | None) -> Tensor:
     return ~torch.isclose(a.double(), b.double(), rtol=1e-5, atol=1e-7, equal_nan=True)
 
 
-def _longer(value: Any, first: Tensor, axis: int, more: int) -> Any:
-    """Return an input with its last slots repeated along `axis`. Of a mask, every axis of the same size grows."""
-    size = first.shape[axis]
+def _with_more(value: Any, first: Tensor, axis: int, size: int, more: int) -> Any:
+    """Return an input with its last slots repeated along `axis`. Of a mask, every axis of this size grows."""
     if not isinstance(value, Tensor):
         return value
     for a in [axis] if _is_like(value, first) else range(value.ndim):
