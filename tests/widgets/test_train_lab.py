@@ -202,9 +202,26 @@ def test_on_a_phone_the_button_and_the_picture_are_on_one_screen(open_page: Open
 def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_page: OpenPage):
     page = opened(open_page(), handles=["rule"])
     page.get_by_role("button", name="hungry").first.click()
-    expect(lab(page)).to_contain_text("next: hungry turned")
+    expect(lab(page)).to_contain_text("press Train: hungry turned")
     assert float(trained(page)["it"]) >= 0.98
     expect(page.locator(".qkv-train-says").first).to_contain_text("it = mouse")
+
+
+@pytest.mark.browser
+def test_what_was_chosen_below_is_trained_from_there_and_the_picture_does_not_move(open_page: OpenPage):
+    page = opened(open_phone(open_page), handles=["layers", "heads", "sentences", "rate"])
+    picture = page.locator(".qkv-train-words").first
+    before = picture.bounding_box()
+    page.locator("summary").first.click()
+    page.get_by_role("radio", name="1", exact=True).first.check(force=True)
+    expect(lab(page)).to_contain_text("press Train: one layer")
+    assert picture.evaluate("(e) => e.getBoundingClientRect().top + scrollY") == before["y"]  # type: ignore[index]
+    below = page.get_by_role("button", name="Train: one layer")
+    below.scroll_into_view_if_needed()
+    below.click()
+    expect(lab(page)).to_have_attribute("data-training", "running")
+    expect(picture).to_be_in_viewport()
+    expect(below).to_have_count(0)
 
 
 @pytest.mark.browser

@@ -60,13 +60,14 @@ export default widget("TrainLab", {
   view: (state, set, id) => {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
-      ${buttons(state, set)}
+      ${buttons(state, seen, set)}
       <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run)}</b>${problemText(state)}</p>
       ${pictures(state, seen, set)}
       <div class="qkv-train-charts">${charts(state, seen)}</div>
       ${walk(seen, set)}
       ${legend(state, seen, set, id)}
       ${settings(state, set, id)}
+      ${trainHere(state, seen, set)}
       ${tables(() => numbers(seen))}
     </div>`;
   },
@@ -138,9 +139,16 @@ function train(state, set) {
   });
 }
 
-const buttons = (state, set) => {
+/** Return the name of the next training, if it is not like the one that is shown: something was chosen since. */
+function chosenSince(state, { run }) {
+  const name = nameOf(choicesOf(state));
+  return name === nameOf(run.choices) ? "" : name;
+}
+
+const buttons = (state, seen, set) => {
   const { status } = state;
   const pauses = status === "paused" ? "Go on" : "Pause";
+  const chosen = chosenSince(state, seen);
   return html`<div class="qkv-train-buttons">
     <button type="button" class="qkv-control qkv-button qkv-train-go" @click=${() => train(state, set)}>Train</button>
     ${button({
@@ -148,9 +156,19 @@ const buttons = (state, set) => {
       disabled: status !== "running" && status !== "paused",
       onClick: () => set({ status: status === "running" ? "paused" : "running" }),
     })}
-    <span class="qkv-note">next: ${nameOf(choicesOf(state))}, seed ${state.seed}</span>
+    <span class="qkv-note qkv-train-next">${chosen ? html`press Train: <b>${chosen}</b>` : `next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>
   </div>`;
 };
+
+/** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back. */
+function trainHere(state, seen, set) {
+  const chosen = chosenSince(state, seen);
+  const onClick = ({ currentTarget }) => {
+    currentTarget.closest(".qkv-train").scrollIntoView({ block: "start" });
+    train(state, set);
+  };
+  return chosen ? html`<div>${button({ label: `Train: ${chosen}`, onClick })}</div>` : nothing;
+}
 
 /* ---- texts */
 
