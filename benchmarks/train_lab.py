@@ -68,14 +68,14 @@ TRAIN = """([task]) => new Promise((done) => {
   const look = (now) => {
     seen.frame = Math.max(seen.frame, now - last);
     last = now;
-    const { training, step, it, surprise } = root.dataset;
+    const { training, step, score } = root.dataset;
     const seconds = (now - start) / 1000;
     if (Number(step) > 0 && training !== "idle") {
       seen.first ??= seconds;
-      if (task === "tagger" ? Number(it) >= 0.75 : Number(surprise) <= 3) seen.learned ??= seconds;
+      if (task === "tagger" ? Number(score) >= 0.75 : Number(score) <= 3) seen.learned ??= seconds;
     }
     if (training === "done" && seen.first !== null)
-      done({ ...seen, seconds, result: Number(task === "tagger" ? it : surprise), text: root.innerText });
+      done({ ...seen, seconds, result: Number(score), text: root.innerText });
     else requestAnimationFrame(look);
   };
   root.querySelector(".qkv-train-go").click();
