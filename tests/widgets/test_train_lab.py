@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from traitlets import TraitError
 
 from qkv.models.grammar import read, turned
+from qkv.models.training import REPEATER_ON_THE_PAGE, TAGGER_ON_THE_PAGE
 from qkv.widgets import TrainLab
 
 from .conftest import open_phone
@@ -68,6 +69,13 @@ def test_a_training_is_named_by_what_is_not_as_usual(given: dict[str, Any], name
         f'const {{ choicesWith }} = await import("{plans}"); return m.nameOf(choicesWith({{ task: "tagger", ...x }}));'
     )
     assert module("train_names.js", body, given) == name
+
+
+@pytest.mark.parametrize(("task", "settings"), [("tagger", TAGGER_ON_THE_PAGE), ("repeater", REPEATER_ON_THE_PAGE)])
+def test_python_trains_with_the_settings_of_the_page(task: str, settings: dict[str, Any]):
+    found = module("engine/plans.js", "return m.planOf({ task: x }).settings;", task)
+    for name in ("steps", "batch", "rate", "beta_2"):
+        assert found[name.replace("_", "")] == settings[name], name
 
 
 # ---- what chapter 9 says of trainings
