@@ -33,19 +33,21 @@ function trained(choices, whole) {
     session.advance(whole ? EVERY.whole : EVERY.curve);
     if (!whole || session.step % 20 === 0) frames.push(seen());
   }
-  return { choices, frames, result: session.result() };
+  return { frames, result: session.result() };
 }
 
-// Two digits are enough to draw, and make the files small.
-const round = (_, x) => (typeof x === "number" ? Number(x.toPrecision(x < 0.1 ? 1 : 2)) : x);
+// Two digits, and hundredths, are enough to draw, and make the files small.
+const round = (_, x) => (typeof x === "number" && x % 1 ? Number(x < 1 ? x.toFixed(2) : x.toPrecision(2)) : x);
 const exact = (_, x) => (typeof x === "number" ? Number(x.toPrecision(4)) : x);
 
 for (const [task, list] of Object.entries(RUNS)) {
   const stored = {};
   for (const [i, options] of list.entries()) {
-    const { frames, ...others } = trained(choicesWith({ task, seed: 0, ...options }), i === 0 || task === "labeller");
+    const choices = choicesWith({ task, seed: 0, ...options });
+    const { frames, result } = trained(choices, i === 0 || task === "labeller");
     const drawn = frames.map(({ step, ...frame }) => ({ step, ...JSON.parse(JSON.stringify(frame, round)) }));
-    stored[nameOf(others.choices)] = { ...JSON.parse(JSON.stringify(others, exact)), frames: drawn };
+    const exactly = JSON.parse(JSON.stringify(result, exact));
+    stored[nameOf(choices)] = { choices: options, result: exactly, frames: drawn };
   }
   writeFileSync(new URL(`weights/training-runs-${task}.json`, MODELS), `${JSON.stringify(stored)}\n`);
 }

@@ -17,7 +17,7 @@ import {
   words,
   yAxis,
 } from "./base.js";
-import { STEPS } from "./engine/plans.js";
+import { choicesWith, STEPS } from "./engine/plans.js";
 import { PUZZLE, SAWS, SHOWN, TEXT } from "./engine/shown.js";
 import { adjectivesOf, flipped, isTurned } from "./rules.js";
 import { linear } from "./scales.js";
@@ -78,7 +78,7 @@ export default widget("TrainLab", {
 const storedRuns = ({ task, stored }) =>
   stored.flatMap((name) => {
     const found = storedOf(task)[name];
-    return found ? [{ name, isStored: true, ...found }] : [];
+    return found ? [{ ...found, name, choices: choicesWith({ task, ...found.choices }), isStored: true }] : [];
   });
 
 /** @type {Frame} */
@@ -543,7 +543,7 @@ const numbers = ({ runs, run }) => [
     caption: `Training “${run.name}”`,
     head: ["step", "loss", "score", "weights of the token that asks"],
     rows: run.frames
-      .filter(({ step }) => step % 50 === 0)
+      .filter(({ step }) => step % 100 === 0)
       .map(({ step, loss, score, shown }) => [
         step,
         shownNumber(loss),
