@@ -125,7 +125,9 @@ def test_chapter_opens_from_a_file(visit: Callable[..., Page], path: str):
 @pytest.mark.parametrize("path", gate_has(CHAPTERS, *A_FEW))
 def test_mathematics_can_be_read_aloud(visit: Callable[..., Page], path: str):
     page = visit(path)
-    assert page.locator(".katex").count() == page.locator(".katex math").count() > 0
+    formulas = page.locator(".katex").count()
+    assert page.locator(".katex math").count() == formulas
+    assert formulas or "/deeper/" in path  # a deeper page may do without
 
 
 # Of a native control: its name, and the keys that use it; nothing for what cannot be used, or is chosen already.
