@@ -82,6 +82,7 @@ class Settings:
         seed: with the secret, it decides the inputs of every question
         secret: random bits that only the instructor has, so that no code can try all seeds
         per_student: whether questions with numbers of one's own want those of the student's name
+        roster: what tells one list of the class from another, if names count
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -91,11 +92,12 @@ class Settings:
     memory: int = 1024
     secret: str = ""
     per_student: bool = False
+    roster: str = ""
 
     @property
     def version(self) -> str:
         """The version of all that decides a mark, besides the notebook and the seed."""
-        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student)
+        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student, self.roster)
 
 
 @dataclass
@@ -122,7 +124,7 @@ class Grader:
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
-        attempt = _Attempt(self, work.sources, questions, student=work.student if self.settings.per_student else None)
+        attempt = _Attempt(self, work.sources, questions, names=work.names)
         try:
             marks, reason = attempt.run(), ""
         except FaultError as fault:
@@ -211,13 +213,13 @@ class _Attempt:
 
     def __init__(
         self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False,
-        student: str | None = None, only_check: int | None = None,
+        names: tuple[str, ...] = (), only_check: int | None = None,
     ) -> None:  # fmt: skip
         self.grader = grader
         self.sources = sources
         self.questions = list(questions)
         self.trusted = trusted  # for the reference solution: a crash does not lead to a test of the reference
-        self.student = student  # whose numbers are wanted; None for those of any name
+        self.names = names  # of the learner whose numbers are wanted; empty for those of any name
         self.only_check = only_check  # which check of each question is observed; None for every one
         self.timeout = grader.settings.timeout
         self.seconds_left = TOTAL_FACTOR * max(self.timeout, 1.0)  # of processor time
@@ -264,7 +266,7 @@ class _Attempt:
     def mark_of_last_check(self, question: Question) -> Answer:
         """Return the grade of a test in a run of its own, in which only its last check is observed."""
         last = self.checks[question.id]
-        return _Attempt(self.grader, self.sources, [question], self.trusted, self.student, only_check=last).run()[0]
+        return _Attempt(self.grader, self.sources, [question], self.trusted, self.names, only_check=last).run()[0]
 
     def limit_reached(self) -> str:
         """Return which limit of the whole notebook is reached, or "" if it may go on."""
@@ -452,7 +454,7 @@ class _Attempt:
 
         None is known of one's own numbers, where an equal reply may be right for another student.
         """
-        personal = question.personal and self.student is not None
+        personal = question.personal and self.names
         return {} if personal else self.grader.known_verdicts(question)
 
     def verdict(self, question: Question, seen: replies.ObserveReply) -> Verdict:
@@ -484,8 +486,8 @@ class _Attempt:
         try:
             observations = combine_runs(cases, observed.first, observed.again)
             verdict = judge(question, cases, observations)
-            if question.personal and self.student is not None and verdict.status == "passed":
-                return _of_own_numbers(verdict, self.student, observations[0].results[0][0])
+            if question.personal and self.names and verdict.status == "passed":
+                return _of_own_numbers(verdict, self.names, observations[0].results[0][0])
             return verdict
         except Exception as error:
             raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
@@ -503,11 +505,11 @@ class _Attempt:
         return text if number is None else f"{text} Its code cell {number} {self.errors[number]}."
 
 
-def _of_own_numbers(verdict: Verdict, student: str, who: str) -> Verdict:
-    """Return the verdict on a right answer: it fails if its numbers are not those of the student's name."""
-    if same_name(student, who):
+def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
+    """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
+    if any(same_name(name, who) for name in names):
         return verdict
-    text = f"Right for “{who}”. In this class your numbers are those of “{student}”: return this name."
+    text = f"Right for “{who}”. In this class your numbers are those of “{names[0]}”: return this name."
     return Verdict("failed", text, "numbers-of-another-name")
 
 
