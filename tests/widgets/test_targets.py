@@ -1,7 +1,7 @@
 """A finger finds every control of a widget on a phone: what answers a press around its middle is at least 32 px.
 
-Three pictures have many cells side by side, of at least 24 px: masks, twelve heads in a line, and the rows of a dealt
-tape. A finger that misses a cell sees it at once, and presses again.
+A few pictures have many cells or lines side by side, of at least 24 px: masks, twelve heads in a line, the rows of a
+dealt tape, the weights of all words, the longest sentences. A finger that misses one sees it at once, and presses again.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,12 @@ from .test_access import LOOKS, draw
 
 pytestmark = pytest.mark.browser
 
-DENSE = {"MaskPainter": "input[type=checkbox]", "RealModel": "[name$=head]", "HeadSplitter": "[type=radio]"}
+DENSE = {
+    "MaskPainter": "input[type=checkbox]",
+    "RealModel": "[name$=head]",
+    "HeadSplitter": "[type=radio]",
+    "SentenceLab": ":is(.qkv-weights, [style*='--qkv-n: 11']) input",
+}
 # Of each control: whether a press near its sides still meets it, its label, what is drawn on them, or its row.
 MISSED = """(dense) => [...document.querySelectorAll('.qkv-widget :is(input, button, summary, select, [role=slider])')]
   .filter((control) => control.checkVisibility({ visibilityProperty: true }) && !control.closest('.qkv-unseen')
