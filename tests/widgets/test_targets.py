@@ -1,7 +1,7 @@
 """A finger finds every control of a widget on a phone: what answers a press around its middle is at least 32 px.
 
 A few pictures have many cells or lines side by side, of at least 24 px: masks, twelve heads in a line, the rows of a
-dealt tape, the weights of all words, the longest sentences. A finger that misses one sees it at once, and presses again.
+dealt tape, the weights of all words, the longest sentences. A finger that misses one sees it, and presses again.
 """
 
 from collections.abc import Callable
