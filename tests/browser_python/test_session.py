@@ -136,6 +136,28 @@ def test_a_check_runs_the_trained_model(shared: Interpreter):
     assert "Right in 100 of 100 new sentences." in shown
 
 
+# Answers that mix tokens, by question, and the line that mixes them.
+MIXING = {
+    "5.1": (
+        "def answer(x, n_heads):\n    return x.view(len(x), n_heads, x.shape[1], -1)",
+        "Line 2: <code>return x.view(len(x), n_heads, x.shape[1], -1)</code>",
+    ),
+    "8.1": (
+        "def answer(x, gain, bias, eps=1e-5):\n"
+        "    centred = x - x.mean(-2, keepdim=True)\n"
+        "    return centred / (centred.square().mean(-2, keepdim=True) + eps).sqrt() * gain + bias",
+        "Line 2: <code>centred = x - x.mean(-2, keepdim=True)</code>",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", MIXING)
+def test_a_card_has_the_line_that_mixes_tokens(shared: Interpreter, question: str):
+    answer, line = MIXING[question]
+    shown = shared.ask([IMPORTS, answer], question=question, name="answer")["html"]
+    assert f"<details><summary>Which line mixes the tokens?</summary><p>{line}" in shown
+
+
 ENDLESS_IN_THE_MODEL = """def answer(q, k, v):
     while q.ndim == 4 and q.shape[-1] == 16:  # as in the tagger alone
         pass
