@@ -20,7 +20,7 @@ class Float(float):
         return shortest(self, self.kind)
 
     def __repr__(self) -> str:
-        return f"np.{type(self).__name__}({self})"
+        return f"np.{type(self).__name__}({self!s})"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec)
