@@ -122,7 +122,7 @@ def write_list(reasons: dict[str, dict[str, str]]) -> None:
 
 
 def main(numbers: list[str]) -> None:
-    """Update the list for the chapters with these numbers, or for all chapters; after each page, because it takes long."""
+    """Update the list for the chapters with these numbers, or for all; after each page, because it takes long."""
     for path in chapters():
         if not numbers or path.stem[:2] in numbers:
             found = find_reasons(path)
