@@ -224,7 +224,7 @@ function pictures(state, seen, set) {
   const turns = state.handles.includes("rule");
   return SHOWN[language].map((tokens, i) => {
     const adjective = tokens[tokens.length - 1];
-    const act = tokens.find((word) => adjectivesOf(language, word));
+    const act = tokens.find((word) => adjectivesOf(language)[word]);
     const first = (i === 0) !== isTurned(rule, act, adjective);
     const nouns = language === "english" ? [tokens[1], tokens[4]] : [tokens[0], tokens[2]];
     return picture({
