@@ -31,7 +31,7 @@ const MODES = ["on", "zeros", "mean", "other text"];
 const LIKELIEST = 2; // predictions that are shown
 const SEEN = 0.005; // a smaller chance is shown as 0
 
-/** @import { Weights } from "./repeater.js" */
+/** @import { Weights } from "./safetensors.js" */
 /** @typedef {{ symbols: string, position: number, head: number, modes: string[], step: number, repainted: number,
  *   earlier: Weights | null, failed: boolean }} State */
 

@@ -106,12 +106,15 @@ function computed(state) {
   return { words, said, exchanges, it, from, changing, weights, row: weights[from], off };
 }
 
-const isReadable = (words) => words?.length > 0 && words.length <= theTagger().shape.longest;
+/** Check whether the model can read these words.
+ * @param {string[] | undefined} words
+ * @returns {words is string[]} */
+const isReadable = (words) => words !== undefined && words.length > 0 && words.length <= theTagger().shape.longest;
 
 /** Return for each word of a sentence the words that can stand in its place, each with the sentence that results; none
  * if there is only one. */
-const exchangesIn = remember((sentence) => {
-  const { words } = readText(theGrammar(), sentence);
+const exchangesIn = remember((/** @type {string} */ sentence) => {
+  const words = /** @type {string[]} */ (readText(theGrammar(), sentence).words);
   return words.map((_, place) => {
     const all = theGrammar().alternatives(words, place);
     return all.length < 2 ? [] : all.map((word) => ({ word, makes: joined(theGrammar().replace(words, place, word)) }));
@@ -349,7 +352,7 @@ function offers(draft, set) {
       nearest.map((word) => [word, () => write(mended(draft, first, word), set)]),
     );
   }
-  if (words?.length > theTagger().shape.longest) return offered(TOO_LONG(), []);
+  if (words && words.length > theTagger().shape.longest) return offered(TOO_LONG(), []);
   const next = completions(theGrammar(), draft);
   if (next.words.length || !words?.length)
     return offered(

@@ -29,10 +29,9 @@ const IT = ["it", "它"];
 const GUESS = Math.log(32);
 
 /** @import { Choices } from "./engine/plans.js" */
-/** @import { Frame, Line, Result } from "./engine/shown.js" */
-/** @typedef {{ name: string, choices: Choices, frames: Frame[], result: Result | null, isStored: boolean }} Training */
-/** @typedef {Choices & { handles: string[], stored: string[], runs: Training[] | null, shown: number, at: number,
- *   status: "idle" | "running" | "paused" | "done", asked: number, isSlow: boolean, failed: string }} State */
+/** @import { Frame, Line } from "./engine/shown.js" */
+/** @import { Following, Training } from "./trainer.js" */
+/** @typedef {Choices & Following & { handles: string[], stored: string[], shown: number, at: number }} State */
 
 export default widget("TrainLab", {
   // The trainings (null: the stored ones), the one whose sentences are shown and the index of its frame (−1: the last), how

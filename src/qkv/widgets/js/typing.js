@@ -1,11 +1,9 @@
 /* A sentence while it is typed: its words, the words that may follow, and known words that fit for an unknown one. */
 
 /** @import { Grammar } from "./grammar.js" */
-/** @typedef {object} Reading what a text is: known words, or not yet
- * @property {string[]} [words]
- * @property {string} [unfinished]
- * @property {string[]} [unknown]
- * @property {string[]} [nearest] */
+/** @typedef {{ words: string[], unfinished?: undefined, unknown?: undefined, nearest?: undefined }} Known */
+/** @typedef {{ words?: undefined, unfinished: string, unknown?: undefined, nearest?: undefined }} Unfinished */
+/** @typedef {{ words?: undefined, unfinished?: undefined, unknown: string[], nearest: string[] }} Unknown */
 
 const OFFERED = 18; // words that are offered: the nouns, and one more
 const INSTEAD = 6; // words that are offered for an unknown one
@@ -17,7 +15,7 @@ const LATIN = /^[\0-\x7f]*$/;
  * place of the first of them.
  * @param {Grammar} grammar
  * @param {string} written
- * @returns {Reading} */
+ * @returns {Known | Unfinished | Unknown} */
 export function readText(grammar, written) {
   const text = written.slice(0, LONGEST);
   const { words } = grammar.split(text);
@@ -26,7 +24,7 @@ export function readText(grammar, written) {
   const last = /** @type {string} */ (unknown.at(-1)).toLowerCase();
   const begun = grammar.words.some((word) => word.toLowerCase().startsWith(last));
   const unfinished = text.toLowerCase().endsWith(last) && begun ? unknown.pop() : undefined;
-  if (!unknown.length) return { unfinished };
+  if (!unknown.length) return { unfinished: /** @type {string} */ (unfinished) };
   return { unknown: [...new Set(unknown)], nearest: nearest(grammar, unknown[0], knownStart(grammar, text)) };
 }
 

@@ -11,17 +11,29 @@ const ASKED = 100; // new sentences at each frame
 const AT_THE_END = 1000; // new sentences, and held-out combinations
 const LIKELIEST = 2; // answers that are shown
 
+/** @import { Grammar, Sentence } from "../grammar.js" */
+/** @import { Memory } from "./memory.js" */
 /** @import { Choices } from "./plans.js" */
 /** @import { Frame, Line, Result } from "./shown.js" */
+/** @import { Answer, Encoded, RepeaterBatch, RepeaterResults, TaggerBatch, TaggerResults } from "./tasks.js" */
+/** @import { Task } from "./training.js" */
+/** @typedef {ReturnType<typeof planOf>} Plan */
 
 /** Return the session of a training.
- * @param {Partial<Choices> & { task: Choices["task"] }} choices */
+ * @param {Partial<Choices> & { task: Choices["task"] }} choices
+ * @param {Memory} memory
+ * @param {Grammar} grammar */
 export const sessionOf = (choices, memory, grammar) =>
   choices.task === "tagger"
     ? new TaggerSession(planOf(choices), memory, grammar)
     : new RepeaterSession(planOf(choices), memory);
 
+/** @template Batch
+ * @template Results */
 class Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Task<Batch, Results>} task */
   constructor({ settings, switches, measured }, memory, task) {
     this.training = new Training(task, settings, memory, switches);
     this.steps = settings.steps;
@@ -34,7 +46,8 @@ class Session {
     return this.training.step;
   }
 
-  /** Do some steps. */
+  /** Do some steps.
+   * @param {number} steps */
   advance(steps) {
     const count = Math.min(steps, this.steps - this.step);
     let sum = 0;
@@ -42,18 +55,27 @@ class Session {
     this.loss = sum / count;
   }
 
+  /** @template Found
+   * @param {Batch} batch
+   * @param {(results: Results) => Found} read */
   look(batch, read) {
     return this.training.look(batch, read, this.measured);
   }
 }
 
+/** @extends {Session<TaggerBatch, TaggerResults>} */
 class TaggerSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Grammar} grammar */
   constructor(plan, memory, grammar) {
     const task = new Tagger(grammar, plan.sizes);
     super(plan, memory, task);
     this.task = task;
     this.test = task.gather(task.draw("new", ASKED, 1000 + this.seed));
-    const shown = SHOWN[task.language].map((words) => grammar.turned(grammar.read(words), task.rule));
+    const shown = SHOWN[task.language].map((words) =>
+      grammar.turned(/** @type {Sentence} */ (grammar.read(words)), task.rule),
+    );
     this.shown = task.gather(shown.map((sentence) => task.encode(sentence)));
   }
 
@@ -69,7 +91,8 @@ class TaggerSession extends Session {
     };
   }
 
-  /** @returns {Line[]} */
+  /** @param {TaggerResults} results
+   * @returns {Line[]} */
   lines({ batch, weights, nouns }) {
     const rows = rowsOf(batch, weights[weights.length - 1], this.task.shape.heads);
     return batch.sentences.map(({ it }, s) => ({
@@ -89,7 +112,8 @@ class TaggerSession extends Session {
     return { score: right(known), heldOut: right(combination), own: right(own), habit: habitOf(known) };
   }
 
-  /** Return the noun that the model says for each sentence, a hundred at a time. */
+  /** Return the noun that the model says for each sentence, a hundred at a time.
+   * @param {Encoded[]} sentences */
   answersTo(sentences) {
     const hundreds = Array.from({ length: Math.ceil(sentences.length / ASKED) }, (_, i) =>
       sentences.slice(ASKED * i, ASKED * (i + 1)),
@@ -98,11 +122,16 @@ class TaggerSession extends Session {
   }
 }
 
-/** The share of right answers. */
+/** The share of right answers.
+ * @param {Answer[]} answers */
 const right = (answers) =>
-  answers.filter(({ sentence: { words, noun }, said }) => said === words[noun]).length / answers.length;
+  answers.filter(({ sentence: { words, noun }, said }) => said === words[/** @type {number} */ (noun)]).length /
+  answers.length;
 
+/** @extends {Session<RepeaterBatch, RepeaterResults>} */
 class RepeaterSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory */
   constructor(plan, memory) {
     const task = new Repeater(plan.sizes);
     super(plan, memory, task);
@@ -122,6 +151,7 @@ class RepeaterSession extends Session {
 
   /** Return a line for the last layer, and one for the head of the first layer that looks most at the symbol before. They
    * are those of the symbol before the last: the last is asked for.
+   * @param {RepeaterResults} results
    * @returns {Line[]} */
   lines({ batch, weights, next }) {
     const asks = batch.n - 2;
@@ -143,7 +173,9 @@ class RepeaterSession extends Session {
   }
 }
 
-/** @returns {number[]} the mean of rows */
+/** Return the mean of rows.
+ * @param {ArrayLike<number>[]} rows
+ * @returns {number[]} */
 const meanOf = (rows) => Array.from(rows[0], (_, j) => rows.reduce((sum, row) => sum + row[j], 0) / rows.length);
 
 /** Return the likeliest answers, with their probabilities.
