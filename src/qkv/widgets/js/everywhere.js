@@ -93,11 +93,8 @@ export default widget("Everywhere", {
   },
 });
 
-const made = remember((/** @type {string} */ kind) => normed(KINDS[kind].make()), 3);
-const masks = remember(
-  (/** @type {string} */ kind, /** @type {boolean} */ near) => (near ? KINDS[kind].near : everyone)(made(kind).length),
-  6,
-);
+const made = remember((kind) => normed(KINDS[kind].make()), 3);
+const masks = remember((kind, near) => (near ? KINDS[kind].near : everyone)(made(kind).length), 6);
 
 /** Return the values that the drawing of a state needs.
  * @param {State} state */
@@ -118,9 +115,7 @@ const opacity = (/** @type {number} */ weight, /** @type {number} */ most) => Ma
 /** Return the name of the other token with the largest weight, or the number of tokens whose weights look equal.
  * @param {Seen} parts */
 function bestName({ row, best, token, name }) {
-  const equal = row.filter(
-    (/** @type {number} */ weight, /** @type {number} */ i) => i !== token && shown(weight) === shown(row[best]),
-  ).length;
+  const equal = row.filter((weight, i) => i !== token && shown(weight) === shown(row[best])).length;
   return equal > 1 ? `${equal} equal ones` : name(best);
 }
 
@@ -136,11 +131,7 @@ const numbers = (/** @type {Seen} */ seen) => {
 const table = (/** @type {Seen} */ { row, may, name, token }) => ({
   caption: `Where ${name(token)} looks`,
   head: ["token", "may be seen", "weight"],
-  rows: row.map((/** @type {number} */ weight, /** @type {number} */ i) => [
-    name(i),
-    may[i] ? "yes" : "no",
-    num(weight, { places: 3 }),
-  ]),
+  rows: row.map((weight, i) => [name(i), may[i] ? "yes" : "no", num(weight, { places: 3 })]),
 });
 
 /* ---- a picture: the cat, the mouse that it chases, and the sun, in 16 × 16 pixels */
@@ -206,12 +197,12 @@ const LEVELS = 10;
 function drawPicture({ row, token }) {
   const most = Math.max(...row);
   const levels = Array.from({ length: LEVELS + 1 }, () => /** @type {number[]} */ ([]));
-  row.forEach((/** @type {number} */ weight, /** @type {number} */ i) => {
+  row.forEach((weight, i) => {
     levels[Math.round((LEVELS * weight) / most)].push(i);
   });
   const shape = (/** @type {number[]} */ patches, /** @type {number} */ level) => svg`
-    <path class="qkv-thing-fade" d=${patches.map((/** @type {number} */ i) => square(i, 0)).join("")} fill-opacity=${0.65 * (1 - level / LEVELS)} />
-    <path class="qkv-seen-edge" d=${patches.map((/** @type {number} */ i) => square(i, 1)).join("")} stroke-opacity=${level / LEVELS} />`;
+    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.65 * (1 - level / LEVELS)} />
+    <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${level / LEVELS} />`;
   return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
 }
 

@@ -42,7 +42,7 @@ export class Grammar {
    * @param {Language} language */
   wordsOf(language) {
     const slots = this.data[language].templates.flatMap(({ slots }) => slots);
-    return [...new Set(slots.flatMap((/** @type {Slot} */ slot) => this.slotForms(language, slot)))].sort();
+    return [...new Set(slots.flatMap((slot) => this.slotForms(language, slot)))].sort();
   }
 
   /** @param {Language} language
@@ -60,10 +60,7 @@ export class Grammar {
    * @param {Slot} slot */
   slotForms(language, slot) {
     const { agreement } = this.data[language];
-    return this.slotWords(language, slot).flatMap((/** @type {string} */ word) => [
-      word,
-      ...Object.keys(agreement[word] ?? {}),
-    ]);
+    return this.slotWords(language, slot).flatMap((word) => [word, ...Object.keys(agreement[word] ?? {})]);
   }
 
   /** Return the words in the forms that agree with the next noun, or with a word before that noun: a owl → an owl.
@@ -74,8 +71,8 @@ export class Grammar {
     const plainForm = new Map(
       Object.entries(agreement).flatMap(([plain, forms]) => Object.keys(forms).map((form) => [form, plain])),
     );
-    const plain = words.map((/** @type {string} */ word) => plainForm.get(word) ?? word);
-    return plain.map((/** @type {string} */ word, /** @type {number} */ i) => {
+    const plain = words.map((word) => plainForm.get(word) ?? word);
+    return plain.map((word, i) => {
       if (!(word in agreement)) return word;
       for (const later of plain.slice(i + 1)) {
         const form = Object.entries(agreement[word]).find(([, askedBy]) => askedBy.includes(later));
@@ -241,7 +238,7 @@ export class Grammar {
       reason: pick(uniform, acts[act][pick(uniform, /** @type {const} */ (["actor", "other"]))]),
     };
     const slots = template.slots.filter(({ share = 1 }) => uniform() < share);
-    const words = slots.map((/** @type {Slot} */ slot) => {
+    const words = slots.map((slot) => {
       const role = /** @type {string} */ (slot.role);
       if (role in roles) return roles[role];
       return slot.often && uniform() < OFTEN ? slot.often : pick(uniform, this.slotWords(language, slot));

@@ -44,7 +44,7 @@ export function runTagger(model, words, { heads, ...handles } = {}) {
  * @param {boolean[]} on */
 function silenced(table, on) {
   const size = table.length / on.length;
-  return table.map((value, /** @type {number} */ i) => (on[Math.floor(i / size)] ? value : 0));
+  return table.map((value, i) => (on[Math.floor(i / size)] ? value : 0));
 }
 
 /* ---- its answers */

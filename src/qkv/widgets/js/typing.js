@@ -58,9 +58,7 @@ export function completions(grammar, written) {
     const { words } = grammar.split(text.slice(0, end));
     const rest = text.slice(end).trimStart().toLowerCase();
     if (!words || cutsAWord(text, end)) continue;
-    const found = grammar
-      .next(words)
-      .filter((/** @type {string} */ word) => word.toLowerCase().startsWith(rest) && word !== rest);
+    const found = grammar.next(words).filter((word) => word.toLowerCase().startsWith(rest) && word !== rest);
     if (found.length) return { start: text.slice(0, end), words: found.slice(0, OFFERED) };
   }
   return { start: text, words: [] };
