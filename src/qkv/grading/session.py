@@ -56,8 +56,8 @@ class FaultError(Exception):
     """The grader itself failed. The submission is not graded, and loses no points."""
 
 
-class StarvedError(Exception):
-    """The submission ran out of time because it waited for a processor. It has to be graded again, alone."""
+class AgainError(Exception):
+    """The machine may be why this failed: it was busy, or had no memory. The submission is graded again, alone."""
 
 
 class CrashError(Exception):
@@ -116,7 +116,7 @@ class Grader:
             alone: whether nothing else is graded at the same time
 
         Raises:
-            StarvedError: the submission ran out of time because it waited for a processor; never if `alone`.
+            AgainError: the machine may be why it cannot be graded; never if `alone`.
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
@@ -124,6 +124,8 @@ class Grader:
         try:
             marks, reason = attempt.run(), ""
         except FaultError as fault:
+            if not alone:
+                raise AgainError from fault
             marks, reason = [], str(fault)
         return result(work, self.settings, questions, marks, reason, tuple(attempt.missing), attempt.failed_cells())
 
@@ -257,7 +259,7 @@ class _Attempt:
         finally:
             self.seconds_left -= session.used
             if session.starved and not self.grader.alone:
-                raise StarvedError
+                raise AgainError
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
