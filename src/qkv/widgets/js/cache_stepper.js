@@ -348,7 +348,7 @@ const NOTHING = EVERY_PART.flatMap((part) =>
 const PAINTED = { full: ["new", "kept"], again: ["again"], masked: ["masked"] };
 
 /** Return the paths of a step, with a cache or without. */
-const paths = remember((changed, cached, step) => {
+const paths = remember((/** @type {number} */ changed, /** @type {boolean} */ cached, /** @type {number} */ step) => {
   const done = run({ changed }, cached, step);
   const cells = EVERY_PART.flatMap((part) =>
     TEXT.flatMap((_, i) =>

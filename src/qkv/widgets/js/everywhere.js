@@ -93,8 +93,11 @@ export default widget("Everywhere", {
   },
 });
 
-const made = remember((kind) => normed(KINDS[kind].make()), 3);
-const masks = remember((kind, near) => (near ? KINDS[kind].near : everyone)(made(kind).length), 6);
+const made = remember((/** @type {string} */ kind) => normed(KINDS[kind].make()), 3);
+const masks = remember(
+  (/** @type {string} */ kind, /** @type {boolean} */ near) => (near ? KINDS[kind].near : everyone)(made(kind).length),
+  6,
+);
 
 /** Return the values that the drawing of a state needs.
  * @param {State} state */

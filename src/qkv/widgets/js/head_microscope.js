@@ -102,12 +102,12 @@ const shown = (/** @type {number} */ number) => num(number, { places: 2 });
 
 /* ---- the model's output for a state */
 
-const read = remember((symbols) => {
+const read = remember((/** @type {string} */ symbols) => {
   const ids = idsOf(symbols);
   return ids.length < 2 ? idsOf("AB") : ids;
 });
 
-const ran = remember((model, ids, modes) => {
+const ran = remember((/** @type {Repeater} */ model, /** @type {number[]} */ ids, /** @type {string[]} */ modes) => {
   const { logits, ...places } = intervene(model, ids, modes, modes.includes("mean") ? theMeans(model) : {});
   const n = ids.length;
   const maps = HEADS.map((head) => {

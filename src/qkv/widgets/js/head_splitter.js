@@ -77,12 +77,15 @@ const rowsOf = (state) => examplesOf(state).flatMap((b) => range(TOKENS).map((i)
 const shapeOf = (/** @type {number} */ heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, heads });
 
 /** Return the entries of the heads, with the indices where they come from. */
-const entriesOf = remember((route, n_heads) => headEntries(route, shapeOf(n_heads)), 20);
+const entriesOf = remember(
+  (/** @type {Route} */ route, /** @type {number} */ n_heads) => headEntries(route, shapeOf(n_heads)),
+  20,
+);
 
 /** Return the pieces of rows that are in the heads of an example, head by head. A piece's word is at another row than its own if the
  * piece is misplaced. */
 const piecesOf = remember(
-  (route, n_heads, b) =>
+  (/** @type {Route} */ route, /** @type {number} */ n_heads, /** @type {number} */ b) =>
     entriesOf(route, n_heads)
       .filter((entry) => entry.b === b && entry.column === 0)
       .map(({ h, row, from }) => {
@@ -96,7 +99,12 @@ const tokenOf = (/** @type {{ from: number }} */ { from }) => Math.floor(from / 
 
 /** Return by how much each output row changes, and whether it should. */
 const outcome = remember(
-  (route, n_heads, causal, nudged) =>
+  (
+    /** @type {Route} */ route,
+    /** @type {number} */ n_heads,
+    /** @type {boolean} */ causal,
+    /** @type {number} */ nudged,
+  ) =>
     nudgeExperiment(route, { ...shapeOf(n_heads), causal, nudged }).map((entries, row) => {
       const moved = Math.max(...entries);
       const should = exampleOf(row) === exampleOf(nudged) && (!causal || row >= nudged);

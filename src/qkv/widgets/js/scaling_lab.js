@@ -60,7 +60,7 @@ export default widget("ScalingLab", {
 });
 
 /** Return the sample of a seed at every d_k, with its table. */
-const sample = remember((seed) => {
+const sample = remember((/** @type {number} */ seed) => {
   const levels = scalingExperiment(seed);
   return { levels, rows: levels.map(tableRow) };
 });
@@ -74,7 +74,8 @@ const tableRow = ({ d_k, plain, scaled }) => [
 ];
 
 const outlines = remember(
-  (seed, d_k, scaled) => outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
+  (/** @type {number} */ seed, /** @type {number} */ d_k, /** @type {boolean} */ scaled) =>
+    outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
   2 * D_KS.length,
 );
 

@@ -185,7 +185,7 @@ const windows = remember(() =>
 );
 const sound = (/** @type {number} */ tenths) => longest().slice(0, (tenths * RATE) / 10);
 const spectrum = (/** @type {number} */ tenths) => windows().slice(0, 10 * tenths - 2);
-const patches = remember((side) => imagePatches(PICTURE, side));
+const patches = remember((/** @type {number} */ side) => imagePatches(PICTURE, side));
 
 export default widget("SequenceExplorer", {
   own: { repainted: 0, typed: null },
@@ -215,8 +215,16 @@ export default widget("SequenceExplorer", {
 });
 
 /** Return the object's matrix, with the names of its rows and columns. */
-const matrices = remember((kind, sentence, embedded, tenths, molecule, patch, typed) =>
-  KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
+const matrices = remember(
+  (
+    /** @type {string} */ kind,
+    /** @type {number} */ sentence,
+    /** @type {boolean} */ embedded,
+    /** @type {number} */ tenths,
+    /** @type {string} */ molecule,
+    /** @type {number} */ patch,
+    /** @type {string | null} */ typed,
+  ) => KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
 );
 
 /** Return the object's matrix, the index of the chosen row, and the other rows with the same numbers.
@@ -377,7 +385,7 @@ const PIXELS = PICTURE.flatMap((line, y) =>
 );
 
 /** Draw the matrix of the image: each patch is a row, and three numbers are a pixel in its colour. */
-const inTheirColours = remember((patch) => {
+const inTheirColours = remember((/** @type {number} */ patch) => {
   const rows = patches(patch);
   const across = patch * patch;
   const pixels = rows.flatMap((row, y) =>

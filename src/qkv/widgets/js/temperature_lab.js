@@ -44,7 +44,11 @@ export default widget("TemperatureLab", {
 
 const share = (/** @type {number} */ weight) => num(weight, { places: 3 });
 
-const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }), 24);
+const tempered = remember(
+  (/** @type {number[]} */ scores, /** @type {number} */ d_k, /** @type {number} */ temperature) =>
+    temperedRow({ scores, d_k, temperature }),
+  24,
+);
 const measured = (/** @type {Pick<State, "scores" | "d_k" | "temperature">} */ { scores, d_k, temperature }) =>
   tempered(scores, d_k, temperature);
 
@@ -126,7 +130,7 @@ const moved = ({ first, scores }, index, score, reach) => ({
 });
 
 /** Return the values of a score's slider, up to the largest score: multiples of 1 in that score's second digit. */
-const stepsUpTo = remember((reach) => {
+const stepsUpTo = remember((/** @type {number} */ reach) => {
   const step = 10 ** (Math.floor(Math.log10(reach)) - 1);
   const last = Math.ceil(reach / step);
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));

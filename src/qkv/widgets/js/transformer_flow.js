@@ -51,8 +51,13 @@ const glossed = (/** @type {string} */ word) =>
 
 /* ---- the tagger's output for a state */
 
-const tagged = remember((sentence, residual, norm, feed_forward) =>
-  tagWithParts(theTagger(), sentence, { residual, norm, feed_forward }),
+const tagged = remember(
+  (
+    /** @type {string} */ sentence,
+    /** @type {boolean} */ residual,
+    /** @type {boolean} */ norm,
+    /** @type {boolean} */ feed_forward,
+  ) => tagWithParts(theTagger(), sentence, { residual, norm, feed_forward }),
 );
 
 /** Return the values that the drawing of a state needs.
@@ -165,8 +170,14 @@ const shapes = ({ streams, branches, norms, networks }, kind) => svg`
   <path class="qkv-flow-norm ${kind}" d=${norms} />
   <path class="qkv-flow-network ${kind}" d=${networks} />`;
 
-const allShapes = remember((places, n, residual, norm, feed_forward) =>
-  shapesOf([...Array(n).keys()], places, n, { residual, norm, feed_forward }),
+const allShapes = remember(
+  (
+    /** @type {Places} */ places,
+    /** @type {number} */ n,
+    /** @type {boolean} */ residual,
+    /** @type {boolean} */ norm,
+    /** @type {boolean} */ feed_forward,
+  ) => shapesOf([...Array(n).keys()], places, n, { residual, norm, feed_forward }),
 );
 
 /** @param {number[]} words
@@ -333,12 +344,8 @@ function drawn({ said, intact, stage, isWeights, table, at, width, rows }) {
 }
 
 const FEATURES = STAGES.map(({ place }) => place).filter((place) => !/weights|logits/.test(place));
-const largest = remember((places) =>
-  Math.max(
-    ...FEATURES.map((place) =>
-      places[place].reduce((/** @type {number} */ most, /** @type {number} */ x) => Math.max(most, Math.abs(x)), 0),
-    ),
-  ),
+const largest = remember((/** @type {Places} */ places) =>
+  Math.max(...FEATURES.map((place) => places[place].reduce((most, x) => Math.max(most, Math.abs(x)), 0))),
 );
 
 /** @param {Seen} seen */
