@@ -29,7 +29,7 @@ from qkv.grading.results import Answer, Result
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from qkv.questions import chapters
-from qkv.questions.catalogue import q4_5
+from qkv.questions.catalogue import q4_5, q8_6
 from qkv.sandboxed import wire
 from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
 
@@ -639,6 +639,30 @@ def test_a_session_that_cannot_begin_is_no_fault_of_the_learner(grader, monkeypa
     monkeypatch.setattr(session._Session, "ask", ask)
     assert points(grader, *RIGHT) == FULL
     assert ended
+
+
+def test_with_a_list_of_the_class_a_person_has_the_same_numbers_whatever_the_folder_is_called(tmp_path, needs_sandbox):
+    """Ada Byron hands in for two chapters, in folders with two names, with the numbers of her id in the list."""
+    (tmp_path / "class.csv").write_text("student id,first name,last name\ns1,Ada,Byron\ns2,Ada,King\n")
+    temperature, loss = (q4_5.my_temperature, q4_5.PERSONAL), (q8_6.my_lowest_loss, q8_6.PERSONAL)
+    handed_in = {
+        ("byron-ada", "04_softmax_temperature"): ("s1", *temperature),
+        ("S1", "08_transformer"): ("s1", *loss),
+        ("king ada", "04_softmax_temperature"): ("Ada", *temperature),  # two people are called Ada
+    }
+    for (folder, notebook), (who, answer, personal) in handed_in.items():
+        right = personal.formulas["right"](personal.numbers_of(who))
+        cell = nbformat.v4.new_code_cell(f"def {answer.__name__}():\n    return {who!r}, {right}")
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "in" / folder / f"{notebook}.ipynb")
+    options = ["--out", f"{tmp_path}/out", "--roster", f"{tmp_path}/class.csv", "--per-student"]
+    main(["grade", f"{tmp_path}/in", "--jobs", "1", "--seed", "1", *options])
+    found = {}
+    for (folder, notebook), (_, _, personal) in handed_in.items():
+        graded = json.loads((tmp_path / "out" / folder / f"{notebook}.json").read_text())
+        found[folder] = next(answer for answer in graded["questions"] if answer["id"] == personal.question)
+    assert {folder: answer["points"] for folder, answer in found.items()} == {"byron-ada": 2, "S1": 2, "king ada": 0}
+    assert "those of “s2”" in found["king ada"]["message"]
 
 
 def test_for_a_class_the_numbers_of_another_name_are_worth_nothing(tmp_path, needs_sandbox):

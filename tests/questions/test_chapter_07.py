@@ -460,3 +460,19 @@ def prefill_by_loops(x, w_q, w_k, w_v, cache, size):
 
 
 test_a_right_prefill_is_accepted = right_answers({"7.7": [prefill_by_torch, prefill_by_loops]})
+
+
+def prefill_with_a_late_offset(x, w_q, w_k, w_v, cache, size):
+    """The mask begins after the chunk's own tokens, because they are in the cache already when they are counted."""
+    outs = []
+    for chunk in x.split(size, dim=1):
+        q, k, v = (chunk.unsqueeze(1) @ w for w in (w_q, w_k, w_v))
+        keys, values = cache.append(k, v)
+        seen = torch.ones(q.shape[2], keys.shape[2]).tril(len(cache)).bool()
+        outs.append(F.scaled_dot_product_attention(q, keys, values, attn_mask=seen).squeeze(1))
+    return torch.cat(outs, 1)
+
+
+test_a_mask_that_is_moved_is_not_called_missing = expected_verdicts(
+    {"moved": ("7.7", prefill_with_a_late_offset, "failed", "sees-its-whole-chunk", ["or the mask is moved"])}
+)

@@ -297,3 +297,12 @@ def delta_by_a_turned_state(state, q, k, v, beta):
 
 
 test_a_right_delta_rule_is_accepted = right_answers({"10.5": [delta_by_einsum, delta_by_a_turned_state]})
+
+
+def delta_without_a_first_state(state, q, k, v, beta):
+    return (q.unsqueeze(-2) @ state).squeeze(-2), state
+
+
+test_a_state_that_is_none_is_named = expected_verdicts(
+    {"no first state": ("10.5", delta_without_a_first_state, "error", "argument-is-none", ["`state` is None in this"])}
+)

@@ -79,8 +79,7 @@ def check_reference(chapter: int, settings: Settings) -> str:
         work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution_cells(chapter)))
     except FaultError as fault:
         return str(fault)
-    any_name = replace(settings, per_student=False)  # the reference has no student's numbers
-    graded = grade_one(work, any_name, alone=True)
+    graded = grade_one(work, settings, alone=True)
     if not graded.graded:
         return graded.reason
     lost = [f"{answer.id}: {answer.message}" for answer in graded.questions if answer.points != answer.max_points]
@@ -126,6 +125,8 @@ def grade_all(
         for i, submission in enumerate(submissions):
             try:
                 work = reader.read(submission)
+                if settings.per_student:
+                    work = replace(work, names=roster.names_of(submission.student, submission.owner))
             except UnreadableError as why:
                 finish(i, unreadable_result(submission, settings, str(why)))
                 continue

@@ -80,6 +80,7 @@ class Settings:
         seed: with the secret, it decides the inputs of every question
         secret: random bits that only the instructor has, so that no code can try all seeds
         per_student: whether questions with numbers of one's own want those of the student's name
+        roster: what tells one list of the class from another, if names count
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -89,11 +90,12 @@ class Settings:
     memory: int = 1024
     secret: str = ""
     per_student: bool = False
+    roster: str = ""
 
     @property
     def version(self) -> str:
         """The version of all that decides a mark, besides the notebook and the seed."""
-        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student)
+        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student, self.roster)
 
 
 @dataclass
@@ -120,7 +122,7 @@ class Grader:
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
-        attempt = _Attempt(self, work.sources, questions, student=work.student if self.settings.per_student else None)
+        attempt = _Attempt(self, work.sources, questions, names=work.names)
         try:
             marks, reason = attempt.run(), ""
         except FaultError as fault:
@@ -205,13 +207,13 @@ class _Attempt:
 
     def __init__(
         self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False,
-        student: str | None = None,
+        names: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.grader = grader
         self.sources = sources
         self.questions = list(questions)
         self.trusted = trusted  # for the reference solution: a crash does not lead to a test of the reference
-        self.student = student  # whose numbers are wanted; None for those of any name
+        self.names = names  # of the learner whose numbers are wanted; empty for those of any name
         self.timeout = grader.settings.timeout
         self.seconds_left = TOTAL_FACTOR * max(self.timeout, 1.0)  # of processor time
         self.deadline = time.monotonic() + 2 * self.seconds_left  # extended by the time of workers and the reference
@@ -397,7 +399,7 @@ class _Attempt:
         The name counts if no cell runs.
         """
         cases = self.grader.cases_of(question)
-        personal = question.personal and self.student is not None
+        personal = question.personal and self.names
         known = {} if personal else self.grader.known_verdicts(question)  # the same reply may be another's numbers
         seen = self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients, known), do="observe",
@@ -430,8 +432,8 @@ class _Attempt:
         try:
             observations = combine_runs(cases, observed.first, observed.again)
             verdict = judge(question, cases, observations)
-            if question.personal and self.student is not None and verdict.status == "passed":
-                return _of_own_numbers(verdict, self.student, observations[0].results[0][0])
+            if question.personal and self.names and verdict.status == "passed":
+                return _of_own_numbers(verdict, self.names, observations[0].results[0][0])
             return verdict
         except Exception as error:
             raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
@@ -449,11 +451,11 @@ class _Attempt:
         return text if number is None else f"{text} Its code cell {number} {self.errors[number]}."
 
 
-def _of_own_numbers(verdict: Verdict, student: str, who: str) -> Verdict:
-    """Return the verdict on a right answer: it fails if its numbers are not those of the student's name."""
-    if same_name(student, who):
+def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
+    """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
+    if any(same_name(name, who) for name in names):
         return verdict
-    text = f"Right for “{who}”. In this class your numbers are those of “{student}”: return this name."
+    text = f"Right for “{who}”. In this class your numbers are those of “{names[0]}”: return this name."
     return Verdict("failed", text, "numbers-of-another-name")
 
 

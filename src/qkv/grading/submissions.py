@@ -103,6 +103,7 @@ class Work:
     sha256: str
     chapter: int
     sources: tuple[str, ...]
+    names: tuple[str, ...] = ()  # the learner's, if numbers of one's own have to be those of one of them
 
 
 # ── whose is it, and which exercise ───────────────────────────────────────────────────────────────

@@ -175,7 +175,7 @@ QUESTION = Question(
         masked("mask-from-the-first-key", triangle(lambda n_q, n_k, before, size: 0)),
         masked("held-tokens-not-counted", triangle(lambda n_q, n_k, before, size: before)),
         masked("last-chunk-counted-full", triangle(lambda n_q, n_k, before, size: n_k - size)),
-        masked("no-mask", triangle(lambda n_q, n_k, before, size: n_k)),
+        masked("sees-its-whole-chunk", triangle(lambda n_q, n_k, before, size: n_k)),
         masked("sees-one-ahead", triangle(lambda n_q, n_k, before, size: n_k - n_q + 1)),
         masked("cannot-see-itself", triangle(lambda n_q, n_k, before, size: n_k - n_q - 1)),
         masked("chunk-alone", chunk_alone),
