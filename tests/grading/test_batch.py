@@ -155,6 +155,42 @@ def test_what_is_not_a_function_is_told_apart(grader):
     assert (mark.status, mark.points) == ("passed", 3.0) or "Was it called?" in mark.message
 
 
+def test_nothing_is_judged_before_the_notebook_has_ended(monkeypatch, needs_sandbox):
+    """Else its code could try one answer after the other, and tell from the time whether one was right."""
+    fresh, events = Grader(Settings(seed=3)), []
+    real_ask, real_judge = session._Session.ask, session.judge
+    monkeypatch.setattr(session, "judge", lambda *about: events.append("judge") or real_judge(*about))
+
+    def ask(self, seconds, schema, **message):
+        events.append(message["do"])
+        return real_ask(self, seconds, schema, **message)
+
+    monkeypatch.setattr(session._Session, "ask", ask)
+    wrong = 'check("3.2", lambda d_k, var_q, var_k: 1.0)'
+    result = fresh.grade(Work("ann", "03_scaling", "", 3, (*RIGHT, wrong, wrong, 'check("3.2", score_variance)')))
+    fresh.stop()
+    assert result.score == MOST
+    assert events.index("judge") > max(i for i, event in enumerate(events) if event in ("cell", "observe"))
+    assert events.count("judge") == 5
+
+
+def test_a_second_pass_knows_nothing_of_the_first(monkeypatch, needs_sandbox):
+    """Who fakes a busy machine is graded again, with the same inputs, in a session without files of the first."""
+    fresh = Grader(Settings(seed=3, timeout=1.0))
+    keeps = (
+        "import os, time\nkept = ('kept', '/dev/shm/kept')\nknown = any(map(os.path.exists, kept))",
+        "for path in kept:\n    open(path, 'w').write('x')",
+        *RIGHT[:2], "if not known:\n    check('3.1', scaled_scores)\ndel scaled_scores",
+        "if not known:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        time.sleep(60)",
+    )  # fmt: skip
+    monkeypatch.setattr(sandbox.Worker, "longest_wait", lambda self: 60.0)
+    with pytest.raises(session.AgainError):
+        fresh.grade(Work("eve", "03_scaling", "", 3, keeps))
+    result = fresh.grade(Work("eve", "03_scaling", "", 3, keeps), alone=True)
+    fresh.stop()
+    assert {answer.id: answer.points for answer in result.questions}["3.1"] == 3.0, "it found nothing of the first"
+
+
 # ── our own faults ────────────────────────────────────────────────────────────────────────────────
 
 

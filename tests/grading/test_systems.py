@@ -29,7 +29,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading.results import Result
-from qkv.grading.roster import Roster, read_roster
+from qkv.grading.roster import Person, Roster, read_roster
 from qkv.grading.runner import class_of
 from qkv.grading.sheets import Class, blackboard, canvas, grades, missing, moodle, moodle_worksheets
 from qkv.grading.submissions import Submission, UnreadableError, find, read
@@ -242,6 +242,17 @@ def test_two_names_with_one_number_are_one_learner_whose_mark_stays_empty(tmp_pa
     result = made_ungraded(one.student, reason=str(raised.value))
     for sheet in moodle_worksheets([result], group).values():
         assert [(row["Identifier"], row["Grade"]) for row in rows(sheet)] == [("Participant 12", "")]
+
+
+def test_two_files_of_one_person_of_the_list_are_one_row_whose_mark_stays_empty():
+    roster = Roster((Person({"username": "ada", "student": "Ada Lovelace", "id": "12345"}),))
+    three, two = made("ada"), made("Ada Lovelace", score=2.0)
+    other = made("Ada Lovelace", notebook="04_softmax", score=1.0)
+    for table, column in ((moodle, "username"), (canvas, "ID")):
+        both = rows(table([three, two], Class(roster)))[-1:]
+        assert [row["03_scaling"] for row in both] == [""]
+        apart = [row for row in rows(table([three, other], Class(roster))) if row[column]]
+        assert [(row["03_scaling"], row["04_softmax"]) for row in apart] == [("3", "1")]
 
 
 def test_a_learner_with_two_names_has_one_row_for_all_exercises(tmp_path):

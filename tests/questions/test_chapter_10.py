@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -276,6 +278,18 @@ def test_the_largest_tensor_is_counted_wherever_it_is_formed():
 
 def test_nothing_is_counted_where_no_case_asks():
     assert largest(lambda q: q + 1, torch.ones(3), max_elements=None) is None
+
+
+@pytest.mark.parametrize("leave", [lambda t: t.numpy(), np.asarray, np.array])
+def test_where_sizes_count_no_tensor_goes_to_numpy(leave):
+    case = Case(call(torch.ones(2, 3)), max_elements=100)
+    (seen,) = observe(lambda q: leave(q).sum(), [case])
+    assert "a tensor (2, 3) goes to NumPy" in seen.raised.text
+    assert leave(torch.ones(2, 3)) is not None, "afterwards it may"
+    (seen,) = observe(lambda q: float(leave(q[:1, :1]).sum()), [case])
+    assert seen.raised is None, "one number may"
+    (seen,) = observe(lambda q: print(q) or q, [case])
+    assert seen.raised is None
 
 
 # ── 10.5: the delta rule ──────────────────────────────────────────────────────────────────────────

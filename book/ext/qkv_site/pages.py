@@ -17,7 +17,7 @@ from .published import site_of
 
 # The files that a page may load, each with a text: a page that contains this text needs the file. All other files that
 # extensions add are left out.
-WEIGHTS = ("repeater", "tagger", "training-runs-repeater", "training-runs-tagger")
+WEIGHTS = ("repeater", "tagger", "training-runs-labeller", "training-runs-repeater", "training-runs-tagger")
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",

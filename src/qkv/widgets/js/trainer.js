@@ -1,5 +1,6 @@
 /* What TrainLab needs of a browser: a worker, which is loaded when the reader first presses Train. */
 
+import labellers from "../../models/weights/training-runs-labeller.json";
 import repeaters from "../../models/weights/training-runs-repeater.json";
 import taggers from "../../models/weights/training-runs-tagger.json";
 import workerCode from "./engine/worker.js?text";
@@ -9,7 +10,8 @@ import { onDemand } from "./on_demand.js";
 /** @import { Choices } from "./engine/plans.js" */
 /** @import { Frame, Result } from "./engine/shown.js" */
 /** @typedef {{ name: string, choices: Choices, frames: Frame[], result: Result | null, isStored: boolean }} Training */
-/** @typedef {Record<string, Pick<Training, "choices" | "frames" | "result">>} Stored trainings by their names */
+/** @typedef {Record<string, Pick<Training, "frames" | "result"> & { choices: Partial<Choices> }>} Stored trainings by their
+ *   names, each with the choices that are not as usual */
 /** @typedef {object} Following the state of TrainLab that a trainer reads and changes
  * @property {Training[] | null} runs the trainings; null for the stored ones
  * @property {"idle" | "running" | "paused" | "done"} status
@@ -22,10 +24,12 @@ const PACE = 40; // ms for which a frame is seen at least
 const CALM = 50; // steps between two changes of the picture, for a reader who wants little motion
 
 /** The stored trainings of a task by their names. A page of the site has only those that it shows.
- * @param {"tagger" | "repeater"} task
+ * @param {Choices["task"]} task
  * @returns {Stored} */
 export const storedOf = (task) =>
-  /** @type {Stored} */ (/** @type {unknown} */ ({ tagger: taggers, repeater: repeaters }[task] ?? {}));
+  /** @type {Stored} */ (
+    /** @type {unknown} */ ({ tagger: taggers, repeater: repeaters, labeller: labellers }[task] ?? {})
+  );
 
 /** Return `follow`, which starts, stops and pauses trainings as the state says, and `close`. A hidden page does not
  * train: it would empty a battery for nobody.
