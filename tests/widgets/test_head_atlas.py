@@ -185,6 +185,7 @@ def test_a_row_of_a_matrix_that_looks_is_in_sight(open_page: OpenPage):
 def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
     flat = np.full((1, 2, N, N), 0.25 / N)
     flat[0, 1, :, 1] = 0.5 / N
+    flat[0, 1, -1] *= 4  # the rows have different largest weights
     packed = (flat * 65535).round().astype("<u2").tobytes()
     page = open_page(width=1000)
     widget = show(page, shapes=[[1, 2, N, N]], packed=packed, scores=[[[0.0] * 2] * len(SCORES)], matrix=True, head=1)
@@ -200,10 +201,10 @@ def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
     frame(page)
     for light, canvas in zip(pale, canvases, strict=True):
         strong = np.array(canvas.evaluate(shades)).reshape(N, N)
-        assert light.min() > 200
+        assert light[:-1].min() > 200
         assert (strong[:, 1] < 100).all()
         assert (strong[:, 0] > 100).all()
-        assert (strong[:, 0] < light[:, 0]).all()
+        assert (strong[:, 0] == strong[0, 0]).all()
     assert [finding.inner_text(), *numbers.all_inner_texts()] == before
     widget.get_by_role("switch", name="all weights").uncheck()
     frame(page)
