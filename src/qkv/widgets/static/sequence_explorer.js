@@ -60,7 +60,7 @@ var et=globalThis,gt=e=>e,D=et.trustedTypes,vt=D?D.createPolicy("lit-html",{crea
     </p>`}function Xe({tenths:e},t,s){let n=Be(e),o=n.length/L,r=zt(n,400).map(([a,l])=>`${a/400*120},${30-26*l}`),i=ie(e).length,c=K(({x:a})=>{let l=Math.round((1e3*o*a-12.5)/10);s({row:Math.min(i-1,Math.max(0,l))})});return g`<svg class="qkv-drag" viewBox="0 0 120 60" @pointerdown=${c} @pointermove=${c} role="img" aria-label="A tone that climbs, ${v(o,{places:1})} seconds long, cut into windows of 25 milliseconds.">
     <polyline class="qkv-wave" points=${r.join(" ")} />
     <rect class="qkv-frame" x=${t*1.2/o} width=${3/o} y="1" height="58" />
-  </svg>`}function Ye({molecule:e},t,s){let{atoms:n,at:o,bonds:r}=Z[e],i=n.split(" ");return g`<svg viewBox="0 0 12 6.4" @click=${({target:a})=>a.closest("[data-row]")&&s({row:Number(a.closest("[data-row]").dataset.row)})} role="img" aria-label="A drawing of ${e}: ${i.length} atoms and their bonds.">
+  </svg>`}function Ye({molecule:e},t,s){let{atoms:n,at:o,bonds:r}=Z[e],i=n.split(" ");return g`<svg viewBox="0 0 12 6.4" @click=${({target:a})=>{let l=a.closest("[data-row]");l&&s({row:Number(l.dataset.row)})}} role="img" aria-label="A drawing of ${e}: ${i.length} atoms and their bonds.">
     ${r.map(([a,l])=>g`<line class="qkv-bond" x1=${o[a][0]} y1=${o[a][1]} x2=${o[l][0]} y2=${o[l][1]} />`)}
     ${i.map((a,l)=>g`<g class="qkv-atom-place" data-row=${l}>
         <circle class=${l===t?"qkv-atom qkv-ringed":"qkv-atom"} cx=${o[l][0]} cy=${o[l][1]} r="0.75" />
