@@ -2,8 +2,9 @@
 
 import { randomIntegers } from "../maths.js";
 import { habitOf, habitOfRepeater, softmax } from "./habits.js";
+import { Labeller } from "./labeller.js";
 import { planOf } from "./plans.js";
-import { PERIOD, SHOWN, SYMBOLS, TEXT } from "./shown.js";
+import { PERIOD, PUZZLE, SAWS, SHOWN, SYMBOLS, TEXT } from "./shown.js";
 import { Repeater, rowsOf, Tagger } from "./tasks.js";
 import { Training } from "./training.js";
 
@@ -11,17 +12,31 @@ const ASKED = 100; // new sentences at each frame
 const AT_THE_END = 1000; // new sentences, and held-out combinations
 const LIKELIEST = 2; // answers that are shown
 
-/** @import { Choices } from "./plans.js" */
+/** @import { Grammar, Sentence } from "../grammar.js" */
+/** @import { Memory } from "./memory.js" */
+/** @import { LabellerBatch, LabellerResults } from "./labeller.js" */
+/** @import { Choices, Plan } from "./plans.js" */
 /** @import { Frame, Line, Result } from "./shown.js" */
+/** @import { Answer, Encoded, RepeaterBatch, RepeaterResults, TaggerBatch, TaggerResults } from "./tasks.js" */
+/** @import { Task } from "./training.js" */
 
 /** Return the session of a training.
- * @param {Partial<Choices> & { task: Choices["task"] }} choices */
+ * @param {Partial<Choices> & { task: Choices["task"] }} choices
+ * @param {Memory} memory
+ * @param {Grammar} grammar */
 export const sessionOf = (choices, memory, grammar) =>
-  choices.task === "tagger"
-    ? new TaggerSession(planOf(choices), memory, grammar)
-    : new RepeaterSession(planOf(choices), memory);
+  new ({ tagger: TaggerSession, repeater: RepeaterSession, labeller: LabellerSession })[choices.task](
+    planOf(choices),
+    memory,
+    grammar,
+  );
 
+/** @template Batch
+ * @template Results */
 class Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Task<Batch, Results>} task */
   constructor({ settings, switches, measured }, memory, task) {
     this.training = new Training(task, settings, memory, switches);
     this.steps = settings.steps;
@@ -34,7 +49,8 @@ class Session {
     return this.training.step;
   }
 
-  /** Do some steps. */
+  /** Do some steps.
+   * @param {number} steps */
   advance(steps) {
     const count = Math.min(steps, this.steps - this.step);
     let sum = 0;
@@ -42,18 +58,27 @@ class Session {
     this.loss = sum / count;
   }
 
+  /** @template Found
+   * @param {Batch} batch
+   * @param {(results: Results) => Found} read */
   look(batch, read) {
     return this.training.look(batch, read, this.measured);
   }
 }
 
+/** @extends {Session<TaggerBatch, TaggerResults>} */
 class TaggerSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Grammar} grammar */
   constructor(plan, memory, grammar) {
     const task = new Tagger(grammar, plan.sizes);
     super(plan, memory, task);
     this.task = task;
     this.test = task.gather(task.draw("new", ASKED, 1000 + this.seed));
-    const shown = SHOWN[task.language].map((words) => grammar.turned(grammar.read(words), task.rule));
+    const shown = SHOWN[task.language].map((words) =>
+      grammar.turned(/** @type {Sentence} */ (grammar.read(words)), task.rule),
+    );
     this.shown = task.gather(shown.map((sentence) => task.encode(sentence)));
   }
 
@@ -69,7 +94,8 @@ class TaggerSession extends Session {
     };
   }
 
-  /** @returns {Line[]} */
+  /** @param {TaggerResults} results
+   * @returns {Line[]} */
   lines({ batch, weights, nouns }) {
     const rows = rowsOf(batch, weights[weights.length - 1], this.task.shape.heads);
     return batch.sentences.map(({ it }, s) => ({
@@ -89,7 +115,8 @@ class TaggerSession extends Session {
     return { score: right(known), heldOut: right(combination), own: right(own), habit: habitOf(known) };
   }
 
-  /** Return the noun that the model says for each sentence, a hundred at a time. */
+  /** Return the noun that the model says for each sentence, a hundred at a time.
+   * @param {Encoded[]} sentences */
   answersTo(sentences) {
     const hundreds = Array.from({ length: Math.ceil(sentences.length / ASKED) }, (_, i) =>
       sentences.slice(ASKED * i, ASKED * (i + 1)),
@@ -98,11 +125,16 @@ class TaggerSession extends Session {
   }
 }
 
-/** The share of right answers. */
+/** The share of right answers.
+ * @param {Answer[]} answers */
 const right = (answers) =>
-  answers.filter(({ sentence: { words, noun }, said }) => said === words[noun]).length / answers.length;
+  answers.filter(({ sentence: { words, noun }, said }) => said === words[/** @type {number} */ (noun)]).length /
+  answers.length;
 
+/** @extends {Session<RepeaterBatch, RepeaterResults>} */
 class RepeaterSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory */
   constructor(plan, memory) {
     const task = new Repeater(plan.sizes);
     super(plan, memory, task);
@@ -122,6 +154,7 @@ class RepeaterSession extends Session {
 
   /** Return a line for the last layer, and one for the head of the first layer that looks most at the symbol before. They
    * are those of the symbol before the last: the last is asked for.
+   * @param {RepeaterResults} results
    * @returns {Line[]} */
   lines({ batch, weights, next }) {
     const asks = batch.n - 2;
@@ -143,7 +176,56 @@ class RepeaterSession extends Session {
   }
 }
 
-/** @returns {number[]} the mean of rows */
+/** @extends {Session<LabellerBatch, LabellerResults>} */
+class LabellerSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Grammar} grammar */
+  constructor(plan, memory, grammar) {
+    const task = new Labeller(grammar, plan.sizes);
+    super(plan, memory, task);
+    this.task = task;
+    this.test = task.gather(task.draw("new", ASKED, 1000 + this.seed));
+    this.shown = task.gather([task.encode(PUZZLE, /** @type {Sentence} */ (grammar.read(PUZZLE)).classes)]);
+  }
+
+  /** Return what is seen now.
+   * @returns {Frame} */
+  frame() {
+    const { step, loss, task } = this;
+    return {
+      step,
+      loss,
+      score: this.look(this.test, (found) => task.measure(found).right),
+      shown: this.look(this.shown, (found) => this.lines(found)),
+    };
+  }
+
+  /** Return a line for each *saw*. A tagger without attention has no weights.
+   * @param {LabellerResults} results
+   * @returns {Line[]} */
+  lines({ batch, weights, classes }) {
+    const rows = weights.length ? rowsOf(batch, weights[0], 1)[0] : () => [PUZZLE.map(() => 0)];
+    return SAWS.map((row) => ({
+      weights: meanOf(rows(row)),
+      says: likeliest(classes.value.row(row), this.task.grammar.classes),
+    }));
+  }
+
+  /** Return what is measured at the end.
+   * @returns {Result} */
+  result() {
+    const asked = this.task.gather(this.task.draw("new", AT_THE_END, 2000 + this.seed));
+    return this.look(asked, (found) => {
+      const { right, same } = this.task.measure(found);
+      return { score: right, habit: { kind: same === 1 ? "same" : "right", share: same } };
+    });
+  }
+}
+
+/** Return the mean of rows.
+ * @param {ArrayLike<number>[]} rows
+ * @returns {number[]} */
 const meanOf = (rows) => Array.from(rows[0], (_, j) => rows.reduce((sum, row) => sum + row[j], 0) / rows.length);
 
 /** Return the likeliest answers, with their probabilities.
