@@ -226,6 +226,10 @@ NOT_HERE = {
     ),
     "meta": "import torch\ndef answer(q, k, v):\n    return torch.empty(2, device='meta')",
     "numpy.fft": "import numpy\ndef answer(q, k, v):\n    return numpy.fft.fft(q)",
+    "'some_argument' of `softmax`": "def answer(q, k, v):\n    return q.softmax(-1, some_argument=1)",
+    "'some_argument' of `Linear`": (
+        "from torch import nn\ndef answer(q, k, v):\n    return nn.Linear(4, 4, some_argument=1)(q)"
+    ),
     "caught": "def answer(q, k, v):\n    try:\n        return q.svd()\n    except AttributeError:\n        return q",
 }
 
@@ -245,6 +249,7 @@ def test_an_answer_that_uses_what_the_page_lacks_is_not_judged(shared: Interpret
         "def answer(q, k, v):\n    return v, q",
         "def answer(q, k, v):\n    return hasattr(q, '__array_ufunc__')",
         "def answer(q, k, v):\n    return q @ k  # raises",
+        "def answer(q, k, v):\n    return softmax(q, dims=1)\ndef softmax(x, dim): return x",
         "answer = 3",
     ],
 )
