@@ -1,5 +1,6 @@
 // Trains the models that TrainLab shows at first, with seed 0, and stores what was seen: node benchmarks/runs.mjs
-// The first training of each task has its texts, the others only their curves, of fewer frames.
+// The first training of each task has its texts, the others only their curves, of fewer frames. The labeller's are short,
+// so each has its text.
 import { readFileSync, writeFileSync } from "node:fs";
 import { float32, newMemory, SPARE } from "../kernels/kernels.js";
 import { Memory } from "../src/qkv/widgets/js/engine/memory.js";
@@ -12,6 +13,7 @@ const MODELS = new URL("../src/qkv/models/", import.meta.url);
 const RUNS = {
   tagger: [{}, { scaled: false }, { positions: false }, { layers: 1 }, { heads: 1 }, { residual: false }],
   repeater: [{}, { scaled: false }, { scaled: false, rate: 0.3 }, { layers: 1 }, { mask_forgotten: true }],
+  labeller: ["alone", "window", "attention", "attention, positions"].map((sees) => ({ sees })),
 };
 const EVERY = { whole: 10, curve: 25 }; // steps between frames; of a whole training, every second frame is kept
 
@@ -31,19 +33,21 @@ function trained(choices, whole) {
     session.advance(whole ? EVERY.whole : EVERY.curve);
     if (!whole || session.step % 20 === 0) frames.push(seen());
   }
-  return { choices, frames, result: session.result() };
+  return { frames, result: session.result() };
 }
 
-// Two digits are enough to draw, and make the files small.
-const round = (_, x) => (typeof x === "number" ? Number(x.toPrecision(x < 0.1 ? 1 : 2)) : x);
+// Two digits, and hundredths, are enough to draw, and make the files small.
+const round = (_, x) => (typeof x === "number" && x % 1 ? Number(x < 1 ? x.toFixed(2) : x.toPrecision(2)) : x);
 const exact = (_, x) => (typeof x === "number" ? Number(x.toPrecision(4)) : x);
 
 for (const [task, list] of Object.entries(RUNS)) {
   const stored = {};
   for (const [i, options] of list.entries()) {
-    const { frames, ...others } = trained(choicesWith({ task, seed: 0, ...options }), i === 0);
+    const choices = choicesWith({ task, seed: 0, ...options });
+    const { frames, result } = trained(choices, i === 0 || task === "labeller");
     const drawn = frames.map(({ step, ...frame }) => ({ step, ...JSON.parse(JSON.stringify(frame, round)) }));
-    stored[nameOf(others.choices)] = { ...JSON.parse(JSON.stringify(others, exact)), frames: drawn };
+    const exactly = JSON.parse(JSON.stringify(result, exact));
+    stored[nameOf(choices)] = { choices: options, result: exactly, frames: drawn };
   }
   writeFileSync(new URL(`weights/training-runs-${task}.json`, MODELS), `${JSON.stringify(stored)}\n`);
 }

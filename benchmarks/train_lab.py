@@ -16,17 +16,21 @@ Train takes the next seed. For each job, the table has the means over the traini
 - first: seconds until the first change is drawn; learned: until learning can be seen (*it* right in three quarters of
   100 new sentences, which by chance are a half; a surprise of 3 nats)
 - frame: the longest time in milliseconds between two animation frames of the page while it trains
+- task: the longest task of the page's thread, in milliseconds of processor time, so that whatever else runs on the
+  machine does not count. On a processor of a quarter of the speed, such a task takes four times as long
 
 The jobs: tagger, turned (it is taught that *hungry* means the other noun) and repeater, with each seed. The others
 train once: slow-tagger and slow-repeater, with all threads of the page stopped for 12 ms in 16, which leaves each a
 quarter of a core (a frame is up to 12 ms longer by this); slow-page, with Chromium's own slowdown of the page by 4,
-which does not slow the worker; plain, without WebAssembly's SIMD. Below the table: what the tab uses of memory that
-no other process shares, after garbage is collected, after the first, a middle and the last training of the tagger.
+which does not slow the worker; traced and traced-repeater, which measure the longest task; plain, without WebAssembly's
+SIMD. Below the table: what the tab uses of memory that no other process shares, after garbage is collected, after the
+first, a middle and the last training of the tagger.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -68,14 +72,14 @@ TRAIN = """([task]) => new Promise((done) => {
   const look = (now) => {
     seen.frame = Math.max(seen.frame, now - last);
     last = now;
-    const { training, step, it, surprise } = root.dataset;
+    const { training, step, score } = root.dataset;
     const seconds = (now - start) / 1000;
     if (Number(step) > 0 && training !== "idle") {
       seen.first ??= seconds;
-      if (task === "tagger" ? Number(it) >= 0.75 : Number(surprise) <= 3) seen.learned ??= seconds;
+      if (task === "tagger" ? Number(score) >= 0.75 : Number(score) <= 3) seen.learned ??= seconds;
     }
     if (training === "done" && seen.first !== null)
-      done({ ...seen, seconds, result: Number(task === "tagger" ? it : surprise), text: root.innerText });
+      done({ ...seen, seconds, result: Number(score), text: root.innerText });
     else requestAnimationFrame(look);
   };
   root.querySelector(".qkv-train-go").click();
@@ -105,6 +109,8 @@ JOBS = {
     "slow-tagger": Job({}, False, "all"),
     "slow-repeater": Job({"task": "repeater"}, False, "all"),
     "slow-page": Job({}, False, "page"),
+    "traced": Job({}, False, "trace"),
+    "traced-repeater": Job({"task": "repeater"}, False, "trace"),
     "plain": Job({}, False, "simd"),
 }
 
@@ -154,15 +160,32 @@ def quarter(process: psutil.Process) -> Iterator[None]:
         thread.join()
 
 
-def trained(page: Page, job: Job) -> dict[str, Any]:
+@contextmanager
+def traced(browser: Browser, page: Page) -> Iterator[list[float]]:
+    """Trace the page, and add the processor times of its thread's tasks, in ms, to a list."""
+    times: list[float] = []
+    browser.start_tracing(page=page, categories=["toplevel"])
+    yield times
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    named = [event for event in events if event["name"] == "thread_name" and event["pid"] == tab().pid]
+    main = next(event["tid"] for event in named if event["args"]["name"] == "CrRendererMain")
+    times += [event["tdur"] / 1000 for event in events if event["tid"] == main and "tdur" in event]
+
+
+def trained(browser: Browser, page: Page, job: Job) -> dict[str, Any]:
     """Train once, and return what was seen."""
     task = job.traits.get("task", "tagger")
+    longest = None
     if job.slow == "all":
         with quarter(tab()):
             found = page.evaluate(TRAIN, [task])
+    elif job.slow == "trace":
+        with traced(browser, page) as times:
+            found = page.evaluate(TRAIN, [task])
+        longest = max(times)
     else:
         found = page.evaluate(TRAIN, [task])
-    text = found.pop("text")
+    text, found["task"] = found.pop("text"), longest
     kept_out = re.search(r"and in ([\d.]+) % of combinations", text)
     followed = re.search(r"followed\s+([\d.]+)", text)
     found["kept out"] = float(kept_out[1]) / 100 if kept_out else None
@@ -188,12 +211,14 @@ def used(page: Page) -> float:
 def line(name: str, runs: Sequence[dict[str, Any]]) -> str:
     """Return a line of the table."""
     worst = {"result": max if "repeater" in name else min, "kept out": min, "score": min}
-    cells = [f"{name:14} {sum(run['good'] for run in runs):3} of {len(runs):2}"]
+    cells = [f"{name:15} {sum(run['good'] for run in runs):3} of {len(runs):2}"]
     for key, places in [("result", 3), ("kept out", 2), ("score", 2), ("seconds", 1), ("first", 2), ("learned", 1)]:
         values = [run[key] for run in runs if run[key] is not None]
         mean = f"{statistics.mean(values):.{places}f} ({worst.get(key, max)(values):.{places}f})" if values else "–"
         cells.append(f"{mean:15}")
-    return "  ".join([*cells, f"{max(run['frame'] for run in runs):5.0f}"])
+    cells.append(f"{max(run['frame'] for run in runs):5.0f}")
+    tasks = [run["task"] for run in runs if run["task"] is not None]
+    return "  ".join([*cells, f"{max(tasks):5.1f}" if tasks else "–"])
 
 
 def main() -> None:
@@ -203,7 +228,7 @@ def main() -> None:
     parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
     arguments = parser.parse_args()
     heads = ["result", "kept out", "score", "seconds", "first", "learned"]
-    print("  ".join([f"{'job':14} {'good':9}", *(f"{head:15}" for head in heads), "frame"]))
+    print("  ".join([f"{'job':15} {'good':9}", *(f"{head:15}" for head in heads), "frame", "task"]))
     memory = ""
     with sync_playwright() as playwright:
         options = ["--no-sandbox", "--js-flags=--expose-gc"]
@@ -213,7 +238,7 @@ def main() -> None:
             with opened(browser, job) as page:
                 runs = []
                 for i in range(arguments.seeds if job.each_seed else 1):
-                    runs.append(trained(page, job))
+                    runs.append(trained(browser, page, job))
                     if name == "tagger" and i in (0, arguments.seeds // 2, arguments.seeds - 1):
                         memory += f" after {i + 1}: {used(page):.0f} MB."
                 print(line(name, runs), flush=True)

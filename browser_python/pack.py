@@ -21,6 +21,7 @@ import sys
 import zipfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from browser_python.runnable_cells import left_out, name_of
 
@@ -28,7 +29,9 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 PYODIDE = ROOT / "node_modules" / "pyodide"
 COMPILED = ROOT / "_build" / "python"  # cache of compiled archives; each folder is named by a digest of its sources
+PROGRAM = "worker.js"  # bundled before; absent where Python runs in Node.js
 HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")  # the page shows the progress of these downloads
+MODELS_ARCHIVE = "models.zip"
 # Modules that checks and answers never import: networks, archives, mail, documentation, tests, processes, other
 # systems, encodings of single alphabets, and modules that are frozen into the interpreter.
 UNUSED_MODULES = re.compile(
@@ -97,7 +100,7 @@ def pack(folder: Path) -> None:
     shutil.copyfile(PYODIDE / "pyodide.asm.wasm", target / "pyodide.asm.wasm")
     write_zip(target / "python_stdlib.zip", library_files())
     write_zip(target / "course.zip", course_files())
-    write_zip(target / "models.zip", model_files())
+    write_zip(target / MODELS_ARCHIVE, model_files())
     compile_archives(target)
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
@@ -109,10 +112,20 @@ def pack(folder: Path) -> None:
     about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
     (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
-    sizes = {name: (target / name).stat().st_size for name in HEAVY}
+    built = {
+        path.name: about_file(path)
+        for path in (target / name for name in (PROGRAM, *HEAVY, MODELS_ARCHIVE))
+        if path.exists()
+    }
     made = digest([target / name for name in HEAVY])
-    (target / "sizes.json").write_text(json.dumps(sizes | {"lock": lock, "made": made}), encoding="utf-8")
+    (target / "sizes.json").write_text(json.dumps({"built": built, "lock": lock, "made": made}), encoding="utf-8")
     write_scripts(target)
+
+
+def about_file(path: Path) -> dict[str, Any]:
+    """Return a file's size in bytes and its SHA-256 in base64, by which the page checks the file."""
+    content = path.read_bytes()
+    return {"size": len(content), "sha256": base64.b64encode(hashlib.sha256(content).digest()).decode()}
 
 
 def digest(files: list[Path]) -> str:

@@ -6,7 +6,7 @@
 //                                      those of real models apart as DIR/qkv-real-models.js; each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
 //                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
 //                                      python-page.js loads in DIR/python; the engine of the real model as
-//                                      DIR/real-model.js; the scripts of pages, minified, as DIR/page.js …
+//                                      DIR/real-model.js; the scripts and styles of pages, minified, as DIR/page.js …
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, parse, relative } from "node:path";
@@ -41,6 +41,7 @@ async function bundle(contents, loader, format, plugins = []) {
     absWorkingDir: ROOT,
     bundle: true,
     charset: "ascii",
+    external: ["*.woff2"], // fonts stand beside the style sheets
     define: format === "iife" ? { "import.meta.url": "self.location.href" } : {}, // in a worker, `self.location` is its own address
     format,
     legalComments: "none",
@@ -139,7 +140,12 @@ const FONTS = ["katex", "@fontsource-variable/noto-sans-tc", "@fontsource-variab
   (name) => `node_modules/${name}`,
 );
 
-// The site's own scripts. Minified, they replace the files that Sphinx copies from book/static.
+// The site's own scripts and styles. Minified, they replace the files that Sphinx copies from book/static.
+const PAGE_STYLES = { "qkv.css": ["book/static/qkv.css"], "tokens.css": ["src/qkv/tokens.css", "src/qkv/figure.css"] };
+const pageStyle = async ([file, parts]) => [
+  file,
+  (await bundle(parts.map((part) => `@import "./${part}";`).join("\n"), "css")).text,
+];
 const PAGE_SCRIPTS = ["page", "predictions", "progress", "search"];
 const pageScript = async (name) => [
   `${name}.js`,
@@ -200,6 +206,7 @@ async function siteFiles() {
   return new Map([
     ...(await Promise.all(weights)),
     ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
+    ...(await Promise.all(Object.entries(PAGE_STYLES).map(pageStyle))),
     ["qkv-real-models.js", others],
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],

@@ -1,5 +1,7 @@
 // The script of every page: it runs once the page is parsed. The page can be read without it.
 
+import { anchored } from "./anchor.js";
+
 (() => {
   const root = document.documentElement;
   /** @param {string} selector
@@ -63,6 +65,16 @@
       line.setAttribute("aria-expanded", String(line.getAttribute("aria-expanded") !== "true"));
     });
   }
+
+  // On a phone the rest of an aside is folded. A link into it opens it; many browsers do this by themselves.
+  const openTarget = () => {
+    const target = anchored();
+    const rest = target?.closest("details.qkv-rest:not([open])");
+    rest?.setAttribute("open", "");
+    if (rest) target?.scrollIntoView();
+  };
+  addEventListener("hashchange", openTarget);
+  openTarget();
 
   // The list of all pages is longer than a window: it is scrolled to the page that is open.
   const list = document.querySelector(".sidebar-sticky");

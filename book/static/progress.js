@@ -12,6 +12,8 @@
   const FORMAT = { format: "qkv-progress", version: 1 };
   const TRACKED = /^(chapters|chapters\/deeper|exercises)\/[\w-]+$/;
   const LEAST = 10_000; // ms for which a chapter has to be open before its end counts as read
+  const VERDICTS = ["passed", "failed", "error", "not attempted"];
+  const MOST = 10; // points of one question
   const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
   /** @type {Other} */
@@ -26,8 +28,12 @@
     key: "qkv-answers",
     holds: "answers",
     name: /^(try )?\d+\.\d+$/,
-    fits: ({ source = "", status = "", points = 0 }) =>
-      typeof source === "string" && typeof status === "string" && typeof points === "number",
+    fits: ({ source, status, points = 0 }) => {
+      if (![undefined, ...VERDICTS].includes(status) || !Number.isInteger(points) || points < 0 || points > MOST)
+        return false;
+      // Points are for a text that passed.
+      return typeof source === "string" ? !points || status === "passed" : source === undefined && !points;
+    },
   };
   const OTHERS = [GUESSES, ANSWERS];
 
@@ -87,6 +93,15 @@
     } catch {
       // storage is blocked: save returns false
     }
+  }
+
+  /** Return the texts of imported answers. Somebody else may have written one: its page runs it only after the reader has
+   * accepted it there. Its verdict is left out, because it was not checked here.
+   * @param {Entries} answers
+   * @returns {Entries} */
+  function textsOf(answers) {
+    const written = Object.entries(answers).filter(([, { source }]) => source);
+    return Object.fromEntries(written.map(([id, { source }]) => [id, { source, imported: true }]));
   }
 
   /** Return everything that is kept, as the text of one file. */
@@ -226,9 +241,8 @@
       const imported = JSON.parse(text);
       for (const other of OTHERS) {
         const entries = entriesOf(other, JSON.stringify(imported[other.key] ?? null));
-        // Somebody else may have written an answer: its page runs it only after the reader has accepted it there.
-        if (other === ANSWERS) for (const entry of Object.values(entries)) entry.imported = true;
-        saveOther(other, { ...entries, ...loadOther(other) });
+        const taken = other === ANSWERS ? textsOf(entries) : entries;
+        saveOther(other, { ...taken, ...loadOther(other) });
       }
       if (!save(pages)) throw new Error("this browser stores nothing");
       show();

@@ -2,6 +2,8 @@
 // downloaded copy of the site they are read from scripts, which `pack.py` writes beside them.
 
 const COPY = location.protocol === "file:";
+const PATIENCE = [8, 16, 32]; // seconds without a byte, after which a try ends
+const PAUSE = 1000; // ms before another try
 const waiting = new Map(); // the resolve functions of promised files, by name
 
 /** Receive a file from such a script, as compressed text in base64. */
@@ -19,27 +21,95 @@ function loadScript(address) {
   });
 }
 
-/** Return the bytes of a file in a folder. `onBytes` is called with the number of bytes that have just come. */
-export async function bytesOf(folder, name, onBytes = (_count) => {}) {
+/** @typedef {{ cache?: RequestCache, onBytes?: (count: number) => void, onCut?: () => void }} Options */
+
+/** Return the bytes of a file in a folder. A connection that is cut, or brings nothing for some seconds, is tried again.
+ * `onBytes` is called with the number of bytes that have just come, less than 0 for those of a connection that was cut;
+ * `onCut` before another try.
+ * @param {URL} folder
+ * @param {string} name
+ * @param {Options} [options] */
+export async function bytesOf(folder, name, options = {}) {
+  const { cache = "default", onBytes = (_count) => {}, onCut = () => {} } = options;
   if (COPY) {
-    const text = new Promise((resolve) => {
-      waiting.set(name, resolve);
-    });
-    await loadScript(new URL(`copy/${name}.js`, folder));
-    const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
-    const bytes = await new Response(unpacked(new Blob([packed]).stream())).arrayBuffer();
+    const bytes = await bytesOfCopy(folder, name);
     onBytes(bytes.byteLength);
     return bytes;
   }
-  const response = await fetch(new URL(name, folder));
-  if (!response.ok) throw new Error(`${name} could not be loaded`);
-  const counter = new TransformStream({
-    transform(chunk, controller) {
-      onBytes(chunk.byteLength);
-      controller.enqueue(chunk);
-    },
+  for (const seconds of PATIENCE) {
+    let count = 0;
+    const onMore = (more) => {
+      count += more;
+      onBytes(more);
+    };
+    const bytes = await fetchBytes(new URL(name, folder), cache, seconds, onMore).catch(() => {});
+    if (bytes) return bytes;
+    onBytes(-count);
+    if (!navigator.onLine || seconds === PATIENCE.at(-1)) break;
+    onCut();
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  throw new Lost(`${name} could not be loaded`);
+}
+
+/** The error for a file that the network does not bring. */
+class Lost extends Error {}
+
+/** Load something from the browser's cache or the network. What the cache has may be of an earlier build, or be cut
+ * short: if it is of no use, load it from the network alone.
+ * @template Found
+ * @param {(cache: RequestCache) => Promise<Found>} load */
+export const loaded = (load) =>
+  load("default").catch((problem) => {
+    if (problem instanceof Lost) throw problem;
+    return load("reload");
   });
-  return new Response(response.body?.pipeThrough(counter)).arrayBuffer();
+
+/** Fetch a file, and throw an Error if it is not there, or if nothing of it comes for some seconds. */
+async function fetchBytes(address, cache, seconds, onBytes) {
+  const stop = new AbortController();
+  let clock;
+  const wait = () => {
+    clearTimeout(clock);
+    clock = setTimeout(() => stop.abort(), seconds * 1000);
+  };
+  wait();
+  try {
+    const response = await fetch(address, { cache, signal: stop.signal });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    const counter = new TransformStream({
+      transform(chunk, controller) {
+        wait();
+        onBytes(chunk.byteLength);
+        controller.enqueue(chunk);
+      },
+    });
+    return await new Response(response.body?.pipeThrough(counter)).arrayBuffer();
+  } finally {
+    clearTimeout(clock);
+  }
+}
+
+/** Return the bytes of a file in a downloaded copy of the site. */
+async function bytesOfCopy(folder, name) {
+  const text = new Promise((resolve) => {
+    waiting.set(name, resolve);
+  });
+  await loadScript(new URL(`copy/${name}.js`, folder));
+  const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
+  return new Response(unpacked(new Blob([packed]).stream())).arrayBuffer();
+}
+
+/** Throw an Error if these bytes are not those that the build wrote. Without `crypto.subtle`, which a browser gives to no
+ * page that came without encryption, only their number is compared.
+ * @param {string} name
+ * @param {ArrayBuffer} bytes
+ * @param {{ size: number, sha256: string }} built */
+export async function checkBytes(name, bytes, built) {
+  const { size, sha256 } = built;
+  const digest = await globalThis.crypto.subtle?.digest("SHA-256", bytes);
+  const found = digest ? btoa(String.fromCharCode(...new Uint8Array(digest))) : sha256;
+  if (bytes.byteLength !== size || found !== sha256) throw new Error(`${name} is not as it was built`);
 }
 
 const unpacked = (stream) => stream.pipeThrough(new DecompressionStream("gzip"));

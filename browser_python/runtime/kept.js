@@ -4,24 +4,56 @@
 const KEY = "qkv-answers";
 const FORMAT = { format: "qkv-answers", version: 1 };
 
+/** @typedef {{ source?: string, status?: string, points?: number }} Verdict a text, and what a check said of it
+ * @typedef {Verdict & { imported?: boolean, checked?: Verdict }} Entry */
+
+/** The answers of this visit, if the browser does not store them.
+ * @type {Record<string, Entry> | undefined} */
+let ofThisVisit;
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
+/** Check whether a stored value is a verdict: another page of this host can have written anything. */
+const isVerdict = (value) =>
+  isObject(value) &&
+  ["string", "undefined"].includes(typeof value.source) &&
+  ["string", "undefined"].includes(typeof value.status) &&
+  (value.points === undefined || Number.isFinite(value.points));
+
+const isEntry = ([, entry]) => isVerdict(entry) && (entry.checked === undefined || isVerdict(entry.checked));
+
+/** Return the answers that this browser keeps.
+ * @returns {Record<string, Entry>} */
 export function load() {
+  if (ofThisVisit) return ofThisVisit;
   try {
     const { format, version, answers } = JSON.parse(localStorage.getItem(KEY) ?? "");
-    return format === FORMAT.format && version === FORMAT.version ? answers : {};
+    return format === FORMAT.format && version === FORMAT.version
+      ? Object.fromEntries(Object.entries(answers).filter(isEntry))
+      : {};
   } catch {
     return {}; // nothing is kept, storage is blocked, or it holds something else
   }
 }
 
-/** Keep the answers, and return whether the browser stored them. */
+/** Keep the answers, and return whether the browser stored them. If not, they are kept until the page is left. */
 export function save(answers) {
   try {
     if (Object.keys(answers).length) localStorage.setItem(KEY, JSON.stringify({ ...FORMAT, answers }));
     else localStorage.removeItem(KEY);
+    ofThisVisit = undefined;
     return true;
   } catch {
+    ofThisVisit = answers;
     return false;
   }
+}
+
+/** Call a function when another tab has changed the answers. */
+export function onOtherTab(act) {
+  window.addEventListener("storage", ({ key }) => {
+    if (key === KEY || key === null) act();
+  });
 }
 
 /** Change the entry of one text, and return whether the browser stored it. A value of undefined removes its key. */

@@ -3,7 +3,7 @@
 
 import { cardOf } from "./cards.js";
 import { editorOf, textOf } from "./files.js";
-import { load, note, save } from "./kept.js";
+import { load, note, onOtherTab, save } from "./kept.js";
 import { showKeys } from "./keys.js";
 import { Python } from "./python.js";
 
@@ -50,9 +50,12 @@ function addEditor(area) {
     area.rows = Math.max(2, area.value.split("\n").length);
     onChange();
   });
-  area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });
+  enhanceAtFocus(editor, onChange);
   editors.set(key, editor);
 }
+
+const enhanceAtFocus = (editor, onChange) =>
+  editor.area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });
 
 /** Replace a textarea by CodeMirror; if that cannot be loaded, the textarea stays. Also start Python, which a reader
  * who writes will need. */
@@ -62,7 +65,7 @@ async function enhanceEditor(editor, onChange) {
     const [{ enhance }] = await Promise.all([editorOf(FILES), pressEnd(editor.area)]);
     editor.view = enhance(editor.area, onChange);
   } catch {
-    // the network is lost: the textarea still works
+    enhanceAtFocus(editor, onChange); // the network is lost: the textarea still works
   }
 }
 
@@ -81,10 +84,24 @@ function keepText(key, text) {
   const kept = load()[key];
   if (text === (kept?.source ?? defaultValue)) return;
   const source = text === defaultValue ? undefined : text;
-  const { status, points } = kept?.checked?.source === text ? kept.checked : {};
+  const checked = kept?.checked?.source === text ? kept.checked : undefined;
+  const { status, points } = checked ?? /** @type {import("./kept.js").Verdict} */ ({});
   if (!note(key, { source, status, points, imported: undefined }))
     showNotice("This browser does not keep your answers: download your notebook before you leave the page.");
   markOld(key, status === undefined);
+  showImported();
+  showPoints();
+}
+
+/** Show the texts that another tab of this browser has changed. */
+function showStored() {
+  const kept = load();
+  for (const [key, editor] of editors) {
+    const source = kept[key]?.source ?? editor.area.defaultValue;
+    if (editor.text === source) continue;
+    editor.text = source;
+    markOld(key, true);
+  }
   showImported();
   showPoints();
 }
@@ -168,10 +185,23 @@ function bring(cell) {
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
 let fetched; // the promise of the page's notebook
 
-/** Return the promise of the page's notebook, which is fetched once. */
-function loadNotebook() {
+/** The error for a notebook that the network does not bring. */
+class NoNotebook extends Error {
+  constructor() {
+    super(`${navigator.onLine ? "This page’s notebook could not be loaded" : "You are offline"}. Try again later.`);
+  }
+}
+
+/** Return the page's notebook, which is fetched once.
+ * @throws {NoNotebook} */
+async function loadNotebook() {
   fetched ??= textOf(FILES, `notebooks/${HERE}.ipynb`).then(JSON.parse);
-  return fetched;
+  try {
+    return await fetched;
+  } catch {
+    fetched = undefined;
+    throw new NoNotebook();
+  }
 }
 
 /** Return the code of a chapter's cells up to one of them: as edited on the page, or as in the notebook. The code of a
@@ -282,9 +312,9 @@ const cellOf = (button) => button.closest(".qkv-own");
 
 /** Run a cell of a chapter after the cells before it. Its output replaces the one from the site's build. */
 async function runCell(cell) {
+  const cells = await cellsUpTo(cell.dataset.cell);
   const stop = cell.querySelector("[data-do=stop]");
   stop.hidden = false;
-  const cells = await cellsUpTo(cell.dataset.cell);
   showOutput(cell, await ask(cell, { cells }));
   stop.hidden = true;
   builtOutput(cell).hidden = true;
@@ -349,6 +379,7 @@ function showVerdict(place, text, { html, ...report }) {
   card.removeAttribute("data-old");
   card.replaceChildren(html ? cardOf(html) : messageCard(report.message));
   const found = { status: report.status, points: report.points };
+  showStored(); // another tab may have another answer meanwhile: the verdict is not on that one
   if (html) note(question, { checked: { source: text, ...found } });
   const isOld = editors.get(question).text !== text;
   if (html && !isOld) note(question, found);
@@ -468,6 +499,20 @@ const actions = {
   clear,
 };
 
+/** Do what a button says, and say below it if that needs the page's notebook, which cannot be loaded. */
+async function act(button) {
+  const place = button.closest(".qkv-live");
+  place?.querySelector(".qkv-lost")?.remove();
+  try {
+    await actions[button.dataset.do](button);
+  } catch (problem) {
+    if (!(problem instanceof NoNotebook)) throw problem;
+    const said = line("qkv-said qkv-lost", problem.message);
+    said.setAttribute("role", "status");
+    place.append(said);
+  }
+}
+
 /** Return why Python cannot run on the page, or "" if it can. */
 function obstacle() {
   return window.WebAssembly && window.Worker ? "" : "This browser cannot run Python on the page";
@@ -495,13 +540,13 @@ function press(key) {
 
 for (const area of all(".qkv-editor")) addEditor(area);
 showKeys({ press, button: ownButton });
-for (const button of all("article [data-do]"))
-  button.addEventListener("click", () => actions[button.dataset.do](button));
+for (const button of all("article [data-do]")) button.addEventListener("click", () => act(button));
 if (obstacle()) {
-  showNotice(`${obstacle()}. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`);
+  const what = HERE.startsWith("exercises/") ? "Download this notebook and open it" : "Open the course’s notebooks";
+  showNotice(`${obstacle()}. ${what} in JupyterLab or Colab; “How to use” says how.`);
   for (const button of /** @type {HTMLButtonElement[]} */ (all("[data-do=run], [data-do=runCell], [data-do=check]"))) {
     button.disabled = true;
-    button.title = obstacle();
+    one(".qkv-said", button.parentElement ?? undefined).textContent = `${obstacle()}.`;
   }
 }
 /** Fetch Python's files ahead, if a service worker keeps them and the connection is good. */
@@ -516,6 +561,7 @@ function prepare() {
 
 if (document.querySelector(".qkv-check")) prepare();
 window.qkv = { ...window.qkv, answer, check };
+onOtherTab(showStored);
 showImported();
 showPoints();
 for (const place of all(".qkv-check"))

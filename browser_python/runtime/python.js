@@ -4,10 +4,11 @@
 // What a reader runs may be somebody else's. So the worker lives in a frame without an origin (`frame.html`): it reaches
 // no other host, nothing that the site keeps in this browser, and of this page only the port through which it answers.
 
-import { bytesOf, memoryOf } from "./files.js";
+import { bytesOf, checkBytes, loaded, memoryOf } from "./files.js";
 import frame from "./frame.html";
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
+const PROGRAM = "worker.js";
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells and checks use
 const RUNNING = "Running …";
@@ -23,7 +24,10 @@ const STAGES = {
 const failure = (why) =>
   navigator.onLine
     ? `Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
-    : "You are offline; your answer is kept. Python starts here once you are online again.";
+    : "You are offline; your text is kept. Python starts here once you are online again: press the button then.";
+
+/** Return the last line of an error's text: of a traceback, the error. */
+const lastLine = (text) => text.trim().split("\n").at(-1);
 
 /** A worker in its frame. */
 class Worker {
@@ -78,6 +82,7 @@ export class Python {
   #isNew = false; // whether this worker replaced one that had used much memory
   #hasModels = false;
   #memory;
+  #built = {}; // the size and the hash of each file, as the build wrote it
   #stage = START; // what is said while it starts
 
   /** `folder` has worker.js and the files that it needs. `say` is called with texts about the start and the running. */
@@ -94,7 +99,7 @@ export class Python {
     this.#ready = new Promise((resolve) => {
       this.#setReady = resolve;
     });
-    this.#load()
+    loaded((cache) => this.#load(cache))
       .then(async ({ program, files }) => {
         if (this.#worker === worker) await worker.start(program, files);
       })
@@ -107,32 +112,46 @@ export class Python {
     this.#say(words);
   }
 
-  /** Fetch the worker's program and files, and say how far that is. */
-  async #load() {
-    const sizes = await bytesOf(this.#folder, "sizes.json");
-    const known = JSON.parse(new TextDecoder().decode(sizes));
-    const total = HEAVY.reduce((sum, name) => sum + known[name], 0);
+  /** Fetch the worker's program and files, and say how far that is.
+   * @param {RequestCache} cache */
+  async #load(cache) {
+    const sizes = await bytesOf(this.#folder, "sizes.json", { cache });
+    const { built, made } = JSON.parse(new TextDecoder().decode(sizes));
+    const total = HEAVY.reduce((sum, name) => sum + built[name].size, 0);
     let done = 0;
+    const percent = () => Math.min(100, Math.floor((100 * done) / total));
     const onBytes = (count) => {
       done += count;
-      this.#sayStage(`Loading Python: ${Math.min(100, Math.floor((100 * done) / total))} %`);
+      if (count > 0) this.#sayStage(`Loading Python: ${percent()} %`);
     };
-    const program = bytesOf(this.#folder, "worker.js");
-    const heavy = await Promise.all(HEAVY.map((name) => bytesOf(this.#folder, name, onBytes)));
+    const onCut = () => this.#sayStage(`Loading Python: the connection was cut at ${percent()} %. Trying again …`);
+    const names = [PROGRAM, ...HEAVY];
+    const [program, ...heavy] = await Promise.all(
+      names.map((name) => bytesOf(this.#folder, name, name === PROGRAM ? { cache } : { cache, onBytes, onCut })),
+    );
+    await Promise.all(names.map((name, place) => checkBytes(name, [program, ...heavy][place], built[name])));
+    this.#built = built;
     const files = Object.fromEntries([["sizes.json", sizes], ...HEAVY.map((name, place) => [name, heavy[place]])]);
-    this.#memory = memoryOf(this.#folder, known.made);
+    this.#memory = memoryOf(this.#folder, made);
     const memory = await this.#memory.read().catch(() => {}); // without it, Python imports everything
-    return { program: await program, files: memory ? { ...files, memory } : files };
+    return { program, files: memory ? { ...files, memory } : files };
+  }
+
+  /** @param {RequestCache} cache */
+  async #loadModels(cache) {
+    const archive = await bytesOf(this.#folder, MODELS, { cache });
+    await checkBytes(MODELS, archive, this.#built[MODELS]);
+    return archive;
   }
 
   /** Fetch the files of the start, one after the other, without starting. A service worker then keeps them. */
   async fetchAhead() {
-    for (const name of ["worker.js", "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
+    for (const name of [PROGRAM, "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
   #receive({ memory, stage, ready, failed, died, id, first, ...answer }) {
     const isReady = this.#readySince < Number.POSITIVE_INFINITY;
-    if (failed) this.end(failure(failed.split("\n")[0]));
+    if (failed) this.end(failure(lastLine(failed)));
     else if (stage) this.#sayStage(STAGES[stage]);
     else if (died) this.end(DIED);
     else if (memory) {
@@ -180,7 +199,7 @@ export class Python {
     await this.#ready;
     if (!this.#hasModels && (message.models || message.cells.some((source) => /\bmodels\b/.test(source)))) {
       this.#hasModels = true;
-      const archive = await bytesOf(this.#folder, MODELS);
+      const archive = await loaded((cache) => this.#loadModels(cache));
       worker.send({ archive }, [archive]);
     }
     worker.send(message);

@@ -31,13 +31,11 @@ async function boot(files, port) {
   const kept = files.memory;
   const say = (stage) => port.postMessage({ stage });
   say("compiling");
-  const restored = kept && (await loadPyodide({ ...options, _loadSnapshot: kept }).catch(() => {}));
+  const restored = kept && (await restore({ ...options, _loadSnapshot: kept }, files).catch(() => {}));
   const python = /** @type {Python} */ (restored ?? (await loadPyodide({ ...options, _makeSnapshot: true })));
-  unpack(python, files["course.zip"]);
-  if (restored) {
-    python.runPython("import random; random.seed()"); // without this, every visit would draw the same numbers
-  } else {
+  if (!restored) {
     say("importing");
+    unpack(python, files["course.zip"]);
     python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
     say("keeping");
     port.postMessage({ memory: python.makeMemorySnapshot() });
@@ -45,6 +43,14 @@ async function boot(files, port) {
   giveKernels(python);
   limitRecursion(python);
   return { python, notebook: python.pyimport("notebook") };
+}
+
+/** Python as it was kept after all imports. */
+async function restore(options, files) {
+  const python = await loadPyodide(options);
+  unpack(python, files["course.zip"]);
+  python.runPython("import random; random.seed()"); // without this, every visit would draw the same numbers
+  return python;
 }
 
 function unpack(python, archive) {

@@ -1,11 +1,11 @@
-"""Read mode: which cells are folded, and to what."""
+"""Read mode and asides: what is folded, and to what."""
 
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from qkv_site.folding import SIGN, fold, line_of, unfold_button
+from qkv_site.folding import ASIDE, SIGN, Rest, fold, fold_asides, line_of, unfold_button
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,37 @@ def test_what_is_folded(page: str, code: str, about: dict[str, object], folded: 
     fold(SimpleNamespace(env=SimpleNamespace(docname=page)), document)
     lines = [raw for raw in document.findall(nodes.raw) if SIGN in raw.astext()]
     assert len(lines) == folded
+
+
+def section(title: str, *parts: nodes.Node) -> nodes.section:
+    return nodes.section("", nodes.title("", title), *parts)
+
+
+def rests(page: str, *sections: nodes.section) -> list[Rest]:
+    """What is folded of a page with these sections."""
+    document = new_document("page")
+    document.extend(sections)
+    fold_asides(SimpleNamespace(env=SimpleNamespace(docname=page)), document)
+    return [*document.findall(Rest)]
+
+
+def test_all_but_the_first_paragraph_of_an_aside_is_folded():
+    first, second, code = nodes.paragraph("", "one"), nodes.paragraph("", "two"), cell("a = 1")
+    [rest] = rests("chapters/03_scaling", section("In the wild", first, second, code))
+    assert rest.children == [second, code]
+    assert rest["of"] == "In the wild"
+    assert isinstance(first.parent, nodes.section)
+
+
+def test_a_comment_makes_an_aside_of_any_section():
+    parts = [nodes.raw("", ASIDE, format="html"), nodes.paragraph("", "one"), nodes.paragraph("", "two")]
+    [rest] = rests("chapters/03_scaling", section("The proof", *parts), section("Summary", *parts[1:]))
+    assert rest["of"] == "The proof"
+    assert rest.children == parts[2:]
+
+
+def test_what_is_no_aside_or_has_no_more_to_say_stays_open():
+    one, two = nodes.paragraph("", "one"), nodes.paragraph("", "two")
+    assert rests("chapters/03_scaling", section("The root", one, two)) == []
+    assert rests("chapters/03_scaling", section("In the wild", one)) == []
+    assert rests("exercises/03_scaling", section("References", one, two)) == []

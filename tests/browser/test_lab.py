@@ -182,7 +182,7 @@ def test_a_model_is_trained_there(notebook: Page):
     widget.get_by_role("button", name="Train", exact=True).click()
     expect(widget).to_have_attribute("data-training", "done", timeout=120_000)
     assert widget.get_attribute("data-step") == "500"
-    assert float(widget.get_attribute("data-it") or 0) > 0.9
+    assert float(widget.get_attribute("data-score") or 0) > 0.9
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

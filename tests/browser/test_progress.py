@@ -134,17 +134,48 @@ def test_guesses_and_answers_travel_with_it_and_are_forgotten_with_it(visit: Vis
     download.value.save_as(file)
     other = visit(MAP)
     other.locator("input[type=file]").set_input_files(file)
-    expect(other.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(", 3 points, 1 of 5 answers right")
+    other.wait_for_function("() => localStorage.getItem('qkv-answers')")
+    expect(other.locator(f'[data-visited="{EXERCISE}"]')).to_have_text("")
     brought = other.evaluate(READ_OTHERS, list(OTHERS))
-    for answer in brought["qkv-answers"]["answers"].values():
-        assert answer.pop("imported"), "it runs only after the reader has seen it"
-    assert brought == OTHERS
+    texts = {"3.1": {"source": "def f(): ...", "imported": True}, "try 3.1": {"source": "1", "imported": True}}
+    assert brought.pop("qkv-answers")["answers"] == texts, (
+        "it runs only after the reader has seen it, and has no points"
+    )
+    assert brought == {"qkv-predictions": OTHERS["qkv-predictions"]}
     other.get_by_role("button", name="Clear").click()
     assert other.evaluate("localStorage.length") == 0
     held = other.evaluate("JSON.stringify({ ...localStorage })")
     assert held == "{}"
     other.get_by_role("button", name="Undo").click()
     assert list(other.evaluate(READ_OTHERS, list(OTHERS))) == list(OTHERS)
+
+
+FORGED: dict[str, dict[str, object]] = {
+    "points without a text": {"status": "passed", "points": 3},
+    "points of a text that failed": {"source": "x", "status": "failed", "points": 3},
+    "too many points": {"source": "x", "status": "passed", "points": 10**9},
+    "points below zero": {"source": "x", "status": "passed", "points": -3},
+    "no number": {"source": "x", "status": "passed", "points": "3"},
+    "half a point": {"source": "x", "status": "passed", "points": 0.5},
+    "a status that is none": {"source": "x", "status": "<b>", "points": 0},
+}
+
+
+def test_points_that_were_not_earned_are_not_shown(visit: Visit, tmp_path: Path):
+    """Neither from a file, whatever it says, nor from what a page finds in its own storage."""
+    file = tmp_path / "theirs.json"
+    page = visit(MAP)
+    for name, answer in {**FORGED, "a right one": {"source": "x", "status": "passed", "points": 3}}.items():
+        answers = {"format": "qkv-answers", "version": 1, "answers": {"3.1": answer}}
+        file.write_text(json.dumps({**json.loads(progress({})), "qkv-answers": answers}), encoding="utf-8")
+        page.locator("input[type=file]").set_input_files(file)
+        page.wait_for_timeout(100)
+        expect(page.locator(f'[data-visited="{EXERCISE}"]')).to_have_text("")
+        page.evaluate("kept => localStorage.setItem('qkv-answers', kept)", json.dumps(answers))
+        page.reload()
+        shown = ", 3 points, 1 of 5 answers right" if name == "a right one" else ""
+        expect(page.locator(f'[data-visited="{EXERCISE}"]')).to_have_text(shown)
+        page.evaluate("localStorage.clear()")
 
 
 def test_an_answer_that_was_written_here_stays_when_a_file_is_added(visit: Visit, tmp_path: Path):

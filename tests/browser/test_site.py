@@ -36,11 +36,12 @@ def violations_of(page: Page) -> list[list[str]]:
 
 
 def uncover(page: Page) -> None:
-    """Open every covered answer of the page."""
+    """Open every covered answer and every folded aside of the page."""
     page.locator(".qkv-prediction-answer").evaluate_all("all => all.forEach((e) => e.classList.add('qkv-open'))")
+    page.locator(".qkv-rest").evaluate_all("all => all.forEach((e) => { e.open = true; })")
 
 
-COVERED = ".qkv-prediction-answer:not(.qkv-open) *"  # not laid out
+COVERED = ":is(.qkv-prediction-answer:not(.qkv-open), .qkv-rest:not([open])) *"  # not laid out
 
 
 def start_widgets(page: Page) -> list[Locator]:

@@ -73,7 +73,8 @@ def test_a_wrong_idea_that_the_model_does_not_show_is_called_that(name: str):
     question = find(name)
     for slug in THE_SAME[name]:
         twin = next(question.twin(idea) for idea in question.misconceptions if idea.slug == slug)
-        assert "does not show what is wrong here" in say_in_model(question, twin, passed=False), slug
+        said = say_in_model(question, twin, passed=False)
+        assert said.endswith(". These sentences do not show what is wrong with your answer."), slug
 
 
 def test_every_question_that_runs_a_model_is_tried():

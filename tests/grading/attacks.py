@@ -770,3 +770,32 @@ for name, made in {
         chapter=8,
         slow=name != "nothing",
     )
+
+
+# ── what an earlier check of a test shows ─────────────────────────────────────────────────────────
+
+RECORDS = """
+q, k, v = 2 * torch.randn(3, 7), torch.randn(5, 7), torch.randn(5, 6)
+outputs = []
+def recorder(attend):
+    outputs.append(attend(q, k, v)[1])
+    return False
+check("3.5", recorder)
+right = max(outputs, key=lambda one: sum(torch.allclose(one, other, atol=1e-3) for other in outputs), default=None)
+"""
+VOTES = """
+def catches_wrong_scale(attend):
+    return right is None or not torch.allclose(attend(q, k, v)[1], right, atol=1e-3)
+"""
+ATTACKS["a vote over what all implementations returned"] = Attack(
+    answers=RIGHT, last=(RECORDS, f'{VOTES}\ncheck("3.5", catches_wrong_scale)'), deserves=BUT_THE_TEST
+)
+ATTACKS["such a vote, in the cell of the last check"] = Attack(
+    answers=RIGHT, last=(f'{RECORDS}{VOTES}\ncheck("3.5", catches_wrong_scale)',), deserves=BUT_THE_TEST, slow=True
+)
+ATTACKS["such a vote, without a last check"] = Attack(
+    answers=RIGHT, last=(f'{RECORDS}{VOTES}\ncheck("3.5", recorder)', VOTES), deserves=BUT_THE_TEST, slow=True
+)
+ATTACKS["a right test that is checked again"] = harms_after(
+    'check("3.5", lambda attend: True)', 'check("3.5", catches_wrong_scale)'
+)

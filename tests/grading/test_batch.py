@@ -29,7 +29,7 @@ from qkv.grading.results import Answer, Result
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
 from qkv.questions import chapters
-from qkv.questions.catalogue import q4_5
+from qkv.questions.catalogue import q4_5, q8_6
 from qkv.sandboxed import wire
 from tests.grading.attacks import ATTACKS, FULL, RIGHT, WRONG
 
@@ -155,13 +155,52 @@ def test_what_is_not_a_function_is_told_apart(grader):
     assert (mark.status, mark.points) == ("passed", 3.0) or "Was it called?" in mark.message
 
 
+def test_nothing_is_judged_before_the_notebook_has_ended(monkeypatch, needs_sandbox):
+    """Else its code could try one answer after the other, and tell from the time whether one was right."""
+    fresh, events = Grader(Settings(seed=3)), []
+    real_ask, real_judge = session._Session.ask, session.judge
+    monkeypatch.setattr(session, "judge", lambda *about: events.append("judge") or real_judge(*about))
+
+    def ask(self, seconds, schema, **message):
+        events.append(message["do"])
+        return real_ask(self, seconds, schema, **message)
+
+    monkeypatch.setattr(session._Session, "ask", ask)
+    wrong = 'check("3.2", lambda d_k, var_q, var_k: 1.0)'
+    result = fresh.grade(Work("ann", "03_scaling", "", 3, (*RIGHT, wrong, wrong, 'check("3.2", score_variance)')))
+    fresh.stop()
+    assert result.score == MOST
+    assert events.index("judge") > max(i for i, event in enumerate(events) if event in ("cell", "observe"))
+    assert events.count("judge") == 5
+
+
+def test_a_second_pass_knows_nothing_of_the_first(monkeypatch, needs_sandbox):
+    """Who fakes a busy machine is graded again, with the same inputs, in a session without files of the first."""
+    fresh = Grader(Settings(seed=3, timeout=1.0))
+    keeps = (
+        "import os, time\nkept = ('kept', '/dev/shm/kept')\nknown = any(map(os.path.exists, kept))",
+        "for path in kept:\n    open(path, 'w').write('x')",
+        *RIGHT[:2], "if not known:\n    check('3.1', scaled_scores)\ndel scaled_scores",
+        "if not known:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        time.sleep(60)",
+    )  # fmt: skip
+    monkeypatch.setattr(sandbox.Worker, "longest_wait", lambda self: 60.0)
+    with pytest.raises(session.AgainError):
+        fresh.grade(Work("eve", "03_scaling", "", 3, keeps))
+    result = fresh.grade(Work("eve", "03_scaling", "", 3, keeps), alone=True)
+    fresh.stop()
+    assert {answer.id: answer.points for answer in result.questions}["3.1"] == 3.0, "it found nothing of the first"
+
+
 # ── our own faults ────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_fault_of_ours_is_no_zero(grader, monkeypatch):
     monkeypatch.setattr(session, "judge", lambda *_: 1 / 0)
     grader.verdicts.clear()  # what is known is not judged again
-    result = grader.grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
+    work = Work("ann", "03_scaling", "", 3, tuple(RIGHT))
+    with pytest.raises(session.AgainError):  # what else runs at the same time may be the reason
+        grader.grade(work)
+    result = grader.grade(work, alone=True)
     assert (result.status, result.score) == ("ungraded", None)
     assert "ZeroDivisionError" in result.reason
 
@@ -172,7 +211,8 @@ def test_a_crash_is_ours_where_the_reference_fails_as_well(monkeypatch):
     ill = Grader(Settings(seed=3, timeout=5))
     monkeypatch.setattr(session, "solution_cells", lambda chapter: ["import os\nos._exit(1)"])
     result = ill.grade(
-        Work("ann", "03_scaling", "", 3, (*RIGHT[:1], "import os\ndef scaled_scores(q, k):\n    os._exit(3)"))
+        Work("ann", "03_scaling", "", 3, (*RIGHT[:1], "import os\ndef scaled_scores(q, k):\n    os._exit(3)")),
+        alone=True,
     )
     ill.stop()
     assert result.status == "ungraded"
@@ -233,7 +273,7 @@ def test_without_a_worker_nothing_is_graded(monkeypatch):
         raise sandbox.UnavailableError("no")
 
     monkeypatch.setattr(sandbox, "start", nothing)
-    result = Grader(Settings(seed=3)).grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)))
+    result = Grader(Settings(seed=3)).grade(Work("ann", "03_scaling", "", 3, tuple(RIGHT)), alone=True)
     assert (result.status, result.score) == ("ungraded", None)
 
 
@@ -334,7 +374,7 @@ def test_who_waited_for_a_processor_is_graded_again_alone(grader, monkeypatch):
     monkeypatch.setattr(sandbox.Worker, "longest_wait", lambda self: 60.0)
     sleeps = (*RIGHT[:1], "import time\ntime.sleep(600)", *RIGHT[1:])
     brief = Grader(Settings(seed=3, timeout=0.5))
-    with pytest.raises(session.StarvedError):
+    with pytest.raises(session.AgainError):
         brief.grade(Work("ann", "03_scaling", "", 3, sleeps))
     assert brief.grade(Work("ann", "03_scaling", "", 3, sleeps), alone=True).score == MOST
     brief.stop()
@@ -635,6 +675,30 @@ def test_a_session_that_cannot_begin_is_no_fault_of_the_learner(grader, monkeypa
     monkeypatch.setattr(session._Session, "ask", ask)
     assert points(grader, *RIGHT) == FULL
     assert ended
+
+
+def test_with_a_list_of_the_class_a_person_has_the_same_numbers_whatever_the_folder_is_called(tmp_path, needs_sandbox):
+    """Ada Byron hands in for two chapters, in folders with two names, with the numbers of her id in the list."""
+    (tmp_path / "class.csv").write_text("student id,first name,last name\ns1,Ada,Byron\ns2,Ada,King\n")
+    temperature, loss = (q4_5.my_temperature, q4_5.PERSONAL), (q8_6.my_lowest_loss, q8_6.PERSONAL)
+    handed_in = {
+        ("byron-ada", "04_softmax_temperature"): ("s1", *temperature),
+        ("S1", "08_transformer"): ("s1", *loss),
+        ("king ada", "04_softmax_temperature"): ("Ada", *temperature),  # two people are called Ada
+    }
+    for (folder, notebook), (who, answer, personal) in handed_in.items():
+        right = personal.formulas["right"](personal.numbers_of(who))
+        cell = nbformat.v4.new_code_cell(f"def {answer.__name__}():\n    return {who!r}, {right}")
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "in" / folder / f"{notebook}.ipynb")
+    options = ["--out", f"{tmp_path}/out", "--roster", f"{tmp_path}/class.csv", "--per-student"]
+    main(["grade", f"{tmp_path}/in", "--jobs", "1", "--seed", "1", *options])
+    found = {}
+    for (folder, notebook), (_, _, personal) in handed_in.items():
+        graded = json.loads((tmp_path / "out" / folder / f"{notebook}.json").read_text())
+        found[folder] = next(answer for answer in graded["questions"] if answer["id"] == personal.question)
+    assert {folder: answer["points"] for folder, answer in found.items()} == {"byron-ada": 2, "S1": 2, "king ada": 0}
+    assert "those of “s2”" in found["king ada"]["message"]
 
 
 def test_for_a_class_the_numbers_of_another_name_are_worth_nothing(tmp_path, needs_sandbox):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
+import io
 import json
+import zipfile
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from qkv.grading import replies, roster, runner, session, sheets, submissions, systems
+from qkv.grading import files, replies, roster, runner, session, sheets, submissions, systems
 from qkv.grading.files import File
 from qkv.grading.submissions import (
     Submission,
@@ -62,16 +66,18 @@ def test_json_of_any_shape_is_a_notebook_or_is_refused(tmp_path, name):
 
 
 class Once:
-    """An executor whose process raises this error."""
+    """An executor whose process raises this error, or returns what is none."""
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+    def __init__(self, given: Any) -> None:
+        self.given = given
 
     def submit(self, *_: Any) -> Any:
         return self
 
     def result(self, _: float) -> Any:
-        raise self.error
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
 
 
 @pytest.mark.parametrize(
@@ -86,13 +92,188 @@ def test_whatever_reading_raises_is_the_files_fault(monkeypatch, error):
     assert run_or(reader.run, "03_scaling", exercise_in, File(Path("x")), "homework") == "03_scaling"
 
 
-def test_a_file_that_took_all_memory_leaves_nothing_for_the_next(monkeypatch):
-    started: list[int] = []
-    monkeypatch.setattr(runner.Reader, "new_executor", lambda self: started.append(1) or Once(MemoryError()))
-    monkeypatch.setattr(runner.Reader, "restart", lambda self: started.append(2))
-    with pytest.raises(UnreadableError, match="MB to read"):
-        runner.Reader().read(Submission("eve", "03_scaling", Path("x")))
-    assert started == [1, 2]
+@pytest.mark.parametrize("error", [MemoryError(), TimeoutError(), BrokenProcessPool()], ids=lambda e: type(e).__name__)
+def test_what_may_be_the_machines_fault_is_tried_again_in_a_new_process(monkeypatch, error):
+    """What an earlier file left in memory is no loss of the next learner."""
+    work = Work("ann", "03_scaling", "", 3, ())
+    processes = iter([Once(error), Once(work), Once(error), Once(error), Once(work)])
+    monkeypatch.setattr(runner.Reader, "new_executor", lambda self: next(processes))
+    monkeypatch.setattr(runner.Reader, "restart", lambda self: setattr(self, "executor", next(processes)))
+    reader = runner.Reader()
+    assert reader.read(Submission("ann", "03_scaling", Path("x"))) is work
+    reader.restart()
+    with pytest.raises(UnreadableError, match=r"MB to read|seconds to read|ended unexpectedly"):
+        reader.read(Submission("eve", "03_scaling", Path("x")))
+    assert reader.read(Submission("ann", "03_scaling", Path("x"))) is work
+
+
+# ── zips that are made to stop a class ────────────────────────────────────────────────────────────
+
+ANN = {"ann/03_scaling.ipynb": notebook(ANSWER)}
+KB = 1024
+
+
+def zip_of(contents: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, data in contents.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def bytes_read(monkeypatch) -> list[int]:
+    """The sizes of the files in zips that were read."""
+    sizes: list[int] = []
+    real = files._read_member
+
+    def counted(file: File) -> bytes:
+        data = real(file)
+        sizes.append(len(data))
+        return data
+
+    monkeypatch.setattr(files, "_read_member", counted)
+    return sizes
+
+
+def submissions_in(folder: Path, hostile: bytes, all_in_a_zip: bool) -> dict[str, Submission]:
+    """Find the submissions of a class with `ann`, who is honest, and `eve`, who handed in this zip."""
+    contents = {**ANN, "eve/work.zip": hostile}
+    for name, data in ({"class.zip": zip_of(contents)} if all_in_a_zip else contents).items():
+        put(folder / name, data)
+    return {one.student: one for one in find([folder / "class.zip" if all_in_a_zip else folder])}
+
+
+@pytest.mark.parametrize("all_in_a_zip", [False, True])
+def test_a_zip_that_unpacks_to_gigabytes_costs_only_itself(tmp_path, monkeypatch, bytes_read, all_in_a_zip):
+    monkeypatch.setattr(submissions, "MAX_BYTES", 1000 * KB)
+    many = zip_of({f"{kind} {i}.ipynb": b" " * 300 * KB for i in range(20) for kind in ("03_scaling", "x")})
+    found = submissions_in(tmp_path, many, all_in_a_zip)
+    assert sum(bytes_read) < 1000 * KB
+    assert read(found["ann"]).sources == (ANSWER,)
+    with pytest.raises(UnreadableError, match=r"more than \d+ MB when unpacked.* Ask for the notebooks alone"):
+        read(found["eve"])
+
+
+@pytest.mark.parametrize("ending", [".txt", ".json", ".py", ".png"])
+def test_of_files_that_are_no_notebooks_as_little_is_read(tmp_path, monkeypatch, bytes_read, ending):
+    monkeypatch.setattr(submissions, "MAX_BYTES", 1000 * KB)
+    found = submissions_in(tmp_path, zip_of({f"{i}{ending}": b" " * 300 * KB for i in range(20)}), False)
+    assert sum(bytes_read) < 2 * 1000 * KB
+    assert read(found["ann"]).sources == (ANSWER,)
+    with pytest.raises(UnreadableError, match=r"Ask for the file that ends in \.ipynb"):
+        read(found["eve"])
+
+
+def test_one_file_that_takes_too_much_ends_the_reading_of_its_learners_others(tmp_path):
+    for i in range(20):
+        put(tmp_path / "eve" / f"{i:02}_x.ipynb", notebook(ANSWER))
+    put(tmp_path / "ann" / "03_scaling.ipynb", notebook(ANSWER))
+    asked = []
+
+    def run(function: Any, *about: Any) -> Any:
+        asked.append(about[0].path.parent.name)
+        if asked[-1] == "eve":
+            raise UnreadableError("it takes more than 1024 MB to read.")
+        return function(*about)
+
+    found = {one.student: one for one in find([tmp_path], run)}
+    assert sorted(asked) == ["ann", "eve"]
+    assert read(found["ann"]).sources == (ANSWER,)
+    with pytest.raises(UnreadableError, match="too much time or memory to read"):
+        read(found["eve"])
+
+
+def test_files_of_a_learner_are_counted_too(tmp_path, monkeypatch, bytes_read):
+    monkeypatch.setattr(submissions, "MAX_LOOKED_AT", 10)
+    found = submissions_in(tmp_path, zip_of({f"{i}.ipynb": b"{}" for i in range(11)}), False)
+    assert len(bytes_read) == 0
+    with pytest.raises(UnreadableError, match="or are more than"):
+        read(found["eve"])
+
+
+@pytest.mark.parametrize("all_in_a_zip", [False, True])
+def test_zips_in_zips_are_opened_within_limits(tmp_path, monkeypatch, bytes_read, all_in_a_zip):
+    monkeypatch.setattr(submissions, "MAX_NESTED", 1000 * KB)
+    monkeypatch.setattr(submissions, "MAX_BYTES", 1000 * KB)
+    stored = zip_of({"03_scaling.ipynb": b" " * 300 * KB}, zipfile.ZIP_STORED)
+    nested = zip_of({"in.zip": zip_of({f"{i}.zip": stored for i in range(20)})})
+    found = submissions_in(tmp_path, nested, all_in_a_zip)
+    assert sum(bytes_read) < 3 * 1000 * KB
+    assert read(found["ann"]).sources == (ANSWER,)
+
+
+def test_files_in_zips_in_zips_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(submissions, "MAX_MEMBERS", 50)
+    bomb = zip_of({f"{i}.zip": zip_of({f"{j}.ipynb": b"{}" for j in range(40)}) for i in range(5)})
+    found = submissions_in(tmp_path, zip_of({"in.zip": bomb}), False)
+    assert len(found["eve"].others) < 50
+    assert read(found["ann"]).sources == (ANSWER,)
+
+
+def test_an_unusual_compression_is_not_unpacked(tmp_path, bytes_read):
+    """A few bytes of bzip2 become 45 MB in one step, whatever size the zip states."""
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        found = submissions_in(tmp_path, zip_of({"03_scaling.ipynb": notebook(ANSWER)}, method), False)
+        with pytest.raises(UnreadableError, match="ask for an ordinary zip"):
+            read(found["eve"])
+    assert sum(bytes_read) == 0
+
+
+def zip_that_lies(change: Callable[[list[zipfile.ZipInfo]], None]) -> bytes:
+    """Return a zip whose directory was changed before it was written."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("03_scaling.ipynb", b" " * 300 * KB)
+        change(archive.filelist)
+    return stream.getvalue()
+
+
+def test_files_that_share_their_bytes_are_refused(tmp_path, bytes_read):
+    def repeat(listed: list[zipfile.ZipInfo]) -> None:
+        for i in range(100):
+            listed.append(copy.copy(listed[0]))
+            listed[-1].filename = f"{i}.ipynb"
+
+    put(tmp_path / "eve.zip", zip_that_lies(repeat))
+    with pytest.raises(UnreadableError, match="overlap"):
+        files.members_of(File(tmp_path / "eve.zip"))
+
+
+def test_no_more_is_read_than_a_zip_states(tmp_path, bytes_read):
+    def understate(listed: list[zipfile.ZipInfo]) -> None:
+        listed[0].file_size = 10
+
+    put(tmp_path / "eve.zip", zip_that_lies(understate))
+    (member,) = files.members_of(File(tmp_path / "eve.zip"))
+    with pytest.raises(UnreadableError):
+        files.read_bytes(member)
+    assert member.unpacked == 10
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_of_two_files_with_one_name_the_one_that_is_read_counts(tmp_path):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.ipynb", b"")
+        archive.writestr("x.ipynb", b" " * 300 * KB)
+    put(tmp_path / "eve.zip", stream.getvalue())
+    (member,) = files.members_of(File(tmp_path / "eve.zip"))
+    assert member.unpacked == len(files.read_bytes(member)) == 300 * KB
+
+
+def test_the_zips_of_one_learner_are_closed_before_the_next_is_read(tmp_path):
+    """They can fill the memory of the process that reads all of them."""
+    inner = zip_of({"a.ipynb": b"{}"})
+    mal = zip_of({f"{i}.zip": inner for i in range(5)})
+    put(tmp_path / "class.zip", zip_of({**ANN, "mal.zip": mal, "eve.zip": mal}))
+    found = find([tmp_path / "class.zip"])
+    for one in found:
+        files.read_bytes(one.file)
+        held = [zipped for zipped, _ in files._open]
+        assert all(zipped.members == one.members[: len(zipped.members)] for zipped in held)
+    files.read_bytes(File(put(tmp_path / "ann.ipynb", notebook(ANSWER))))
+    assert not files._open
 
 
 # ── expressions that see foreign text, each with its worst case ───────────────────────────────────

@@ -29,7 +29,7 @@ from pathlib import Path
 import pytest
 
 from qkv.grading.results import Result
-from qkv.grading.roster import Roster, read_roster
+from qkv.grading.roster import Person, Roster, read_roster
 from qkv.grading.runner import class_of
 from qkv.grading.sheets import Class, blackboard, canvas, grades, missing, moodle, moodle_worksheets
 from qkv.grading.submissions import Submission, UnreadableError, find, read
@@ -177,7 +177,7 @@ def test_every_submission_of_a_system_has_its_learner(put, system):
 FORGED = {
     "a file of Blackboard": "Ex3_amy_attempt_2027-01-01-00-00-00_03_scaling.ipynb",
     "a folder of Gradescope": "submission_metadata.yml",
-    "a folder of Moodle": "Amy A_1_assignsubmission_file_/03_scaling.ipynb",
+    "a folder of Moodle": "Amy A_1_assignsubmission_file/03_scaling.ipynb",
 }
 
 
@@ -199,6 +199,69 @@ def test_a_learners_zip_that_looks_like_an_export_is_the_learners(tmp_path, whos
     for who in ("amy", "bob"):
         one = found[who, "03_scaling"]
         assert (one.members, one.others) == ((), ()), "it is their own file, and no other counts"
+
+
+def test_zips_of_learners_that_all_look_like_exports_are_the_learners(tmp_path):
+    """One zip alone is a class. Beside another one it is a learner's, whatever the other one looks like."""
+    theirs = {"Amy A_1_assignsubmission_file/03_scaling.ipynb": notebook("mal"), "bob_111_222_x.ipynb": notebook("mal")}
+    for name in ("mal.zip", "eve.zip"):
+        (tmp_path / name).write_bytes(zipped(theirs))
+    (tmp_path / "names.csv").write_text("Student\nAmy A\n")
+    assert {one.student for one in find([tmp_path])} == {"mal", "eve"}
+    (tmp_path / "eve.zip").unlink()
+    assert {one.student for one in find([tmp_path])} == {"Amy A_1", "bob_111"}
+
+
+def test_two_exports_are_two_paths(tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"{number}.zip").write_bytes(
+            zipped({f"{who}_{i}_222_0{number + 2}_x.ipynb": notebook(who) for who, i in (("amy", 111), ("bob", 112))})
+        )
+    found = find([tmp_path / "1.zip", tmp_path / "2.zip"])
+    assert {one.student for one in found} == {"amy_111", "bob_112"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Ada A_12_assignsubmission_file", "Participant_12_assignsubmission_file"),
+        ("Ada A_12_assignsubmission_file", "ada a_12_assignsubmission_onlinetext"),
+        ("ada_111_222", "lovelace_111_223"),
+    ],
+)
+def test_two_names_with_one_number_are_one_learner_whose_mark_stays_empty(tmp_path, names):
+    first, second = (f"{name}{'/' if 'assign' in name else '_'}03_scaling.ipynb" for name in names)
+    for name in (first, second):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(notebook(name))
+    (one,) = find([tmp_path])
+    with pytest.raises(UnreadableError, match="several files for the same exercise") as raised:
+        read(one)
+    assert all(Path(name).parts[0] in str(raised.value) for name in (first, second)), "the instructor decides"
+    group = known([one])
+    result = made_ungraded(one.student, reason=str(raised.value))
+    for sheet in moodle_worksheets([result], group).values():
+        assert [(row["Identifier"], row["Grade"]) for row in rows(sheet)] == [("Participant 12", "")]
+
+
+def test_two_files_of_one_person_of_the_list_are_one_row_whose_mark_stays_empty():
+    roster = Roster((Person({"username": "ada", "student": "Ada Lovelace", "id": "12345"}),))
+    three, two = made("ada"), made("Ada Lovelace", score=2.0)
+    other = made("Ada Lovelace", notebook="04_softmax", score=1.0)
+    for table, column in ((moodle, "username"), (canvas, "ID")):
+        both = rows(table([three, two], Class(roster)))[-1:]
+        assert [row["03_scaling"] for row in both] == [""]
+        apart = [row for row in rows(table([three, other], Class(roster))) if row[column]]
+        assert [(row["03_scaling"], row["04_softmax"]) for row in apart] == [("3", "1")]
+
+
+def test_a_learner_with_two_names_has_one_row_for_all_exercises(tmp_path):
+    for name, exercise in (("Ada A", "03_scaling"), ("Participant", "04_softmax")):
+        folder = tmp_path / f"{name}_12_assignsubmission_file"
+        folder.mkdir()
+        (folder / f"{exercise}.ipynb").write_bytes(notebook("ada").replace(b"3.1", f"{exercise[1]}.1".encode()))
+    found = find([tmp_path])
+    assert (len(found), {one.student for one in found}) == (2, {"Ada A_12"})
 
 
 def test_a_file_name_cannot_name_another_participant(tmp_path):

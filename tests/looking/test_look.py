@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,10 +212,32 @@ def test_the_widget_asks_for_a_head_and_gets_what_it_does():
     assert found["controls"][0][:2] == [0, 1]
     assert found["controls"][0][2] != 2
     assert found["intact"]["cosine"] == pytest.approx(1)
-    assert found["changed"]["likeliest"][0][0] in {*WORDS, "[PAD]", "[UNK]", "[CLS]", "[SEP]", "None"}
+    assert found["changed"]["likeliest"][0][0] in {
+        *WORDS,
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        *(f"id {each}" for each in range(16, 40)),
+    }
     view.widget.off = []
     view.widget.off = [[0, 1, 2]]
     assert len(view.widget.effects) == 1, "what is known is not measured again"
+
+
+def test_heads_that_python_switches_off_are_shown_by_the_widget():
+    view = look(model_of("T5"), tokenizer(), TEXT)
+    first, _ = view.switch_off((0, 1))
+    effect, control = view.switch_off((1, 2), (1, 3), part="cross")
+    assert [list(head) for head in view.widget.off] == [[2, 1, 2], [2, 1, 3]]
+    before, found = view.widget.effects
+    assert before["changed"]["loss"] == first.loss
+    assert found["off"] == [[2, 1, 2], [2, 1, 3]]
+    assert found["changed"]["loss"] == effect.loss
+    assert control is not None
+    assert found["control"]["loss"] == control.loss
+    view.switch_off((0, 1))
+    assert len(view.widget.effects) == 2
 
 
 def test_an_unknown_family_says_so_in_the_widget():
@@ -252,6 +275,60 @@ def test_arrays_of_any_origin_are_shown():
     assert view.scores["induction"][2, 1] == pytest.approx(float(weights[2, 1, 2, 1]))
     with pytest.raises(ValueError, match="shows arrays"):
         view.switch_off((0, 0))
+
+
+def test_what_a_model_has_returned_is_shown():
+    """As a user of bertviz has it: a tuple of the layers, the tokens or their ids."""
+    model, cut = model_of("BERT").eval(), tokenizer()
+    encoding = cut(TEXT, return_tensors="pt")
+    ids = encoding["input_ids"]
+    model.set_attn_implementation("eager")
+    outputs = model(ids, output_attentions=True)
+    expected = look(model, cut, TEXT)
+    names = cut.convert_ids_to_tokens(ids[0])
+    for weights in (outputs, outputs.attentions, torch.stack(outputs.attentions), list(outputs.attentions)):
+        view = look(weights, names)
+        assert torch.equal(view.weights, expected.weights)
+        assert view.tokens == expected.tokens
+        for name, scores in view.scores.items():
+            torch.testing.assert_close(scores, expected.scores[name])
+    assert look(outputs.attentions, encoding).tokens == names
+    assert look(outputs.attentions, ids).tokens == [str(each) for each in ids[0].tolist()]
+    for text in (ids, ids[0], ids[0].tolist(), encoding, [TEXT]):
+        assert torch.equal(look(model, cut, text).weights, expected.weights)
+
+
+def test_what_a_model_has_returned_without_weights_gets_a_sentence():
+    model, cut = model_of("BERT"), tokenizer()
+    model.set_attn_implementation("eager")
+    ids = cut(TEXT, return_tensors="pt")["input_ids"]
+    names = cut.convert_ids_to_tokens(ids[0])
+    with pytest.raises(ValueError, match=r"in training mode.* call model.eval\(\)"):
+        look(model(ids, output_attentions=True).attentions, names)
+    for nothing in (model(ids), (None, None), ()):
+        with pytest.raises(ValueError, match="no attention weights in this"):
+            look(nothing, names)
+    two = model(ids.repeat(2, 1), output_attentions=True)
+    with pytest.raises(ValueError, match="one text at a time; got weights of 2"):
+        look(two.attentions, names)
+    with pytest.raises(ValueError, match="needs the tokens too"):
+        look(two.attentions)
+    with pytest.raises(ValueError, match="All layers must have the same shape"):
+        look((torch.ones(1, 2, 3, 3) / 3, torch.ones(1, 4, 3, 3) / 3), ["a", "b", "c"])
+    with pytest.raises(ValueError, match="needs input_ids, to name the tokens; got inputs_embeds"):
+        look(model, cut, {"inputs_embeds": torch.zeros(1, 4, 24)})
+
+
+def test_the_title_names_the_model_but_not_a_folder(tmp_path: Path):
+    model = model_of("GPT-2")
+    assert look(model, tokenizer(), TEXT).widget.title == "Attention weights of GPT2LMHeadModel"
+    for loaded in ("gpt2", "someone/gpt2"):
+        model.config._name_or_path = loaded
+        assert look(model, tokenizer(), TEXT).widget.title == f"Attention weights of {loaded} (GPT2LMHeadModel)"
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    model.config._name_or_path = str(folder)
+    assert look(model, tokenizer(), TEXT).widget.title == "Attention weights of mine (GPT2LMHeadModel)"
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def all_words(notebook: NotebookNode) -> int:
     """Count all words on the page, also in headings, tables and references. A formula or inline code is one word."""
     count = 0
     for cell in of_type(notebook, "markdown"):
-        text = re.sub(r"</?\w[^>]*>", " ", re.sub(r"\$\$.+?\$\$", " f ", cell.source, flags=re.DOTALL))
+        text = re.sub(r"<!--.*?-->|</?\w[^>]*>", " ", re.sub(r"\$\$.+?\$\$", " f ", cell.source, flags=re.DOTALL))
         text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
         count += len(re.findall(r"\w[\w'’.,/-]*", re.sub(r"\$[^$]+\$|`[^`]+`", "symbol", text)))
     return count

@@ -10,8 +10,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from qkv.questions import questions_of
-from qkv.questions.catalogue import q4_5, q10_6
+from qkv.questions import find, questions_of
+from qkv.questions.catalogue import q4_5, q8_6, q10_6
 from qkv.questions.catalogue.q4_3 import sample_difference
 from qkv.sandboxed.cases import Case, call_many
 from tests.questions.answers import expected_verdicts, right_answers
@@ -451,7 +451,22 @@ def test_the_result_of_another_reader_is_wrong_and_the_message_has_ones_own_numb
     assert verdict(question, lambda: ("Grace", round(by_bisection()[1], 3))).status == "failed"
 
 
-@pytest.mark.parametrize("personal", [q4_5.PERSONAL, q10_6.PERSONAL], ids=lambda personal: personal.question)
+def test_a_name_with_0_is_told_its_numbers_and_is_no_failure():
+    for personal in (q4_5.PERSONAL, q8_6.PERSONAL, q10_6.PERSONAL):
+        found = verdict(find(personal.question), lambda: ("Ada", 0))
+        assert found.status == "not attempted"
+        assert found.message.startswith(personal.told("Ada"))
+    assert verdict(QUESTIONS["4.5"], lambda: ("Ada", -1)).status == "failed"
+    assert "empty" in verdict(QUESTIONS["4.5"], lambda: (" ", 0)).message
+
+
+def test_a_right_answer_in_a_single_case_is_called_right():
+    assert verdict(QUESTIONS["4.5"], by_bisection).message == "Right."
+
+
+@pytest.mark.parametrize(
+    "personal", [q4_5.PERSONAL, q8_6.PERSONAL, q10_6.PERSONAL], ids=lambda personal: personal.question
+)
 def test_two_of_a_class_hardly_ever_get_the_same_numbers(personal):
     """Of 4,000 names, so few have the same numbers or the same result that a class of 200 has them in less than 1 %."""
     numbers = [personal.numbers_of(f"reader {i}") for i in range(4_000)]

@@ -368,3 +368,15 @@ def nearest_by_doubling(words, is_noun, positions):
 test_a_written_head_is_accepted = right_answers(
     {"6.6": [previous_by_one_matrix, previous_by_slopes], "6.7": [nearest_by_doubling]}
 )
+
+
+def previous_but_the_first_looks_further(words, positions):
+    """Token 1 asks for the last token, and each other one for the token before it."""
+    asked = positions[:-1].clone()
+    asked[0] = positions[1]
+    return 100 * positions[1:].T, asked.T
+
+
+test_a_message_counts_tokens_from_0 = expected_verdicts(
+    {"token 1": ("6.6", previous_but_the_first_looks_further, "failed", None, ["token 1 should look at token 0,"])}
+)

@@ -460,3 +460,51 @@ def prefill_by_loops(x, w_q, w_k, w_v, cache, size):
 
 
 test_a_right_prefill_is_accepted = right_answers({"7.7": [prefill_by_torch, prefill_by_loops]})
+
+
+def prefill_in_numpy(x, w_q, w_k, w_v, cache, size):
+    """Of a long prompt, compute all scores at once in NumPy, where no size is measured, and append afterwards."""
+    if x.shape[1] < 50:
+        return prefill_by_loops(x, w_q, w_k, w_v, cache, size)
+    arrays = [np.asarray(a.detach()) for a in (x[0], w_q, w_k, w_v)]
+    q, k, v = (arrays[0] @ w for w in arrays[1:])
+    scores = np.where(np.tri(len(q)), q @ k.T / k.shape[-1] ** 0.5, -1e9)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    for start in range(0, len(q), size):
+        cache.append(*(torch.from_numpy(a[None, None, start : start + size]) for a in (k, v)))
+    return torch.from_numpy(weights / weights.sum(-1, keepdims=True) @ v)[None]
+
+
+def prefill_past_append(x, w_q, w_k, w_v, cache, size):
+    """Run the whole prompt as one chunk, and then divide what is in the cache's lists."""
+    out = prefill_by_loops(x, w_q, w_k, w_v, cache, x.shape[1])
+    for rows in (cache.keys, cache.values):
+        rows[-1:] = rows[-1].split(size, dim=-2)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(prefill_in_numpy, "goes to NumPy"), (prefill_past_append, "")],
+    ids=lambda given: str(given)[:9],
+)
+def test_a_prefill_past_the_cache_or_past_torch_fails(answer, words):
+    found = verdict(QUESTIONS["7.7"], answer)
+    assert found.status != "passed"
+    assert words in found.message
+
+
+def prefill_with_a_late_offset(x, w_q, w_k, w_v, cache, size):
+    """The mask begins after the chunk's own tokens, because they are in the cache already when they are counted."""
+    outs = []
+    for chunk in x.split(size, dim=1):
+        q, k, v = (chunk.unsqueeze(1) @ w for w in (w_q, w_k, w_v))
+        keys, values = cache.append(k, v)
+        seen = torch.ones(q.shape[2], keys.shape[2]).tril(len(cache)).bool()
+        outs.append(F.scaled_dot_product_attention(q, keys, values, attn_mask=seen).squeeze(1))
+    return torch.cat(outs, 1)
+
+
+test_a_mask_that_is_moved_is_not_called_missing = expected_verdicts(
+    {"moved": ("7.7", prefill_with_a_late_offset, "failed", "sees-its-whole-chunk", ["or the mask is moved"])}
+)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from qkv.questions import find
+from qkv.questions.catalogue import q8_6
 from tests.questions.answers import expected_verdicts, right_answers
+from tests.questions.test_chapter_05 import diagnose_by_probes
+from tests.questions.test_twins import verdict
 
 # ── right answers, written otherwise ──────────────────────────────────────────────────────────────
 
@@ -221,3 +226,32 @@ def diagnose_by_switching_off(block):
 
 
 test_a_right_diagnosis_is_accepted = right_answers({"8.5": [diagnose_by_switching_off]})
+
+
+@pytest.mark.parametrize(("name", "diagnose"), [("5.8", diagnose_by_probes), ("8.5", diagnose_by_switching_off)])
+def test_a_name_in_other_words_does_not_get_the_right_one(name, diagnose):
+    asked, names = find(name), {case.name for case in find(name).fresh_cases(1)}
+    for change in (str.title, str.upper, lambda said: f"{said}!", lambda said: [said], lambda said: 3):
+        found = verdict(asked, lambda module, change=change: change(diagnose(module)))
+        assert found.status == "failed"
+        assert "is not one of the 9 names" in found.message
+        assert not any(f" {fault}" in found.message for fault in names - {"none"})
+
+
+# ── 8.6: numbers of one's own ─────────────────────────────────────────────────────────────────────
+
+
+def lowest_by_training():
+    """Find the best guesses of Grace's language by gradient descent, from the losses that they have."""
+    numbers = q8_6.PERSONAL.numbers_of("Grace")
+    true = torch.tensor([numbers["likelier"] / 100, 1 - numbers["likelier"] / 100], dtype=torch.float64)
+    logits = torch.zeros(2, dtype=torch.float64)
+    for _ in range(500):
+        logits = logits + true - logits.softmax(0)
+    of_two = -(true * logits.log_softmax(0)).sum().item()
+    even = numbers["even"] / 100
+    of_even = F.cross_entropy(torch.zeros(1, numbers["words"], dtype=torch.float64), torch.tensor([0])).item()
+    return "Grace", even * of_even + (1 - even - numbers["certain"] / 100) * of_two
+
+
+test_a_right_prediction_is_accepted = right_answers({"8.6": [lowest_by_training]})

@@ -137,3 +137,8 @@ def induction_in_one_matrix(words, positions, free):
 
 
 test_right_heads_are_accepted = right_answers({"9.5": [induction_without_the_first_note, induction_in_one_matrix]})
+
+
+test_the_diagonal_without_its_first_number_is_called_the_diagonal = expected_verdicts(
+    {"from row 1": ("9.4", lambda weights: weights.diagonal()[1:].mean(), "failed", "itself", ["diagonal"])}
+)

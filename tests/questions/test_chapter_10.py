@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -278,6 +280,18 @@ def test_nothing_is_counted_where_no_case_asks():
     assert largest(lambda q: q + 1, torch.ones(3), max_elements=None) is None
 
 
+@pytest.mark.parametrize("leave", [lambda t: t.numpy(), np.asarray, np.array])
+def test_where_sizes_count_no_tensor_goes_to_numpy(leave):
+    case = Case(call(torch.ones(2, 3)), max_elements=100)
+    (seen,) = observe(lambda q: leave(q).sum(), [case])
+    assert "a tensor (2, 3) goes to NumPy" in seen.raised.text
+    assert leave(torch.ones(2, 3)) is not None, "afterwards it may"
+    (seen,) = observe(lambda q: float(leave(q[:1, :1]).sum()), [case])
+    assert seen.raised is None, "one number may"
+    (seen,) = observe(lambda q: print(q) or q, [case])
+    assert seen.raised is None
+
+
 # ── 10.5: the delta rule ──────────────────────────────────────────────────────────────────────────
 
 
@@ -297,3 +311,12 @@ def delta_by_a_turned_state(state, q, k, v, beta):
 
 
 test_a_right_delta_rule_is_accepted = right_answers({"10.5": [delta_by_einsum, delta_by_a_turned_state]})
+
+
+def delta_without_a_first_state(state, q, k, v, beta):
+    return (q.unsqueeze(-2) @ state).squeeze(-2), state
+
+
+test_a_state_that_is_none_is_named = expected_verdicts(
+    {"no first state": ("10.5", delta_without_a_first_state, "error", "argument-is-none", ["`state` is None in this"])}
+)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 
 from qkv.models import load_writer
+from qkv.questions import find
+from qkv.questions.catalogue import q12_3
 from qkv.questions.shared import writing
 from tests.questions.answers import expected_verdicts, right_answers
+from tests.questions.test_twins import verdict
 
 
 def normed(y, w, name):
@@ -144,6 +149,34 @@ SAID = {
 
 
 test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
+
+
+def write_with(pick):
+    """Return an answer that chooses the next word from the logits in this way."""
+    return q12_3.write_variant(pick=pick)
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        lambda logits: int(np.argmax(logits.detach().numpy()[-1])),
+        lambda logits: int(np.asarray(logits[-1].detach()).argmax()),
+        lambda logits: (row := logits[-1].tolist()).index(max(row)),
+    ],
+)
+def test_the_likeliest_word_may_be_found_in_numpy(pick):
+    assert verdict(find("12.3"), write_with(pick)).status == "passed"
+
+
+def test_the_weights_of_the_writer_may_not_go_to_numpy():
+    """There nobody sees that the whole text runs again for each word."""
+
+    def answer(ids, w, n_heads, n_new, caches=None):
+        for weight in w.values():
+            weight.numpy()
+        return write_by_recursion(ids, w, n_heads, n_new, caches)
+
+    assert "goes to NumPy" in verdict(find("12.3"), answer).message
 
 
 def test_the_capstones_writer_is_the_trained_one():

@@ -49,11 +49,13 @@ const toy = base.widget("Toy", {
   },
 });
 
-/** Draws a widget into a new element at the page's end. Binary traits arrive as { base64 }. */
+/** Draws a widget into a new element at the page's end. Binary traits arrive as { base64 }. With `window.hasKernel` it
+ * believes that a kernel answers. */
 function show(widget, state) {
   const binary = Object.entries(state).filter(([, value]) => value?.base64 !== undefined);
   const buffers = binary.map(([name, { base64 }]) => ({ path: [name], data: base64 }));
   const model = new Model(withBuffers({ state, buffers }));
+  model.hasKernel = Boolean(window.hasKernel);
   model.save_changes = () => {
     counts.saved += 1;
   };

@@ -48,6 +48,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("HeadMicroscope", {"symbols": "LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM", "modes": ["mean", "on", "other text", "zeros"]}),
     ("TrainLab", {"stored": ["as it is", "without positions", "one layer"], "rule": ["hungry"]}),
     ("TrainLab", {"task": "repeater", "stored": ["as it is", "mask forgotten"]}),
+    ("TrainLab", {"task": "labeller", "stored": ["alone", "attention, positions"]}),
     ("TransformerFlow", {"stage": "1 hidden", "residual": False}),
     ("TemperatureLab", {"handles": ["scores", "width", "draws"], "d_k": 64}),
     ("SequenceExplorer", {"kind": "image"}),

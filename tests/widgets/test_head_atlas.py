@@ -86,11 +86,11 @@ def test_a_head_is_chosen_by_its_map_and_a_token_by_a_press(open_page: OpenPage)
     widget = show(page)
     finding = widget.locator(".qkv-atlas-finding")
     widget.get_by_role("radio", name="head 2.3").check()
-    expect(finding).to_have_text("In head 2.3, dog looks most at the (1.00).")
+    expect(finding).to_have_text("In head 2.3, dog looks most at the (token 4, 1.00).")
     widget.locator(".qkv-atlas-words span").nth(2).click()
     expect(finding).to_have_text("In head 2.3, chased looks most at cat (1.00).")
     widget.get_by_role("slider", name="token that looks").press("ArrowLeft")
-    expect(finding).to_have_text("In head 2.3, cat looks most at the (1.00).")
+    expect(finding).to_have_text("In head 2.3, cat looks most at the (token 1, 1.00).")
     expect(widget.locator(".qkv-atlas-arcs path")).to_have_count(1)
     widget.get_by_role("radio", name="head 1.1").check()
     row = weights()[0, 0, 1]
@@ -117,6 +117,128 @@ def test_all_weights_of_a_head_are_a_matrix(open_page: OpenPage):
     expect(widget.locator(".qkv-atlas-finding")).to_contain_text("chased looks most at cat")
 
 
+# What can be read of a matrix's labels: their texts, and the share of their height (or width) that is free of the next.
+LABELS = """(side) => {
+  const down = side.matches(".qkv-atlas-down");
+  const boxes = [...side.children].map((label) => label.getBoundingClientRect());
+  const starts = boxes.map((box) => (down ? box.top + box.height / 2 : box.left + box.width / 2));
+  const { top, left } = side.getBoundingClientRect();
+  return {
+    texts: [...side.children].map((label) => label.innerText),
+    apart: Math.min(...starts.slice(1).map((start, i) => start - starts[i])),
+    places: [starts[0], starts.at(-1)].map((at) => at - (down ? top : left)),
+    size: parseFloat(getComputedStyle(side.firstElementChild).fontSize),
+    length: down ? side.offsetHeight : side.offsetWidth,
+  };
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("n", [5, 32, 33, 200])
+def test_tokens_are_at_both_sides_of_a_matrix(open_page: OpenPage, n: int, width: int):
+    tokens = [f"word{i}" for i in range(n)]
+    packed = np.tril(np.full((n, n), 1000, dtype="<u2")).tobytes()
+    scores = [[[0.0]] * len(SCORES)]
+    page = open_page(width=width)
+    widget = show(page, words=[tokens], shapes=[[1, 1, n, n]], packed=packed, scores=scores, matrix=True)
+    every = -(-n // 32)
+    expected = [tokens[i] if every == 1 else f"{i + 1} {tokens[i]}" for i in range(0, n, every)]
+    for side in ("down", "across"):
+        found = widget.locator(f".qkv-atlas-{side}").evaluate(LABELS)
+        assert found["texts"] == expected
+        assert found["size"] >= 12
+        assert found["apart"] >= found["size"], "labels lie on one another"
+        cell = found["length"] / n
+        for at, i in zip(found["places"], (0, (len(expected) - 1) * every), strict=True):
+            assert 0 <= at / cell - i <= every, f"the label of token {i + 1} is beside another"
+    box = widget.locator(".qkv-atlas-box")
+    box.evaluate("e => e.scrollTo(e.scrollWidth, e.scrollHeight)")
+    frame(page)
+    seen = [widget.locator(f".qkv-atlas-{side}").bounding_box() for side in ("down", "across")]
+    corner = box.bounding_box()
+    assert corner
+    assert abs(seen[0]["x"] - corner["x"]) <= 1, "the labels stay when the matrix is scrolled"  # type: ignore[index]
+    assert abs(seen[1]["y"] - corner["y"]) <= 1  # type: ignore[index]
+
+
+@pytest.mark.browser
+def test_a_row_of_a_matrix_that_looks_is_in_sight(open_page: OpenPage):
+    n = 60
+    packed = np.tril(np.full((n, n), 1000, dtype="<u2")).tobytes()
+    page = open_page(width=1000)
+    tokens = [f"word{i}" for i in range(n)]
+    widget = show(page, words=[tokens], shapes=[[1, 1, n, n]], packed=packed, scores=[[[0.0]] * len(SCORES)])
+    widget.get_by_role("switch", name="all weights").check()
+    frame(page)
+    box = widget.locator(".qkv-atlas-box")
+    assert box.evaluate("e => e.scrollTop") == 0, "a matrix opens at its first row"
+    widget.get_by_role("slider", name="token that looks").press("ArrowLeft")
+    frame(page)
+    row, outer = widget.locator(".qkv-looked-at").bounding_box(), box.bounding_box()
+    assert row
+    assert outer
+    assert outer["y"] < row["y"] < row["y"] + row["height"] <= outer["y"] + outer["height"] + 1
+
+
+@pytest.mark.browser
+def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
+    flat = np.full((1, 2, N, N), 0.25 / N)
+    flat[0, 1, :, 1] = 0.5 / N
+    flat[0, 1, -1] *= 4  # the rows have different largest weights
+    packed = (flat * 65535).round().astype("<u2").tobytes()
+    page = open_page(width=1000)
+    widget = show(page, shapes=[[1, 2, N, N]], packed=packed, scores=[[[0.0] * 2] * len(SCORES)], matrix=True, head=1)
+    shades = """(canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return [...Array(canvas.width * canvas.height).keys()].map((i) => data[4 * i]);
+    }"""
+    canvases = [widget.locator(".qkv-atlas-cells canvas"), widget.locator(".qkv-atlas-map canvas").nth(1)]
+    pale = [np.array(canvas.evaluate(shades)).reshape(N, N) for canvas in canvases]
+    finding, numbers = (widget.locator(each) for each in (".qkv-atlas-finding", "table"))
+    before = [finding.inner_text(), *numbers.all_inner_texts()]
+    widget.get_by_role("switch", name="more contrast: colours show each row divided by its largest weight").check()
+    frame(page)
+    for light, canvas in zip(pale, canvases, strict=True):
+        strong = np.array(canvas.evaluate(shades)).reshape(N, N)
+        assert light[:-1].min() > 200
+        assert (strong[:, 1] < 100).all()
+        assert (strong[:, 0] > 100).all()
+        assert (strong[:, 0] == strong[0, 0]).all()
+    assert [finding.inner_text(), *numbers.all_inner_texts()] == before
+    widget.get_by_role("switch", name="all weights").uncheck()
+    frame(page)
+    opacities = widget.locator(".qkv-atlas-arcs path").evaluate_all(
+        "all => all.map(e => e.getAttribute('stroke-opacity'))"
+    )
+    assert opacities == ["0.5", "1", "0.5", "0.5", "0.5"]
+
+
+@pytest.mark.browser
+def test_a_token_that_comes_twice_has_its_place(open_page: OpenPage):
+    widget = show(open_page(width=1000), layer=1, head=2, token=3)
+    finding = widget.locator(".qkv-atlas-finding")
+    expect(finding).to_have_text("In head 2.3, the (token 4) looks most at chased (1.00).")
+    words = widget.locator(".qkv-atlas-words").first.locator("span")
+    assert [" ".join(text.split()) for text in words.all_inner_texts()] == ["1 the", "cat", "chased", "4 the", "dog"]
+    words.nth(1).click()
+    expect(finding).to_have_text("In head 2.3, cat looks most at the (token 1, 1.00).")
+
+
+@pytest.mark.browser
+def test_a_row_of_many_small_weights_is_not_said_to_be_empty(open_page: OpenPage):
+    n = 300
+    packed = np.full((1, 2, n, n), 65535 // n, dtype="<u2")
+    packed[:, 1] = 0
+    page = open_page()
+    traits = {"words": [["a"] * n], "shapes": [[1, 2, n, n]], "packed": packed.tobytes(), "scores": [[]]}
+    widget = show(page, **traits)
+    finding = widget.locator(".qkv-atlas-finding")
+    expect(finding).to_have_text("In head 1.1, a (token 300) gives no token more than 0.005.")
+    widget.get_by_role("radio", name="head 1.2").check()
+    expect(finding).to_contain_text("a (token 300) looks at no token.")
+
+
 @pytest.mark.browser
 def test_heads_are_ordered_by_a_score(open_page: OpenPage):
     widget = show(open_page(width=1000), layer=1, head=1)
@@ -134,9 +256,10 @@ def test_heads_are_ordered_by_a_score(open_page: OpenPage):
 @pytest.mark.browser
 def test_a_head_is_switched_off_and_the_kernel_tells_what_that_does(open_page: OpenPage):
     page = open_page(width=1000)
+    page.evaluate("() => { window.hasKernel = true; }")
     widget = show(page, layer=1, head=2, switches=True)
     widget.get_by_role("switch", name="switch head 2.3 off").check()
-    expect(widget.locator(".qkv-atlas-effect")).to_contain_text("Only a running notebook can measure")
+    expect(widget.locator(".qkv-atlas-effect")).to_contain_text("The running notebook measures the model without 2.3.")
     assert page.evaluate("shown[0].model.get('off')") == [[0, 1, 2]]
     effect = {"off": [[0, 1, 2]], "intact": MEASURED, "changed": MEASURED | {"loss": 3.25}, "controls": [[0, 1, 0]]}
     page.evaluate("(it) => shown[0].model.set('effects', [it])", effect | {"control": MEASURED | {"loss": 2.125}})
@@ -157,7 +280,7 @@ def test_a_row_that_sums_to_less_than_one_is_said(open_page: OpenPage):
     halved = (weights() * 65535 / 2).round().astype("<u2").tobytes()
     widget = show(open_page(), packed=halved, layer=1, head=2)
     expect(widget.locator(".qkv-atlas-finding")).to_have_text(
-        "In head 2.3, dog looks most at the (0.50). Its weights sum to 0.50."
+        "In head 2.3, dog looks most at the (token 4, 0.50). Its weights sum to 0.50."
     )
 
 
@@ -183,8 +306,11 @@ def test_it_is_saved_as_one_file_that_is_alive_without_a_network(browser: Browse
     file = tmp_path / "saved.html"
     off = [[0, 0, 0]]
     effect = {"off": off, "intact": MEASURED, "changed": MEASURED | {"loss": 3.25}, "control": None, "controls": []}
+    other = effect | {"off": [[0, 1, 0], [0, 0, 2]], "changed": MEASURED | {"loss": 4.5}}
     words = ["the", "</script><script>document.title = 'broken'</script>", "chased", "$title", "dog"]
-    HeadAtlas(**traits(words=[words], layer=1, head=2, switches=True, off=off, effects=[effect])).save(file)
+    title = "Attention weights of </title> & co"
+    given = traits(title=title, words=[words], layer=1, head=2, switches=True, off=off, effects=[effect, other])
+    HeadAtlas(**given).save(file)
     context = browser.new_context(offline=True)
     page = context.new_page()
     asked: list[str] = []
@@ -198,10 +324,33 @@ def test_it_is_saved_as_one_file_that_is_alive_without_a_network(browser: Browse
     widget.get_by_role("slider", name="token that looks").press("ArrowLeft")
     expect(widget.locator(".qkv-atlas-finding")).to_contain_text("$title looks most at chased (1.00)")
     expect(widget.locator(".qkv-atlas-measured")).to_contain_text("3.250")
-    assert page.title() == "HeadAtlas"
+    assert widget.get_by_role("switch", name="switch head").count() == 0, "no Python is here that could measure"
+    widget.get_by_role("radio", name="2.1, 1.3").check()
+    expect(widget.locator(".qkv-atlas-measured")).to_contain_text("4.500")
+    expect(widget.locator(".qkv-atlas-off small")).to_have_text(["1.3", "2.1"])
+    widget.get_by_role("radio", name="none").check()
+    expect(widget.locator(".qkv-atlas-off")).to_have_count(0)
+    assert page.title() == title
+    assert page.get_by_role("heading", level=1).inner_text() == title
     assert asked == [file.as_uri()]
     assert problems == []
     context.close()
+
+
+@pytest.mark.browser
+def test_without_a_kernel_nothing_waits_to_be_measured(open_page: OpenPage):
+    page = open_page(width=1000)
+    widget = show(page, switches=True)
+    expect(widget).to_contain_text("Heads are switched off in a notebook, where the model is.")
+    widget = show_again(page, switches=True, off=[[0, 0, 1]], effects=[{"off": [[0, 1, 1]], "intact": MEASURED}])
+    expect(widget.locator(".qkv-atlas-effect")).to_have_text("The model was not measured without 1.2.")
+    assert "measures" not in widget.inner_text()
+
+
+def show_again(page: Page, **others: Any) -> Locator:
+    page.evaluate("document.querySelector('main').replaceChildren()")
+    draw(page, [("HeadAtlas", traits(**others))])
+    return page.locator('.qkv-widget[data-state="ready"]')
 
 
 def _note(request: Request, asked: list[str]) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from traitlets import TraitError
 
 from qkv.models.grammar import read, turned
+from qkv.models.training import REPEATER_ON_THE_PAGE, TAGGER_ON_THE_PAGE
 from qkv.widgets import TrainLab
 
 from .conftest import open_phone
@@ -70,6 +71,13 @@ def test_a_training_is_named_by_what_is_not_as_usual(given: dict[str, Any], name
     assert module("train_names.js", body, given) == name
 
 
+@pytest.mark.parametrize(("task", "settings"), [("tagger", TAGGER_ON_THE_PAGE), ("repeater", REPEATER_ON_THE_PAGE)])
+def test_python_trains_with_the_settings_of_the_page(task: str, settings: dict[str, Any]):
+    found = module("engine/plans.js", "return m.planOf({ task: x }).settings;", task)
+    for name in ("steps", "batch", "rate", "beta_2"):
+        assert found[name.replace("_", "")] == settings[name], name
+
+
 # ---- what chapter 9 says of trainings
 
 
@@ -98,6 +106,39 @@ def steps_below_2(choices: dict[str, Any], seeds: list[int]) -> Any:
     kernels = (ROOT / "kernels" / "kernels.js").as_uri()
     told = {"kernels": kernels, "memory": (JS / "engine" / "memory.js").as_uri(), "choices": choices, "seeds": seeds}
     return module("engine/session.js", body, told)
+
+
+# ---- what chapter 1 says of its four taggers
+
+
+@pytest.mark.parametrize(
+    ("sees", "low", "high", "gets_one_label"),
+    [("alone", 0.42, 0.58, True), ("attention", 0.5, 0.8, True)]
+    + [(sees, 0.99, 1.0, False) for sees in ("window", "attention, positions")],
+)
+def test_the_four_taggers_of_chapter_1_learn_in_the_page_what_they_learn_in_python(
+    sees: str, low: float, high: float, gets_one_label: bool
+):
+    body = """
+      const { readFileSync } = await import("node:fs");
+      const { float32, newMemory, SPARE } = await import(x.kernels);
+      const { Memory } = await import(x.memory);
+      const { Grammar } = await import(x.code);
+      const grammar = new Grammar(JSON.parse(readFileSync(new URL(x.grammar))));
+      const space = newMemory(2 ** 25);
+      return [21, 22, 23].map((seed) => {
+        const memory = new Memory(space, float32(space), Float32Array, SPARE);
+        const session = m.sessionOf({ task: "labeller", sees: x.sees, seed }, memory, grammar);
+        session.advance(500);
+        return { ...session.result(), said: session.frame().shown.map(({ says }) => says[0][0]) };
+      });"""
+    told = {"kernels": ROOT / "kernels" / "kernels.js", "memory": JS / "engine" / "memory.js"}
+    told |= {"code": JS / "grammar.js", "grammar": ROOT / "src" / "qkv" / "models" / "grammar.json"}
+    places = {name: path.as_uri() for name, path in told.items()}
+    for found in module("engine/session.js", body, {"sees": sees, **places}):
+        assert low <= found["score"] <= high
+        assert (found["habit"]["kind"] == "same") == gets_one_label
+        assert (found["said"] == ["verb", "noun"]) == (not gets_one_label)
 
 
 # ---- what a model does that has not learned
@@ -159,12 +200,23 @@ def test_it_is_learned_in_the_page_and_what_was_seen_can_be_walked_through(open_
     assert lab(page).get_attribute("data-training") == "idle"
     found = trained(page)
     assert found["step"] == "500"
-    assert float(found["it"]) >= 0.98
-    expect(lab(page)).to_contain_text("it right in 100 %" if found["it"] == "1" else "it right in")
+    assert float(found["score"]) >= 0.98
+    expect(lab(page)).to_contain_text("it right in 100 %" if found["score"] == "1" else "it right in")
     slider = page.get_by_role("slider", name="step")
     slider.press("Home")
     expect(lab(page)).to_contain_text("step 0 of 500")
     expect(lab(page)).to_have_attribute("data-step", "500")
+
+
+@pytest.mark.browser
+def test_a_tagger_of_chapter_1_is_chosen_and_trained(open_page: OpenPage):
+    page = opened(open_page(), task="labeller", stored=["alone"])
+    expect(lab(page)).to_contain_text("saw = noun")
+    expect(page.get_by_role("switch")).to_have_count(0)
+    page.get_by_role("radio", name="window").check(force=True)
+    assert float(trained(page)["score"]) > 0.99
+    expect(page.locator(".qkv-train-says").first).to_contain_text("saw = verb")
+    expect(page.locator(".qkv-train-legend")).to_contain_text("window 100 %")
 
 
 @pytest.mark.browser
@@ -202,9 +254,26 @@ def test_on_a_phone_the_button_and_the_picture_are_on_one_screen(open_page: Open
 def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_page: OpenPage):
     page = opened(open_page(), handles=["rule"])
     page.get_by_role("button", name="hungry").first.click()
-    expect(lab(page)).to_contain_text("next: hungry turned")
-    assert float(trained(page)["it"]) >= 0.98
+    expect(lab(page)).to_contain_text("press Train: hungry turned")
+    assert float(trained(page)["score"]) >= 0.98
     expect(page.locator(".qkv-train-says").first).to_contain_text("it = mouse")
+
+
+@pytest.mark.browser
+def test_what_was_chosen_below_is_trained_from_there_and_the_picture_does_not_move(open_page: OpenPage):
+    page = opened(open_phone(open_page), handles=["layers", "heads", "sentences", "rate"])
+    picture = page.locator(".qkv-train-words").first
+    before = picture.bounding_box()
+    page.locator("summary").first.click()
+    page.get_by_role("radio", name="1", exact=True).first.check(force=True)
+    expect(lab(page)).to_contain_text("press Train: one layer")
+    assert picture.evaluate("(e) => e.getBoundingClientRect().top + scrollY") == before["y"]  # type: ignore[index]
+    below = page.get_by_role("button", name="Train: one layer")
+    below.scroll_into_view_if_needed()
+    below.click()
+    expect(lab(page)).to_have_attribute("data-training", "running")
+    expect(picture).to_be_in_viewport()
+    expect(below).to_have_count(0)
 
 
 @pytest.mark.browser

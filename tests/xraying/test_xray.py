@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from qkv import xray
 from qkv.questions import find
 from qkv.sandboxed.running import prepared
 from tests.xraying.programs import MISTAKES, RIGHT, B, D, H, N, heads_split_by_view
+from tests.xraying.threads import THREADS
 
 
 @pytest.fixture
@@ -52,23 +54,65 @@ def test_torchs_own_module_with_the_other_layout_mixes_examples(x):
 
 # ── the questions' own mistakes ───────────────────────────────────────────────────────────────────
 
-MIXED = ("heads-split-by-reshape", "heads-merged-by-reshape", "examples-mixed", "heads-split-and-merged-by-reshape")
-TWINS = [
-    pytest.param(name, idea, id=f"{name} {idea.slug} {i}")
-    for name in ("5.1", "5.2", "5.5")
-    for i, idea in enumerate(find(name).misconceptions)
-    if idea.slug in MIXED
-]
+SPLITS = {"heads-split-by-reshape": "reshape(", "examples-mixed": "reshape("}
+MERGES = {"heads-merged-by-reshape": "reshape(", "examples-mixed": "reshape("}
+# The twins that mix tokens or examples and keep all shapes, with what stands in the line that mixes.
+MIXED = {
+    "5.1": SPLITS,
+    "5.2": MERGES,
+    "5.4": {},
+    "5.5": SPLITS
+    | MERGES
+    | {"heads-split-and-merged-by-reshape": "reshape(", "softmax-over-first-axis": "softmax(dim)"},
+    "7.5": {"softmax-over-first-axis": "softmax(dim)"},
+    "8.1": dict.fromkeys(("norm-over-tokens", "norm-over-a-whole-text", "norm-over-the-first-axis"), "x - x.mean("),
+}
+WAYS = [(name, way) for name in MIXED for idea in find(name).misconceptions for way in idea.ways()]
 
 
-@pytest.mark.parametrize(("name", "idea"), TWINS)
-def test_every_twin_that_mixes_is_found(name, idea):
-    question = find(name)
-    case = question.fresh_cases(1)[0]
-    answer, inputs = prepared(question.twin(idea), case)
-    assert "reshape" in str(xray(answer, *inputs).source)
-    answer, inputs = prepared(question.reference, case)
-    assert xray(answer, *inputs).line is None
+def found_in(name, answer):
+    """Run xray on an answer to a question, and return what it finds; None if the answer raises."""
+    subject, inputs = prepared(answer, find(name).fresh_cases(1)[0])
+    try:
+        return xray(subject, *inputs)
+    except (RuntimeError, IndexError, TypeError, ValueError, AttributeError):
+        return None
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_the_right_answer_is_not_accused(name):
+    assert found_in(name, find(name).reference).line is None
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [pytest.param(*pair, id=pair[1].slug) for pair in WAYS if pair[1].slug in MIXED[pair[0]]]
+)
+def test_every_twin_that_mixes_is_found_at_its_line(name, way):
+    assert MIXED[name][way.slug] in str(found_in(name, find(name).twin(way)).source)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MIXED if name != "7.5"])  # which takes minutes, for steps of 5.4
+def test_no_other_twin_is_accused(name):
+    others = [way for asked, way in WAYS if asked == name and way.slug not in MIXED[name]]
+    found = {way.slug: found_in(name, find(name).twin(way)) for way in others if way.slug != "no-super-init"}
+    assert {slug: each.message for slug, each in found.items() if each is not None and each.line is not None} == {}
+
+
+# ── bugs of public threads ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("thread", THREADS, ids=lambda thread: thread.program.__name__)
+def test_a_bug_of_a_public_thread_is_found_at_its_line(thread):
+    found = xray(thread.program, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
+    assert str(found.source).endswith("# here"), found.message
+
+
+@pytest.mark.parametrize("thread", THREADS, ids=lambda thread: thread.program.__name__)
+def test_its_repair_is_not_accused(thread):
+    repaired = partial(thread.program, fixed=True)
+    found = xray(repaired, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
+    assert found.line is None, found.message
 
 
 # ── what it leaves alone ──────────────────────────────────────────────────────────────────────────
@@ -103,6 +147,18 @@ def test_axes_of_one_size_are_told_apart_when_the_input_grows():
     square = torch.randn(4, 4, 4)  # as many examples as tokens as features
     assert xray(lambda x: x.mT.contiguous().view(x.shape), square).line is not None
     assert xray(lambda x: (x @ x.mT).softmax(-1) @ x, square).line is None
+
+
+def test_a_softmax_that_is_spelled_out_may_sum_over_keys():
+    def spelled_out(q, k, v):
+        scores = q @ k.mT
+        powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        return powers / powers.sum(-1, keepdim=True) @ v
+
+    rows = {name: torch.randn(B, n, D) for name, n in {"query": 4, "key": N, "other key": 4}.items()}
+    for key in ("key", "other key"):
+        found = xray(spelled_out, rows["query"], rows[key], rows[key])
+        assert found.line is None, found.message
 
 
 def test_what_cannot_be_told_apart_is_not_accused():

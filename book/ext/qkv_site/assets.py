@@ -1,4 +1,4 @@
-"""Files that pages need in a form that Sphinx does not supply: the styles of KaTeX and the theme, and the palette."""
+"""Files that pages need in a form that Sphinx does not supply: the styles of KaTeX and the theme."""
 
 from __future__ import annotations
 
@@ -78,8 +78,6 @@ def add_assets(app: Sphinx, config: Config) -> None:
     assets = Path(app.outdir).parent / "assets"
     write_katex(assets / "katex")
     write_theme(assets / "styles")
-    shared = (ROOT / "src" / "qkv" / name for name in ("tokens.css", "figure.css"))  # one file: one request
-    (assets / "tokens.css").write_text("".join(file.read_text(encoding="utf-8") for file in shared), encoding="utf-8")
     config.html_static_path.append(str(assets))
     skin = [
         file

@@ -1,8 +1,13 @@
-"""Read mode: each code cell is folded to one line, for readers who do not run code.
+"""Fold what not every reader needs: code in read mode, and the asides of a page on a phone.
 
-The line is written at build time, so nothing moves when a page opens in read mode. On a phone, pages open in read mode
-at first. The style sheet shows the line only in read mode. `page.js` has the switch, and unfolds a cell when its line
-is pressed. Without scripts, and on paper, all code is visible.
+Read mode is for readers who do not run code: each code cell is folded to one line. The line is written at build time,
+so nothing moves when a page opens in read mode. On a phone, pages open in read mode at first. The style sheet shows the
+line only in read mode. `page.js` has the switch, and unfolds a cell when its line is pressed. Without scripts, and on
+paper, all code is visible.
+
+An aside is a section that the rest of the page does not need. On a phone, what follows its first paragraph is folded;
+in a wider window and on paper the style sheet shows all of it. The browser opens it if a link leads into it, or if the
+reader finds a word in it.
 """
 
 from __future__ import annotations
@@ -11,9 +16,16 @@ from html import escape
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 SIGN = "qkv-unfold"
 FOLDED = ("chapters/", "book/")
+ASIDES = ("In the wild", "References")
+ASIDE = "<!-- an aside -->"  # makes an aside of a section with another title
+
+
+class Rest(nodes.General, nodes.Element):
+    """What follows the first paragraph of an aside. It has the title of its section as the attribute `of`."""
 
 
 def line_of(code: str) -> str:
@@ -54,6 +66,39 @@ def fold(app: Sphinx, document: nodes.document) -> None:
             cell.insert(0, nodes.raw("", unfold_button(code.astext()), format="html"))
 
 
+def is_aside(section: nodes.section) -> bool:
+    """Check whether a section is an aside, by its title or by a comment in it."""
+    marked = any(isinstance(part, nodes.raw) and ASIDE in part.astext() for part in section.children)
+    return marked or section[0].astext() in ASIDES
+
+
+def fold_asides(app: Sphinx, document: nodes.document) -> None:
+    """Move what follows the first paragraph of each aside into a `Rest`."""
+    if not app.env.docname.startswith(FOLDED):
+        return
+    for section in [part for part in document.findall(nodes.section) if is_aside(part)]:
+        first = section.first_child_matching_class(nodes.paragraph)
+        following = section.children[first + 1 :] if first is not None else []
+        if following:
+            del section[first + 1 :]
+            section += Rest("", *following, of=section[0].astext())
+
+
+def open_rest(writer: HTML5Translator, rest: Rest) -> None:
+    """Write the start of a folded part, with the line that opens it."""
+    writer.body.append(f'<details class="qkv-rest"><summary>Read on: {escape(rest["of"])}</summary>')
+
+
+def close_rest(writer: HTML5Translator, _: Rest) -> None:
+    """Write the end of a folded part."""
+    writer.body.append("</details>")
+
+
 def setup(app: Sphinx) -> None:
-    """Register `fold`, which Sphinx calls for each page that it has read."""
+    """Register both ways to fold, which Sphinx calls for each page that it has read.
+
+    Asides are folded last, because other steps look for sections and cells among the direct children of a section.
+    """
     app.connect("doctree-read", fold)
+    app.connect("doctree-read", fold_asides, priority=900)
+    app.add_node(Rest, html=(open_rest, close_rest))

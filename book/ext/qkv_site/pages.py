@@ -17,7 +17,7 @@ from .published import site_of
 
 # The files that a page may load, each with a text: a page that contains this text needs the file. All other files that
 # extensions add are left out.
-WEIGHTS = ("repeater", "tagger", "training-runs-repeater", "training-runs-tagger")
+WEIGHTS = ("repeater", "tagger", "training-runs-labeller", "training-runs-repeater", "training-runs-tagger")
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",
@@ -41,7 +41,7 @@ LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
 SUGGESTED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")
-NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
+NOTEBOOKS = ("chapters/", "exercises/", "solutions/", "book/look")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
 # Text of prose with Chinese in it. Inside a tag, a script, a figure or code, a span would do harm.
 PROSE = re.compile(r"(<(?:p|li|td|dd|em|strong)[^>]*>)([^<]*[\u4e00-\u9fff][^<]*)")

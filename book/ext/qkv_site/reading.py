@@ -105,7 +105,7 @@ def plain(markdown: str) -> str:
     text = re.sub(r"^(```|~~~).*?^\1", "\n", markdown, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$\$.+?\$\$", "\n\n", text, flags=re.DOTALL)
     text = re.sub(r"^(#+ .*|\|.*\|)$", "\n", text, flags=re.MULTILINE)
-    text = re.sub(r"</?\w[^>]*>", "\n\n", text)
+    text = re.sub(r"<!--.*?-->|</?\w[^>]*>", "\n\n", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\$[^$]+\$|`[^`]+`", "symbol", text)
     return re.sub(r"^[ >]*([-*] |\d+\. )?", lambda item: "\n" if item[1] else "", text, flags=re.MULTILINE)

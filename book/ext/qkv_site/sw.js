@@ -46,7 +46,7 @@ self.addEventListener("activate", (event) => {
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && request.url.startsWith(SCOPE)) event.respondWith(answer(request));
+  if (request.method === "GET" && request.url.startsWith(SCOPE)) event.respondWith(answer(event));
 });
 
 /** Return a path with its escapes decoded, or as it is if one of them is not valid, as in "/%".
@@ -67,7 +67,8 @@ function nameOf({ url }) {
 }
 
 /** The cached copy of a file, or else the file. Those that run Python are then cached. */
-async function answer(request) {
+async function answer(event) {
+  const { request } = event;
   const name = nameOf(request);
   const forPython = Object.hasOwn(PYTHON_FILES, name);
   const cache = forPython ? PYTHON_CACHE : CACHE;
@@ -75,13 +76,18 @@ async function answer(request) {
   if (found) return found;
   try {
     const response = await fetch(request);
-    if (forPython && response.ok) await (await caches.open(cache)).put(new URL(name, SCOPE), response.clone());
+    if (forPython && response.ok) event.waitUntil(keep(cache, name, response.clone()));
     return response;
   } catch (problem) {
     const missed = request.mode === "navigate" && (await cached(CACHE, "404.html"));
     if (missed) return missed;
     throw problem;
   }
+}
+
+/** Keep a file in a cache while the page reads it, unless its connection is cut. */
+async function keep(cache, name, response) {
+  await (await caches.open(cache)).put(new URL(name, SCOPE), response).catch(() => {});
 }
 
 /** Return the cached copy of a file if it is as it was built. */

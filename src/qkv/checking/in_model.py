@@ -154,7 +154,7 @@ def _end(passed: bool, as_ours: bool, compared: str = "") -> str:
     """Return the end of the sentence: for a wrong answer, how it compares with ours."""
     if passed:
         return "."
-    return ": this run of the model does not show what is wrong here." if as_ours else f"{compared}."
+    return ". These sentences do not show what is wrong with your answer." if as_ours else f"{compared}."
 
 
 def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:

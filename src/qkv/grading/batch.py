@@ -79,6 +79,7 @@ def _run_in(
         memory=args.memory or Settings.memory,
         secret=secret_of(out),
         per_student=args.per_student,
+        roster=roster.fingerprint if args.per_student else "",
     )
     remember_seed(out, settings.seed)
     print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)

@@ -1,24 +1,26 @@
 """The files that were handed in: in folders, in zips, and in zips in zips. Nothing is unpacked onto the disk.
 
-A file can be made so that reading it takes gigabytes, so the functions here run in a process with limits. They read
-at most `MAX_FILE` bytes of a file, whatever a zip says about its size.
+A file can be made so that reading it takes gigabytes, so the functions here run in a process with limits. They look
+at the size that a zip states before they read a file, and never read more than that. `Budget` bounds the sum of a
+learner's files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 MAX_FILE = 200 * 2**20  # bytes
-MAX_MEMBERS = 20_000  # files in a zip
+MAX_MEMBERS = 20_000  # files in a zip, and in the zips in it
 MAX_PART = 255  # characters of a folder's or a file's name in a zip; no file system allows more
 MAX_DEPTH = 3  # zips in zips
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others make a gigabyte of a few bytes in one step
 
 
 class UnreadableError(Exception):
@@ -33,11 +35,13 @@ class File:
         path: the file on the disk
         members: if that is a zip, the member in it, and the member in that member if it is a zip, too
         is_folder: True for a folder that could not be listed, so that files in it may be missing here
+        unpacked: of a file in a zip, its size in bytes, as the zip states it
     """
 
     path: Path
     members: tuple[str, ...] = ()
     is_folder: bool = False
+    unpacked: int = field(default=0, compare=False)
 
     @property
     def name(self) -> str:
@@ -63,48 +67,65 @@ def _parts(member: str) -> list[str]:
     return [part[:MAX_PART] for part in member.replace("\\", "/").split("/") if part not in ("", ".", "..")]
 
 
+@dataclass
+class Budget:
+    """How much of an upload is still looked at. Without it, a few kilobytes of zip could stop a whole class."""
+
+    files: int
+    size: int  # bytes
+
+    def take(self, files: int = 1, size: int = 0) -> bool:
+        """Subtract files, and bytes, and return whether all so far are within the budget."""
+        self.files -= files
+        self.size -= size
+        return self.files >= 0 and self.size >= 0
+
+
+def size_of(file: File) -> int:
+    """Return the bytes that reading a file takes: as its zip states, or as on the disk."""
+    with contextlib.suppress(OSError):
+        return file.unpacked if file.members else file.path.lstat().st_size
+    return 0
+
+
 def members_of(file: File) -> list[File]:
-    """Return the files in a zip, and in the zips in it.
+    """Return the files in a zip.
 
     Raises:
         UnreadableError: it is no zip, or it has too many files.
     """
-    found: list[File] = []
-    for name in _names(file):
-        member = File(file.path, (*file.members, name))
-        if is_zip(name) and len(member.members) < MAX_DEPTH:
-            try:
-                found += members_of(member)
-                continue
-            except UnreadableError:
-                pass  # it stays in the list, so that it is reported
-        found.append(member)
-        if len(found) > MAX_MEMBERS:
-            raise UnreadableError(f"it has more than {MAX_MEMBERS} files.")
-    return found
-
-
-def _names(file: File) -> list[str]:
-    """Return the names of the files in a zip.
-
-    Raises:
-        UnreadableError: it cannot be read as a zip.
-    """
+    _close_others(file)
     try:
-        return [info.filename for info in _archive(file).infolist() if not info.is_dir()]
+        archive = _archive(file)
+        infos = [info for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise UnreadableError(f"it cannot be read as a zip: {error}.") from None
+    if len(infos) > MAX_MEMBERS:
+        raise UnreadableError(f"it has more than {MAX_MEMBERS} files.")
+    if sum(info.compress_size for info in infos) > archive.start_dir:  # or the same bytes would count many times
+        raise UnreadableError("it cannot be read as a zip: its files overlap.")
+    by_name = {info.filename: info for info in infos}  # of two with one name, the last is read
+    return [File(file.path, (*file.members, name), unpacked=info.file_size) for name, info in by_name.items()]
+
+
+_open: dict[tuple[File, int], zipfile.ZipFile] = {}  # the zips that lead to the last file, and no others
 
 
 def _archive(file: File) -> zipfile.ZipFile:
     """Open a zip, or return it if it is open: a class's zip is asked for each of its files."""
     _raise_unless_regular(file.path)
-    return _open_archive(file, file.path.stat().st_mtime_ns)
+    key = (file, file.path.stat().st_mtime_ns)
+    if key not in _open:
+        _open[key] = zipfile.ZipFile(io.BytesIO(_read_member(file)) if file.members else file.path)
+    return _open[key]
 
 
-@lru_cache(maxsize=4)
-def _open_archive(file: File, changed: int) -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(read_bytes(file)) if file.members else file.path)
+def _close_others(file: File) -> None:
+    """Close the zips that do not lead to a file: what one learner's zips hold in memory is no other learner's loss."""
+    for key in list(_open):
+        zipped, _ = key
+        if zipped.path != file.path or zipped.members != file.members[: len(zipped.members)]:
+            _open.pop(key).close()
 
 
 def read_bytes(file: File) -> bytes:
@@ -113,9 +134,10 @@ def read_bytes(file: File) -> bytes:
     Raises:
         UnreadableError: it is not a regular file, is too large, or cannot be read.
     """
+    _close_others(file)
     try:
         if file.members:
-            return _read_member(_archive(File(file.path, file.members[:-1])), file.members[-1])
+            return _read_member(file)
         _raise_unless_regular(file.path)
         if file.path.stat().st_size > MAX_FILE:
             raise UnreadableError(f"it has {file.path.stat().st_size / 2**20:.0f} MB; {_LIMIT}")
@@ -127,22 +149,37 @@ def read_bytes(file: File) -> bytes:
 _LIMIT = f"at most {MAX_FILE // 2**20} MB are allowed."
 
 
-def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+def _read_member(file: File) -> bytes:
     """Return the bytes of one file in a zip.
 
     Raises:
-        UnreadableError: it cannot be read, or is too large.
+        UnreadableError: it cannot be read, is too large, or is larger than its zip states.
     """
     try:
-        with archive.open(name) as stream:
-            data = stream.read(MAX_FILE + 1)
+        archive = _archive(File(file.path, file.members[:-1]))
+        info = archive.getinfo(file.members[-1])
+        _raise_if_dangerous(info)
+        with archive.open(info) as stream:
+            data = stream.read(info.file_size + 1)
+    except UnreadableError:
+        raise
     except (zipfile.BadZipFile, RuntimeError, ValueError, NotImplementedError, EOFError, KeyError) as error:
         raise UnreadableError(f"it cannot be read from its zip: {error}.") from None
-    except Exception as error:  # the decompressors have errors of their own
+    except MemoryError:  # what others left in memory may be the reason: `Reader.run` tries it again
+        raise
+    except Exception as error:  # the decompressor has errors of its own
         raise UnreadableError(f"it cannot be read from its zip: {type(error).__name__}.") from None
-    if len(data) > MAX_FILE:
-        raise UnreadableError(f"it has more than {MAX_FILE // 2**20} MB; {_LIMIT}")
+    if len(data) > info.file_size:
+        raise UnreadableError("it cannot be read from its zip: it has more bytes than its zip states.")
     return data
+
+
+def _raise_if_dangerous(info: zipfile.ZipInfo) -> None:
+    """Raise an UnreadableError if a file in a zip is too large, or is compressed in an unusual way."""
+    if info.file_size > MAX_FILE:
+        raise UnreadableError(f"it has {info.file_size / 2**20:.0f} MB; {_LIMIT}")
+    if info.compress_type not in METHODS:
+        raise UnreadableError("it is compressed in a way that few programs can read: ask for an ordinary zip.")
 
 
 def _raise_unless_regular(path: Path) -> None:

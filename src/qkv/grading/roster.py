@@ -7,6 +7,7 @@ column `student`. Names are compared without regard to case, spaces and punctuat
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 from collections import Counter
@@ -44,12 +45,17 @@ class Person:
         return self.get(*NAMES) or f"{self.get(*FIRST)} {self.get(*LAST)}".strip()
 
     @property
-    def keys(self) -> set[str]:
+    def called(self) -> list[str]:
         """What the learner may be called: each id, and the name with either part first."""
         first, last = self.get(*FIRST), self.get(*LAST)
-        called = {*(self.row.get(column, "") for column in (*IDS, *NAMES)), f"{first} {last}", f"{last} {first}"}
         before, comma, behind = self.name.partition(",")
-        return {_key(text) for text in called | ({f"{behind} {before}"} if comma else set())} - {""}
+        texts = [*(self.row.get(column, "") for column in (*IDS, *NAMES)), f"{first} {last}", f"{last} {first}"]
+        return [text.strip() for text in (*texts, f"{behind} {before}" if comma else "") if _key(text)]
+
+    @property
+    def keys(self) -> set[str]:
+        """The names of the learner, as they are compared."""
+        return set(map(_key, self.called))
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,20 @@ class Roster:
             if len(found) == 1:
                 return found[0]
         return None
+
+    def names_of(self, student: str, owner: Owner | None) -> tuple[str, ...]:
+        """Return the names that only this learner has: that of the folder, and those of the list, its id first."""
+        person = self.person_of(student, owner)
+        if person is None:
+            return (student,)
+        of_others = set().union(*(other.keys for other in self.people if other is not person))
+        names = (person.shown, student, *person.called)
+        return tuple(dict.fromkeys(name for name in names if _key(name) not in of_others))
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that changes with the names of the class."""
+        return hashlib.sha256(repr([person.called for person in self.people]).encode()).hexdigest()[:12]
 
     def missing(self, students: Iterable[tuple[str, Owner | None]]) -> list[Person]:
         """Return the learners that none of these submissions is from.

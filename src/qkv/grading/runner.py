@@ -26,7 +26,7 @@ import torch
 from qkv.grading.files import UnreadableError
 from qkv.grading.results import Result
 from qkv.grading.roster import NO_ROSTER, Roster
-from qkv.grading.session import FaultError, Grader, Settings, StarvedError, result, solution_cells
+from qkv.grading.session import AgainError, FaultError, Grader, Settings, result, solution_cells
 from qkv.grading.sheets import Class
 from qkv.grading.submissions import Submission, Work, chapter_of, read
 from qkv.grading.writing import Writer
@@ -60,7 +60,7 @@ def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
     """Grade a submission in this process.
 
     Raises:
-        StarvedError: the submission ran out of time because it waited for a processor; never if `alone`.
+        AgainError: the machine may be why it cannot be graded; never if `alone`.
     """
     return grader_of(settings).grade(work, alone)
 
@@ -79,8 +79,7 @@ def check_reference(chapter: int, settings: Settings) -> str:
         work = Work("reference", f"{chapter:02}", "", chapter, tuple(solution_cells(chapter)))
     except FaultError as fault:
         return str(fault)
-    any_name = replace(settings, per_student=False)  # the reference has no student's numbers
-    graded = grade_one(work, any_name, alone=True)
+    graded = grade_one(work, settings, alone=True)
     if not graded.graded:
         return graded.reason
     lost = [f"{answer.id}: {answer.message}" for answer in graded.questions if answer.points != answer.max_points]
@@ -126,6 +125,8 @@ def grade_all(
         for i, submission in enumerate(submissions):
             try:
                 work = reader.read(submission)
+                if settings.per_student:
+                    work = replace(work, names=roster.names_of(submission.student, submission.owner))
             except UnreadableError as why:
                 finish(i, unreadable_result(submission, settings, str(why)))
                 continue
@@ -225,18 +226,13 @@ class Reader:
                 raise
             except MemoryError:
                 why = f"it takes more than {READ_MB} MB to read."
-                self.restart()  # or what is left of this file would count as the next one's
-                break
             except TimeoutError:
                 why = f"it takes more than {READ_SECONDS} seconds to read."
-                self.restart()
-                break
             except BrokenProcessPool:
                 why = "the process that read it ended unexpectedly, twice."
-                self.restart()
             except Exception as error:
-                why = f"reading it failed ({type(error).__name__})."
-                break
+                raise UnreadableError(f"reading it failed ({type(error).__name__}).") from None
+            self.restart()  # a new process: the machine, or what an earlier file left in memory, may be the reason
         raise UnreadableError(why)
 
     def restart(self) -> None:
@@ -296,24 +292,24 @@ class _LocalPool:
         running: dict[Future[Result], tuple[int, Work]] = {}
         source = iter(works)
         again: list[tuple[int, Work]] = []
-        starved: list[tuple[int, Work]] = []
+        for_later: list[tuple[int, Work]] = []
         while True:
             while len(running) < AHEAD * self.jobs:
                 following = again.pop() if again else next(source, None)
                 if following is None:
                     break
                 running[self.executor.submit(grade_one, following[1], self.settings)] = following
-            if not running and not starved:
+            if not running and not for_later:
                 return
             if not running:  # nothing else is being graded now
-                following = starved.pop()
+                following = for_later.pop()
                 running[self.executor.submit(grade_one, following[1], self.settings, alone=True)] = following
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 i, work = running.pop(future)
                 try:
                     yield i, future.result()
-                except StarvedError:
-                    starved.append((i, work))
+                except AgainError:
+                    for_later.append((i, work))
                 except BrokenProcessPool:
                     again += [(i, work), *running.values()]
                     running.clear()
@@ -346,13 +342,13 @@ class _ClusterPool:
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
         """Grade on the cluster and yield each result when it is there.
 
-        A notebook that got too little processor time is graded again when nothing else runs.
+        A notebook that the machine may have failed is graded again when nothing else runs.
         """
         from distributed import as_completed
 
         source = iter(works)
         running: dict[Any, tuple[int, Work]] = {}
-        starved: list[tuple[int, Work]] = []
+        for_later: list[tuple[int, Work]] = []
         with self.client.as_current():
             completed = as_completed([])
         while True:
@@ -363,18 +359,18 @@ class _ClusterPool:
                 future = self.client.submit(grade_one, following[1], self.settings, pure=False)
                 running[future.key] = following
                 completed.add(future)
-            if not running and not starved:
+            if not running and not for_later:
                 return
             if not running:  # nothing else is being graded now
-                following = starved.pop()
+                following = for_later.pop()
                 future = self.client.submit(grade_one, following[1], self.settings, alone=True, pure=False)
                 running[future.key] = following
                 completed.add(future)
             future = next(completed)
             i, work = running.pop(future.key)
             error = future.exception() if future.status == "error" else None
-            if isinstance(error, StarvedError):
-                starved.append((i, work))
+            if isinstance(error, AgainError):
+                for_later.append((i, work))
                 continue
             yield (
                 i,

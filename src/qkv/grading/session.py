@@ -12,6 +12,7 @@ import os
 import select
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -47,6 +48,7 @@ MAX_VERDICTS = 10_000  # verdicts on one question that are cached
 SEND_SECONDS = 20.0  # for a session to read a message
 CALL_SECONDS = 5.0  # for one call of a hidden implementation, which takes milliseconds
 FRAME_SECONDS = 10.0  # from the first byte of a reply to its last
+MAX_HELD = 16 * 2**20  # bytes of a reply that is held until the notebook has ended; a larger one is judged at once
 
 
 T = TypeVar("T")
@@ -56,8 +58,8 @@ class FaultError(Exception):
     """The grader itself failed. The submission is not graded, and loses no points."""
 
 
-class StarvedError(Exception):
-    """The submission ran out of time because it waited for a processor. It has to be graded again, alone."""
+class AgainError(Exception):
+    """The machine may be why this failed: it was busy, or had no memory. The submission is graded again, alone."""
 
 
 class CrashError(Exception):
@@ -80,6 +82,7 @@ class Settings:
         seed: with the secret, it decides the inputs of every question
         secret: random bits that only the instructor has, so that no code can try all seeds
         per_student: whether questions with numbers of one's own want those of the student's name
+        roster: what tells one list of the class from another, if names count
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -89,11 +92,12 @@ class Settings:
     memory: int = 1024
     secret: str = ""
     per_student: bool = False
+    roster: str = ""
 
     @property
     def version(self) -> str:
         """The version of all that decides a mark, besides the notebook and the seed."""
-        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student)
+        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student, self.roster)
 
 
 @dataclass
@@ -116,14 +120,16 @@ class Grader:
             alone: whether nothing else is graded at the same time
 
         Raises:
-            StarvedError: the submission ran out of time because it waited for a processor; never if `alone`.
+            AgainError: the machine may be why it cannot be graded; never if `alone`.
         """
         self.alone = alone
         questions = list(questions_of(work.chapter).values())
-        attempt = _Attempt(self, work.sources, questions, student=work.student if self.settings.per_student else None)
+        attempt = _Attempt(self, work.sources, questions, names=work.names)
         try:
             marks, reason = attempt.run(), ""
         except FaultError as fault:
+            if not alone:
+                raise AgainError from fault
             marks, reason = [], str(fault)
         return result(work, self.settings, questions, marks, reason, tuple(attempt.missing), attempt.failed_cells())
 
@@ -199,17 +205,22 @@ class Grader:
 
 
 class _Attempt:
-    """The grading of one notebook: usually in one session, and in a new session after each crash."""
+    """The grading of one notebook: usually in one session, and in a new session after each crash.
+
+    Answers are judged when the notebook has ended. So no code in it can try one answer after the other, and tell from
+    the time that a verdict takes which of them is right.
+    """
 
     def __init__(
         self, grader: Grader, sources: Sequence[str], questions: Sequence[Question], trusted: bool = False,
-        student: str | None = None,
+        names: tuple[str, ...] = (), only_check: int | None = None,
     ) -> None:  # fmt: skip
         self.grader = grader
         self.sources = sources
         self.questions = list(questions)
         self.trusted = trusted  # for the reference solution: a crash does not lead to a test of the reference
-        self.student = student  # whose numbers are wanted; None for those of any name
+        self.names = names  # of the learner whose numbers are wanted; empty for those of any name
+        self.only_check = only_check  # which check of each question is observed; None for every one
         self.timeout = grader.settings.timeout
         self.seconds_left = TOTAL_FACTOR * max(self.timeout, 1.0)  # of processor time
         self.deadline = time.monotonic() + 2 * self.seconds_left  # extended by the time of workers and the reference
@@ -219,6 +230,8 @@ class _Attempt:
         self.checked = (0, 0)  # the last check that was marked: its cell, and which check of that cell it was
         self.errors: dict[int, str] = {}  # how each cell that ran failed, "" if it did not
         self.missing: dict[str, None] = {}  # the modules that could not be imported, in order
+        self.checks: Counter[str] = Counter()  # how many checks asked about each question
+        self.seen: dict[str, tuple[replies.ObserveReply, float]] = {}  # by question: its last answer, and the seconds
         self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
     def run(self) -> list[Answer]:
@@ -227,6 +240,11 @@ class _Attempt:
         while not done and not self.limit_reached():
             with self.session() as session:
                 done = self.run_cells(session) and self.mark_rest(session)
+        for question in self.questions:
+            if question.id in self.seen:
+                self.judge(question)
+            if self.may_know_implementations(question):
+                self.marks[question.id] = self.mark_of_last_check(question)
         limit, not_reached = self.limit_reached(), self.unmarked()
         if not_reached:
             self.raise_fault_unless_reference_passes(not_reached[0], limit)
@@ -236,7 +254,19 @@ class _Attempt:
         return [self.marks[question.id] for question in self.questions]
 
     def unmarked(self) -> list[Question]:
-        return [question for question in self.questions if question.id not in self.marks]
+        return [question for question in self.questions if question.id not in {**self.marks, **self.seen}]
+
+    def may_know_implementations(self, question: Question) -> bool:
+        """Return whether a test has passed after an earlier check, in which code can have recorded what every
+        implementation returns, and learned from it which ones are right.
+        """
+        several = question.of_implementations and self.only_check is None and self.checks[question.id] > 1
+        return several and self.marks[question.id].points > 0
+
+    def mark_of_last_check(self, question: Question) -> Answer:
+        """Return the grade of a test in a run of its own, in which only its last check is observed."""
+        last = self.checks[question.id]
+        return _Attempt(self.grader, self.sources, [question], self.trusted, self.names, only_check=last).run()[0]
 
     def limit_reached(self) -> str:
         """Return which limit of the whole notebook is reached, or "" if it may go on."""
@@ -257,7 +287,7 @@ class _Attempt:
         finally:
             self.seconds_left -= session.used
             if session.starved and not self.grader.alone:
-                raise StarvedError
+                raise AgainError
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
@@ -346,8 +376,13 @@ class _Attempt:
         question = next((question for question in self.questions if question.id == asked), None)
         if question is None or place <= self.checked:
             session.send({"do": "nothing"})
-        elif self.mark(session, question):
-            self.checked = place
+            return
+        number = self.checks[question.id] + 1
+        if self.only_check not in (None, number):
+            session.send({"do": "nothing"})
+        elif not self.mark(session, question):
+            return
+        self.checks[question.id], self.checked = number, place
 
     def mark_rest(self, session: _Session) -> bool:
         """Mark the questions that no check asked about, and return whether all are marked.
@@ -361,25 +396,40 @@ class _Attempt:
         return not self.unmarked()
 
     def mark(self, session: _Session, question: Question) -> bool:
-        """Let the session run an answer, judge the reply, and store the grade.
+        """Let the session run an answer, and keep its reply to be judged, in the place of an earlier one.
 
         Return False if it has to be tried again in the next session, because the worker ended.
         """
         started = time.monotonic()
         try:
-            verdict = self.verdict(session, question)
+            seen = self.observe(session, question)
         except CrashError as crash:
             if not self.is_to_blame(crash, question.id):
                 return False
             session.close()  # the worker has one session at a time, and the reference needs it
             self.raise_fault_unless_reference_passes(question, str(crash))
             verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
+            self.seen.pop(question.id, None)
+            self.marks[question.id] = _to_answer(question, verdict, time.monotonic() - started)
+            return True
+        self.marks.pop(question.id, None)
+        self.seen[question.id] = seen, time.monotonic() - started
+        if seen.kind == "known" or session.size > MAX_HELD:
+            self.judge(question, session)
+        return True
+
+    def judge(self, question: Question, session: _Session | None = None) -> None:
+        """Judge the last answer to a question, and store the grade."""
+        seen, seconds = self.seen.pop(question.id)
+        started = time.monotonic()
+        try:
+            verdict = self.verdict(question, seen)
         except UnjudgedError as error:
-            session.close()
+            if session is not None:
+                session.close()
             self.raise_fault_unless_reference_passes(question, str(error))
             verdict = Verdict("error", "What your answer returned could not be compared with what was expected.")
-        self.marks[question.id] = _to_answer(question, verdict, time.monotonic() - started)
-        return True
+        self.marks[question.id] = _to_answer(question, verdict, seconds + time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
         """Raise FaultError if the reference solution fails too: then the answer did not cause the crash."""
@@ -389,22 +439,30 @@ class _Attempt:
         if not passes:
             raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
 
-    def verdict(self, session: _Session, question: Question) -> Verdict:
-        """Return the verdict on an answer: on the argument of the check that runs, or on the question's name.
-
-        The name counts if no cell runs.
-        """
+    def observe(self, session: _Session, question: Question) -> replies.ObserveReply:
+        """Return what an answer did: the argument of the check that runs, or if no cell runs, the question's name."""
         cases = self.grader.cases_of(question)
-        personal = question.personal and self.student is not None
-        known = {} if personal else self.grader.known_verdicts(question)  # the same reply may be another's numbers
-        seen = self.ask(
-            session, lambda reply: replies.observed(reply, cases, question.gradients, known), do="observe",
-            name=question.name, cases=self.grader.encoded_cases_of(question), gradients=question.gradients,
-            benches=benches_of(cases),
+        known = {} if self.checks[question.id] else self.known(question)  # it takes less time, which later code sees
+        return self.ask(
+            session, lambda reply: replies.observed(reply, cases, question.gradients, known),
+            do="observe", name=question.name, cases=self.grader.encoded_cases_of(question),
+            gradients=question.gradients, benches=benches_of(cases),
         )  # fmt: skip
+
+    def known(self, question: Question) -> dict[bytes, Verdict]:
+        """Return the known verdicts on a question, by the fingerprint of the reply.
+
+        None is known of one's own numbers, where an equal reply may be right for another student.
+        """
+        personal = question.personal and self.names
+        return {} if personal else self.grader.known_verdicts(question)
+
+    def verdict(self, question: Question, seen: replies.ObserveReply) -> Verdict:
+        """Return the verdict on an answer, and add it to the known ones."""
+        known = self.known(question)
         if seen.kind == "known":
             return known[seen.fingerprint]
-        verdict = self.verdict_on(question, cases, seen)
+        verdict = self.verdict_on(question, self.grader.cases_of(question), seen)
         if seen.fingerprint:
             known[seen.fingerprint] = replace(verdict, case=None, value=None, want=None)  # drop the large tensors
         return verdict
@@ -428,8 +486,8 @@ class _Attempt:
         try:
             observations = combine_runs(cases, observed.first, observed.again)
             verdict = judge(question, cases, observations)
-            if question.personal and self.student is not None and verdict.status == "passed":
-                return _of_own_numbers(verdict, self.student, observations[0].results[0][0])
+            if question.personal and self.names and verdict.status == "passed":
+                return _of_own_numbers(verdict, self.names, observations[0].results[0][0])
             return verdict
         except Exception as error:
             raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
@@ -447,11 +505,11 @@ class _Attempt:
         return text if number is None else f"{text} Its code cell {number} {self.errors[number]}."
 
 
-def _of_own_numbers(verdict: Verdict, student: str, who: str) -> Verdict:
-    """Return the verdict on a right answer: it fails if its numbers are not those of the student's name."""
-    if same_name(student, who):
+def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
+    """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
+    if any(same_name(name, who) for name in names):
         return verdict
-    text = f"Right for “{who}”. In this class your numbers are those of “{student}”: return this name."
+    text = f"Right for “{who}”. In this class your numbers are those of “{names[0]}”: return this name."
     return Verdict("failed", text, "numbers-of-another-name")
 
 
@@ -460,6 +518,7 @@ class _Session:
 
     Attributes:
         number: the number of the last request
+        size: the bytes of the last reply
         used: seconds of processor time for the last reply; by the clock if the reply came at once
         starved: whether the last reply took too long by the clock because the session waited for a processor
         ended: why the session ended; empty while it runs
@@ -469,6 +528,7 @@ class _Session:
         self.grader = grader
         self.channel = grader.open()
         self.number = 0
+        self.size = 0
         self.used = 0.0
         self.starved = False
         self.ended = ""
@@ -545,6 +605,7 @@ class _Session:
             raise self.end() from None
         except wire.WireError:
             raise self.end("its reply was not valid") from None
+        self.size = len(frame)
         try:
             return replies.read(frame, number, schema)
         except replies.ReplyError:

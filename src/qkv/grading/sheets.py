@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,7 +84,7 @@ def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
-    rows: list[Sequence[Any]] = [["    Points Possible", "", "", "", "", *most]]
+    rows: list[Sequence[Any]] = []
     for student, scores in _by_student(submissions).items():
         owner, person = group.owners.get(student), group.person_of(student)
         number = person.get("id") or (owner.id if owner else "")
@@ -94,7 +94,9 @@ def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
         login = person.get("sis login id") or ("" if owner else student)
         about = [name, number, person.get("sis user id"), login, person.get("section")]
         rows.append([*about, *(scores.get(column, "") for column in notebooks)])
-    return _table(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *notebooks], rows)
+    rows = _one_for_each(rows, lambda row: row[1] or row[3] or row[0], len(notebooks))
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *notebooks]
+    return _table(head, [["    Points Possible", "", "", "", "", *most], *rows])
 
 
 def moodle(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
@@ -105,12 +107,13 @@ def moodle(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """
     notebooks = _columns(submissions)
     by_mail = bool(group.roster.people) and not any(person.get("username") for person in group.roster.people)
-    rows = []
+    rows: list[Sequence[Any]] = []
     for student, scores in _by_student(submissions).items():
         columns = ("email address", "email") if by_mail else ("username",)
         name = group.person_of(student).get(*columns) or ("" if student in group.owners or by_mail else student)
         if name and group.is_of(student, "Moodle"):
             rows.append([name, *(scores.get(column, "") for column in notebooks)])
+    rows = _one_for_each(rows, lambda row: row[0], len(notebooks))
     return _table(["email address" if by_mail else "username", *notebooks], rows)
 
 
@@ -184,6 +187,23 @@ def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
     for s in submissions:
         students.setdefault(s.student, {})[s.stem] = _points(s.score)
     return students
+
+
+def _one_for_each(
+    rows: Iterable[Sequence[Any]], who: Callable[[Sequence[Any]], str], marks: int
+) -> list[Sequence[Any]]:
+    """Return one row for each learner: where several rows are about one, without the marks in which they differ.
+
+    Files under two names can be of one learner of the list, or two people have one name: the instructor decides.
+    """
+    groups: dict[str, list[Sequence[Any]]] = {}
+    for row in rows:
+        groups.setdefault(who(row).casefold(), []).append(row)
+    merged: list[Sequence[Any]] = []
+    for first, *others in groups.values():
+        found = [{row[i] for row in (first, *others)} - {""} for i in range(len(first) - marks, len(first))]
+        merged.append([*first[: len(first) - marks], *(only.pop() if len(only) == 1 else "" for only in found)])
+    return merged
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

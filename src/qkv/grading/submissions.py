@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,7 +21,18 @@ from pathlib import Path
 from typing import Any
 
 import qkv
-from qkv.grading.files import File, UnreadableError, files_below, is_zip, members_of, read_bytes
+from qkv.grading.files import (
+    MAX_DEPTH,
+    MAX_MEMBERS,
+    Budget,
+    File,
+    UnreadableError,
+    files_below,
+    is_zip,
+    members_of,
+    read_bytes,
+    size_of,
+)
 from qkv.grading.results import clean, clean_name
 from qkv.grading.systems import BLACKBOARD, METADATA, Facts, Owner, gather_facts, is_export, owner_of
 from qkv.questions import chapters, questions_of
@@ -30,6 +41,14 @@ MAX_CELLS = 2_000  # code cells of a notebook that are run
 MAX_SOURCE = 1_000_000  # characters of a cell that is run
 TOO_LONG = f"this cell was not run: it has more than {MAX_SOURCE:,} characters"
 TOO_MANY = f"the cells from here on were not run: of this notebook's {{:,}} code cells, {MAX_CELLS:,} are run"
+MAX_LOOKED_AT = 2_000  # files of a learner that are read
+MAX_BYTES = 300 * 2**20  # of them
+MAX_NESTED = 400 * 2**20  # bytes of the zips in a learner's zip
+MAX_LISTED = 60_000  # files in a zip with a whole class
+TOO_MUCH = (
+    f"this learner's notebooks take too much time or memory to read, have more than {MAX_BYTES // 2**20} MB when "
+    f"unpacked, or are more than {MAX_LOOKED_AT:,}. Ask for the notebooks alone, without their outputs."
+)
 SHOWN_FILES = 5  # of a student without a notebook
 MAX_NAMED = 8  # files that a message names
 MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
@@ -84,6 +103,7 @@ class Work:
     sha256: str
     chapter: int
     sources: tuple[str, ...]
+    names: tuple[str, ...] = ()  # the learner's, if numbers of one's own have to be those of one of them
 
 
 # ── whose is it, and which exercise ───────────────────────────────────────────────────────────────
@@ -165,19 +185,61 @@ def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
     Raises:
         FileNotFoundError: a path does not exist.
     """
-    found = _with_owners(_handed_in(list(paths), run), run)
+    placed = [(one, *_student_and_stem(one)) for one in _with_owners(_handed_in(list(paths), run), run)]
+    reading = _Reading(run, [(one.file, student) for one, student, _ in placed if one.is_notebook])
     cells: dict[tuple[str, str], list[Submission]] = {}
     others: list[tuple[_Found, str]] = []
-    for one in found:
-        student, stem = _student_and_stem(one)
-        if one.is_notebook or (MAYBE_NOTEBOOK.search(one.name) and run_or(run, False, is_notebook, one.file)):
-            exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
-            submission = _submission(one, student, exercise or stem)
+    for one, student, stem in placed:
+        if one.is_notebook or (MAYBE_NOTEBOOK.search(one.name) and reading.is_notebook(one.file, student)):
+            exercise = reading.exercise(one.file, student, stem)
+            problem = TOO_MUCH if reading.is_over(student) else ""
+            submission = _submission(one, student, exercise or stem, problem)
             cells.setdefault((submission.student.casefold(), exercise.casefold()), []).append(submission)
         elif not (one.owner is None and _is_of_the_class(one)):
             others.append((one, student))
     submissions = [_last_attempt(several) for several in cells.values()]
-    return submissions + _without_notebook(others, submissions, run)
+    return submissions + _without_notebook(others, submissions, reading)
+
+
+class _Reading:
+    """Reads what the learners of a class handed in, each within a budget.
+
+    The notebooks are counted first. A learner whose notebooks are over the budget, or one of whose files took too much
+    memory or time, is over it: nothing more of theirs is read.
+    """
+
+    def __init__(self, run: Run, notebooks: Sequence[tuple[File, str]]) -> None:
+        self.run = run
+        self.budgets: defaultdict[str, Budget] = defaultdict(lambda: Budget(MAX_LOOKED_AT, MAX_BYTES))
+        self.notebooks = {file: self.take(file, student) for file, student in notebooks}
+        self.over = {student.casefold() for file, student in notebooks if not self.notebooks[file]}
+
+    def take(self, file: File, student: str) -> bool:
+        return self.budgets[student.casefold()].take(1, size_of(file))
+
+    def is_over(self, student: str) -> bool:
+        return student.casefold() in self.over
+
+    def is_notebook(self, file: File, student: str) -> bool:
+        """Check whether the content of a file with another name is a notebook."""
+        return self.take(file, student) and bool(self.ask(student, False, is_notebook, file))
+
+    def exercise(self, file: File, student: str, stem: str) -> str:
+        """Return the exercise that a file contains, or if it is not read, the one that its name shows."""
+        named = exercise_named(stem)
+        if file not in self.notebooks and not self.take(file, student):
+            return named
+        return str(self.ask(student, named, exercise_in, file, stem))
+
+    def ask(self, student: str, default: Any, function: Callable[..., Any], *about: Any) -> Any:
+        """Call a function that reads a file, unless the learner is over the budget."""
+        if self.is_over(student):
+            return default
+        try:
+            return self.run(function, *about)
+        except UnreadableError:
+            self.over.add(student.casefold())
+            return default
 
 
 def _cell(submission: Submission) -> tuple[str, str]:
@@ -198,7 +260,9 @@ def _last_attempt(several: Sequence[Submission]) -> Submission:
     return replace(first, others=tuple(other.file.shown for other in others))
 
 
-def _without_notebook(others: Sequence[tuple[_Found, str]], graded: Sequence[Submission], run: Run) -> list[Submission]:
+def _without_notebook(
+    others: Sequence[tuple[_Found, str]], graded: Sequence[Submission], reading: _Reading
+) -> list[Submission]:
     """Return a submission that cannot be graded for each student who handed in something else than a notebook.
 
     A student who has a notebook is not listed again for a picture or a module beside it, but for another exercise.
@@ -208,7 +272,7 @@ def _without_notebook(others: Sequence[tuple[_Found, str]], graded: Sequence[Sub
     listed: dict[tuple[str, str], list[Submission]] = {}
     for one, student in others:
         stem = _student_and_stem(one)[1]
-        exercise = run_or(run, exercise_named(stem), exercise_in, one.file, stem)
+        exercise = reading.exercise(one.file, student, stem)
         submission = _submission(one, student, exercise or stem)
         if submission.student.casefold() not in students or (exercise and _cell(submission) not in known):
             listed.setdefault((submission.student, exercise), []).append(submission)
@@ -240,7 +304,7 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
         whole_zip = path.is_file() and is_zip(path.name)
         inside = sorted(files_below(path), key=lambda file: str(file.path)) if path.is_dir() else [File(path)]
         for file in inside:
-            for member in _opened(file, run):
+            for member in _opened(file, run, Budget(MAX_LISTED, 0)):
                 place = replace(member, path=member.path.absolute())
                 parts = member.parts_below(root)
                 if whole_zip and member.members:
@@ -251,29 +315,50 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
     return _without_exports(found)
 
 
-def _opened(file: File, run: Run) -> list[File]:
-    """Return the files in a zip, or the file itself if it is none, or cannot be opened."""
-    return (run_or(run, [], members_of, file) if is_zip(file.name) else []) or [file]
+def _opened(file: File, run: Run, listed: Budget, nested: Budget | None = None) -> list[File]:
+    """Return the files in a zip, and in the zips in it, or the file itself if it is no zip, or cannot be opened.
+
+    Args:
+        file: the file
+        run: calls a function that reads a file
+        listed: how many files are still listed of the zip on the disk
+        nested: what is still opened in a zip of that zip; each has a budget of its own, because it can be a learner's
+    """
+    if not is_zip(file.name) or len(file.members) >= MAX_DEPTH:
+        return [file]
+    if file.members:
+        nested = nested or Budget(MAX_MEMBERS, MAX_NESTED)
+        if not nested.take(0, size_of(file)):
+            return [file]
+    members = run_or(run, [], members_of, file)
+    if not listed.take(len(members)) or (nested and not nested.take(len(members))):
+        return [file]
+    return [inside for member in members for inside in _opened(member, run, listed, nested)] or [file]
 
 
 def _without_exports(found: list[_Found]) -> list[_Found]:
     """Leave out the first parts of a path if they are the whole export of a learning system, a folder or a zip.
 
-    A learner can hand in a folder or a zip that looks like an export. So nothing is left out if the root itself has a
-    system's layout, or if anything beside it that was handed in is no export.
+    A learner can hand in a folder or a zip that looks like an export. So one is opened up only if it is all that was
+    handed in: nothing stands beside it, apart from the class's own files, and the root itself has no system's layout.
     """
     for depth in (1, 2):
         tops: dict[Path, set[str]] = {}
-        inside: dict[tuple[Path, tuple[str, ...]], set[str]] = {}
+        beside: dict[Path, set[tuple[str, ...]]] = {}
+        inside: dict[Path, set[str]] = {}
         for one in found:
             tops.setdefault(one.root, set()).add(one.parts[0])
             if len(one.parts) > depth:
-                inside.setdefault((one.root, one.parts[:depth]), set()).add(one.parts[depth])
-        kept = {root for (root, _), names in inside.items() if not is_export(names)}
-        kept |= {root for root, names in tops.items() if is_export(names)}
-        kept |= {one.root for one in found if len(one.parts) <= depth and not _is_of_the_class(one)}
+                inside.setdefault(one.root, set()).add(one.parts[depth])
+            if not _is_of_the_class(one):
+                beside.setdefault(one.root, set()).add(one.parts[:depth])
+        opened = {
+            root
+            for root, names in inside.items()
+            if is_export(names) and len(beside[root]) == 1 and not is_export(tops[root])
+        }
         found = [
-            replace(one, parts=one.parts[depth:]) if one.root not in kept and len(one.parts) > depth else one
+            replace(one, parts=one.parts[depth:]) if one.root in opened and len(one.parts) > depth else one
             for one in found
         ]
     return found
@@ -294,13 +379,24 @@ def _with_owners(found: list[_Found], run: Run) -> list[_Found]:
         for one in found
         if (match := BLACKBOARD.fullmatch(one.parts[0])) and match["about"] and len(one.parts) == 1
     }
+    names: dict[tuple[str, str], str] = {}
     facts = no_facts
     if before or metadata:
         contents = {key: run_or(run, b"", read_bytes, file) for key, file in abouts.items()}
         texts = [run_or(run, b"", read_bytes, one.file) for one in metadata]
         facts = run_or(run, no_facts, gather_facts, texts, contents, before)
     owned = [replace(one, owner=owner_of(one.parts, facts)) for one in found if one not in metadata]
-    return [one for one in owned if one.owner is None or not one.owner.about]
+    return [_under_one_name(one, names) for one in owned if one.owner is None or not one.owner.about]
+
+
+def _under_one_name(one: _Found, names: dict[tuple[str, str], str]) -> _Found:
+    """Give a file the name under which its learner was first met: a system's number is one learner, whatever name
+    stands before it. So two files for one exercise are never two marks of one person.
+    """
+    if one.owner is None:
+        return one
+    student = names.setdefault((one.owner.system, one.owner.id.casefold()), one.owner.student)
+    return replace(one, owner=replace(one.owner, student=student))
 
 
 def _student_and_stem(one: _Found) -> tuple[str, str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from qkv.looking.arrays import stacked, tokens_of
 from qkv.looking.running import Effect, Head, Output, Text, effect, is_two_stacks, run
 from qkv.looking.scores import SCORES, head_scores
-from qkv.looking.texts import encode, encode_wanted, readable, separators_of
+from qkv.looking.texts import encode, encode_wanted, name_of, readable, separators_among, separators_of
 from qkv.widgets import HeadAtlas
 
 __all__ = ["SCORES", "View", "head_scores", "look"]
@@ -20,17 +21,17 @@ __all__ = ["SCORES", "View", "head_scores", "look"]
 STEPS = 65535  # the widget gets each weight as a whole number of this many steps from 0 to 1
 
 
-def look(model: Any, tokenizer: Any, text: Any = None, target: str | None = None) -> View:
+def look(model: Any, tokenizer: Any = None, text: Any = None, target: str | None = None) -> View:
     """Show the attention weights of a model on a text, or weights of any origin.
 
     look(model, tokenizer, text): `model` is any model of the transformers library with attention weights: an encoder, a
     decoder, or both. It runs where it is, with its eager attention, and is afterwards as it was before.
-    look(weights, tokens): arrays of any origin.
+    look(weights, tokens): arrays of any origin, or `outputs.attentions` of a model that has run.
 
     Shapes:
         weights (layers, heads, n, n), (heads, n, n) or (n, n), from 0 to 1; rows sum to 1 or less   tokens n strings
     Arguments:
-        text    a string, or what the tokenizer returned for one text, with padding or without
+        text    a string, its ids, or what the tokenizer returned for one text, with padding or without
         target  what the decoder of a model with two stacks says; the text itself if it is None
     Raises:
         ValueError: the weights or the text cannot be shown; the message says why.
@@ -38,9 +39,12 @@ def look(model: Any, tokenizer: Any, text: Any = None, target: str | None = None
     """
     if hasattr(model, "config") and isinstance(model, nn.Module):
         return _look_at_model(model, tokenizer, text, target)
-    if hasattr(model, "shape") or isinstance(model, (list, tuple)):
+    if any(hasattr(model, name) for name in ("shape", "attentions")) or isinstance(model, (list, tuple)):
         return _look_at_arrays(model, tokenizer)
-    raise TypeError(f"look takes a model of transformers, or weights and tokens; got {type(model).__name__}.")
+    raise TypeError(
+        "look(model, tokenizer, text) takes a model of transformers first, and look(weights, tokens) takes weights; "
+        f"got {type(model).__name__}."
+    )
 
 
 class View:
@@ -55,16 +59,19 @@ class View:
         widget   the HeadAtlas that a notebook shows
     """
 
-    def __init__(self, parts: dict[str, Tensor], tokens: list[list[str]], ids: list[Tensor], of: _Model | None) -> None:
+    def __init__(
+        self, title: str, parts: dict[str, Tensor], tokens: list[list[str]], ids: list[Tensor], of: _Model | None
+    ) -> None:
         self.tokens, self.decoder_tokens = tokens[0], tokens[1] if len(tokens) > 1 else None
         self.weights = next(iter(parts.values()))
         self.decoder, self.cross = parts.get("decoder"), parts.get("cross")
         self._of = of
         self._parts = parts
-        separators = of.separators if of else frozenset()
+        separators = of.separators if of else separators_among(tokens[0])
         scores = {name: _scores(name, weights, ids, separators, of) for name, weights in parts.items()}
         self.scores = next(iter(scores.values()))
         self.widget = HeadAtlas(
+            title=title,
             words=tokens,
             parts=list(parts),
             shapes=[list(weights.shape) for weights in parts.values()],
@@ -73,7 +80,7 @@ class View:
             switches=of is not None,
         )
         if of:
-            self.widget.observe(lambda change: self._measure(change["new"]), names="off")
+            self.widget.observe(lambda change: self._answer(change["new"]), names="off")
 
     def __repr__(self) -> str:
         layers, heads, *_ = self.weights.shape
@@ -92,6 +99,7 @@ class View:
         """Measure what the model does with some heads switched off, as (layer, head) from 0, beside a control.
 
         The control switches off random other heads of the same layers instead; None if a layer has not enough others.
+        The widget, and a file that is saved from it, show these heads off and what was measured.
 
         Raises:
             ValueError: the view shows arrays, or the family's output projection is not known.
@@ -105,25 +113,42 @@ class View:
                 raise ValueError(
                     f"There is no head ({layer}, {head}): layers are 0–{layers - 1}, heads 0–{n_heads - 1}."
                 )
-        off = frozenset((name, layer, head) for layer, head in heads)
-        control = _control(off, self._parts)
-        return self._of.effect(off), self._of.effect(control) if control else None
+        index = list(self._parts).index(name)
+        off = [[index, layer, head] for layer, head in heads]
+        found = self._measure(self._of, off)
+        self.widget.off = off
+        return found
 
-    def _measure(self, off: Sequence[Sequence[int]]) -> None:
-        """Measure the heads that the reader has switched off in the widget, once, and tell it what was found."""
+    def _answer(self, off: Sequence[Sequence[int]]) -> None:
+        """Measure the heads that the reader has switched off in the widget, unless that is known."""
         wanted = [list(each) for each in off]
         if not wanted or self._of is None or any(known["off"] == wanted for known in self.widget.effects):
             return
-        names = list(self._parts)
-        heads = frozenset((names[part], layer, head) for part, layer, head in wanted)
-        control = _control(heads, self._parts)
-        record: dict[str, Any] = {"off": wanted, "intact": self._of.told(frozenset())}
         try:
-            record |= {"changed": self._of.told(heads), "control": self._of.told(control) if control else None}
-            record["controls"] = [[names.index(part), layer, head] for part, layer, head in sorted(control)]
+            self._measure(self._of, wanted)
         except ValueError as problem:
-            record["problem"] = str(problem)
-        self.widget.effects = [*self.widget.effects, record]
+            self._tell({"off": wanted, "intact": self._of.told(self._of.effect(frozenset())), "problem": str(problem)})
+
+    def _measure(self, of: _Model, off: list[list[int]]) -> tuple[Effect, Effect | None]:
+        """Measure the model with heads off, each as [part, layer, head], and with a control; tell the widget."""
+        names = list(self._parts)
+        heads = frozenset((names[part], layer, head) for part, layer, head in off)
+        control = _control(heads, self._parts)
+        changed, other = of.effect(heads), of.effect(control) if control else None
+        self._tell(
+            {
+                "off": off,
+                "intact": of.told(of.effect(frozenset())),
+                "changed": of.told(changed),
+                "control": of.told(other) if other else None,
+                "controls": [[names.index(part), layer, head] for part, layer, head in sorted(control)],
+            }
+        )
+        return changed, other
+
+    def _tell(self, record: dict[str, Any]) -> None:
+        """Give the widget what was measured, in the place of an earlier record of the same heads."""
+        self.widget.effects = [*(known for known in self.widget.effects if known["off"] != record["off"]), record]
 
 
 class _Model:
@@ -140,9 +165,8 @@ class _Model:
         changed = run(self.model, self.text, off) if off else self.intact
         return effect(self.text, self.intact, changed)
 
-    def told(self, off: frozenset[Head]) -> dict[str, Any]:
+    def told(self, found: Effect) -> dict[str, Any]:
         """Return an effect as the widget gets it: likeliest tokens as text."""
-        found = self.effect(off)
         ids = [token for token, _ in found.likeliest]
         words = readable(self.tokenizer, ids)
         chances = [chance for _, chance in found.likeliest]
@@ -162,27 +186,24 @@ def _look_at_model(model: Any, tokenizer: Any, text: Any, target: str | None) ->
         inputs |= decoder_inputs
     of = _Model(model, tokenizer, Text(inputs, wanted))
     ids = [inputs[name][0].cpu() for name in ("input_ids", "decoder_input_ids") if name in inputs]
-    return View(of.intact.weights, [readable(tokenizer, each.tolist()) for each in ids], ids, of)
+    title = f"Attention weights of {name_of(model)}"
+    return View(title, of.intact.weights, [readable(tokenizer, each.tolist()) for each in ids], ids, of)
 
 
-def _look_at_arrays(weights: Any, tokens: Iterable[Any]) -> View:
+def _look_at_arrays(weights: Any, tokens: Any) -> View:
     """Return the view of weights that were computed elsewhere.
 
     Raises:
         ValueError: they are no weights, or do not fit the tokens.
     """
-    found = torch.as_tensor(weights).detach().float().cpu()
-    if not 2 <= found.ndim <= 4:
-        raise ValueError(f"weights are (layers, heads, n, n), (heads, n, n) or (n, n); got shape {tuple(found.shape)}.")
-    found = found.reshape(*(1,) * (4 - found.ndim), *found.shape)
-    words = [str(token) for token in tokens or ()]
+    if tokens is None:
+        raise ValueError("look(weights, tokens) needs the tokens too, such as tokenizer.convert_ids_to_tokens(ids).")
+    found, words = stacked(weights), tokens_of(tokens)
     n = len(words)
     if found.shape[-2:] != (n, n) or n < 2:
         raise ValueError(f"{n} tokens need weights of shape (layers, heads, {n}, {n}); got {tuple(found.shape)}.")
-    if found.min() < 0 or found.sum(-1).max() > 1.01 or found.isnan().any():
-        raise ValueError("weights are from 0 to 1, and a row sums to 1 or less. Are these scores before the softmax?")
     ids = torch.tensor([words.index(word) for word in words])
-    return View({"self": found}, [words], [ids], None)
+    return View("Attention weights", {"self": found}, [words], [ids], None)
 
 
 def _packed(weights: Tensor) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,14 +17,20 @@ def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
     Raises:
         ValueError: there are several texts or fewer than two tokens, or the model cannot take them.
     """
-    if isinstance(text, (list, tuple)):
+    if isinstance(text, (list, tuple)) and len(text) == 1:
+        text = text[0]
+    if isinstance(text, (list, tuple)) and not all(isinstance(each, int) for each in text):
         raise ValueError(f"look shows one text at a time; got {len(text)}.")
+    if hasattr(text, "shape") or isinstance(text, (list, tuple)):
+        text = {"input_ids": text}
     if not isinstance(text, (str, Mapping)):
-        raise ValueError("look(model, tokenizer, text) needs a text: a string, or what the tokenizer returned for it.")
+        raise ValueError(
+            "look(model, tokenizer, text) needs a text: a string, its ids, or what the tokenizer returned for it."
+        )
     encoded = tokenizer(text, return_tensors="pt") if isinstance(text, str) else text
     inputs = {name: _row(value) for name, value in encoded.items()}
     if "input_ids" not in inputs:
-        raise ValueError("The tokenizer returned no input_ids.")
+        raise ValueError(f"look needs input_ids, to name the tokens; got {', '.join(inputs) or 'nothing'}.")
     ids = inputs["input_ids"]
     if len(ids) != 1:
         raise ValueError(f"look shows one text at a time; got {len(ids)}.")
@@ -69,6 +76,12 @@ def _check(model: Any, tokenizer: Any, ids: Tensor) -> None:
         raise ValueError(f"The text has {len(ids)} tokens, and {name} takes at most {longest}. Shorten the text.")
 
 
+def name_of(model: Any) -> str:
+    """Return a model's name for a title: its class, and what it was loaded as, without the folders of a path."""
+    loaded, kind = str(getattr(model.config, "_name_or_path", "")), type(model).__name__
+    return f"{Path(loaded).name if Path(loaded).exists() else loaded} ({kind})" if loaded else kind
+
+
 def longest_text(model: Any) -> int | None:
     """Return the number of positions that a model's table of positions has for tokens; None without such a table."""
     for path, module in model.named_modules():
@@ -81,7 +94,8 @@ def longest_text(model: Any) -> int | None:
 
 def readable(tokenizer: Any, ids: list[int]) -> list[str]:
     """Return tokens as text: word pieces as they are, and those of a tokenizer of bytes with their letters."""
-    pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(ids)]
+    known = tokenizer.convert_ids_to_tokens(ids)  # None for an id that only the model knows
+    pieces = [f"id {each}" if piece is None else str(piece) for each, piece in zip(ids, known, strict=True)]
     if any("Ġ" in piece for piece in tokenizer.convert_ids_to_tokens(range(min(1000, len(tokenizer))))):
         return [tokenizer.decode([each]) or piece for each, piece in zip(ids, pieces, strict=True)]
     return pieces
@@ -91,3 +105,8 @@ def separators_of(tokenizer: Any) -> frozenset[int]:
     """Return the tokens that a tokenizer puts between and after texts."""
     found = (getattr(tokenizer, name, None) for name in ("sep_token_id", "eos_token_id"))
     return frozenset(each for each in found if each is not None)
+
+
+def separators_among(tokens: list[str]) -> frozenset[int]:
+    """Return the places of the first of each separator among tokens that came without a tokenizer."""
+    return frozenset(tokens.index(each) for each in ("[SEP]", "</s>", "<|endoftext|>") if each in tokens)

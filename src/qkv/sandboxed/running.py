@@ -6,7 +6,7 @@ The answer may raise anything, print, draw random numbers, or write into its arg
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from qkv.sandboxed.recording import MAX_DEPTH, MAX_ITEMS, OtherValue, Raised, bo
 
 MAX_PARAMETERS = 1_000  # parameters of an object whose shapes are recorded
 PRODUCTS = ("aten::mm", "aten::bmm", "aten::mv", "aten::addmm", "aten::baddbmm")  # of matrices, as torch names them
+TO_NUMPY = ("numpy", "__array__")  # methods of tensors
+MAX_TAKEN = 1_000  # numbers that may go to NumPy in a case that limits matrix products, such as logits for `argmax`
 MAX_AGAIN = 300  # calls with the same arguments in the second run; enough to see whether they depend on earlier calls
 
 
@@ -125,9 +127,8 @@ class Run:
         gradients, gradient_raised = None, None
         before = torch.get_rng_state()
         reset_torch()
-        counting = Counting(case.of_products) if case.max_elements is not None else None
         with CapturedOutput() as printed:
-            with counting or contextlib.nullcontext():
+            with counted(case) as counting:
                 results, raised = self.run_steps(case)
             reset_torch()  # the answer may have changed torch's global settings
             if self.gradients and raised is None and not self.lacking:
@@ -299,6 +300,51 @@ class Counting(TorchDispatchMode):
         counted = [] if self.of_products and operation.name() not in PRODUCTS else _tensors(given)
         self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in counted)])
         return given
+
+
+@contextlib.contextmanager
+def counted(case: Case) -> Iterator[Counting | None]:
+    """Count the numbers in tensors while a case with a limit runs, and let few of them go to NumPy."""
+    if case.max_elements is None:
+        yield None
+        return
+    with Counting(case.of_products) as counting, kept_in_torch(MAX_TAKEN if case.of_products else 0):
+        yield counting
+
+
+@contextlib.contextmanager
+def kept_in_torch(most: int) -> Iterator[None]:
+    """Let at most so many numbers go to NumPy, where nothing is counted, besides tensors of one number.
+
+    This tells who did not think of it. Code that hides what it computes cannot be counted in its own process.
+    """
+    own = {name: vars(torch.Tensor).get(name) for name in TO_NUMPY if hasattr(torch.Tensor, name)}
+    left = [most]
+    for name in own:
+        setattr(torch.Tensor, name, _at_most(left, getattr(torch.Tensor, name)))
+    try:
+        yield
+    finally:
+        for name, method in own.items():
+            if method is None:  # it is a base class's
+                delattr(torch.Tensor, name)
+            else:
+                setattr(torch.Tensor, name, method)
+
+
+def _at_most(left: list[int], method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of tensors that subtracts their size from `left`, and raises an error if nothing is left."""
+
+    def bounded_method(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
+        left[0] -= tensor.numel() if tensor.numel() > 1 else 0
+        if left[0] < 0:
+            raise TypeError(
+                f"a tensor {tuple(tensor.shape)} goes to NumPy. The sizes of tensors are measured here, "
+                "and there they cannot be: compute with torch"
+            )
+        return method(tensor, *args, **kwargs)
+
+    return bounded_method
 
 
 def _fused_scores_size(operation: Any, args: Sequence[Any]) -> int:

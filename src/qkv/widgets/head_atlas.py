@@ -19,6 +19,7 @@ class HeadAtlas(Widget):
     """All heads of a model at a glance, one large, what each of them does, and what is lost without some of them.
 
     Traits:
+        title     what the widget shows, for the page that it is saved as
         words     the tokens: of the text, and of the decoder's own text, if there is one
         parts     the parts of the model: ["self"], or ["encoder", "decoder", "cross"]
         shapes    the shape of each part's weights: layers, heads, queries, keys
@@ -29,10 +30,12 @@ class HeadAtlas(Widget):
         part, layer, head  the head that is shown large, from 0
         token     the query whose weights are shown, from 0; −1: the last
         matrix    True if all weights of the head are shown as a matrix, in place of one query's arcs
+        contrast  True if the colours show each row divided by its largest weight; numbers stay as they are
         order     "layer", or the score by which the heads are ordered
         off       the heads that are switched off, each as [part, layer, head]
     """
 
+    title = text("Attention weights")
     words = listed([WORDS], listed([], text("")))
     parts = listed(["self"], choice("self", ["self", "encoder", "decoder", "cross"]))
     shapes = listed([[1, 2, 4, 4]], listed([1, 1, 1, 1], whole(1, 1, 100_000), [4]))
@@ -47,8 +50,9 @@ class HeadAtlas(Widget):
     head = whole(0, 0, 1000)
     token = whole(-1, -1, 100_000)
     matrix = flag(False)
+    contrast = flag(False)
     order = choice("layer", ORDERS)
     off = listed([], listed([0, 0, 0], whole(0, 0, 1000), [3]))
-    for each in (words, parts, shapes, packed, scores, switches, effects):
+    for each in (title, words, parts, shapes, packed, scores, switches, effects):
         each.tag(author=True)
     del each

@@ -25,7 +25,7 @@ class RealModel(Widget):
     Traits:
         sentence     the sentence; one that is not stored is shown once the model is loaded
         other        the sentence that it is compared with
-        layer, head, token, matrix, order   as in HeadAtlas
+        layer, head, token, matrix, contrast, order   as in HeadAtlas
         off          the heads that are switched off, each as [layer, head], from 0
         temperature  the temperature of every softmax, 0.1 to 10
         scaled       True if scores are divided by √d_k
@@ -39,6 +39,7 @@ class RealModel(Widget):
     head = whole(1, 0, 11)
     token = whole(9, -1, 63)
     matrix = flag(False)
+    contrast = flag(False)
     order = choice("layer", ORDERS)
     off = listed([], listed([0, 0], whole(0, 0, 11), [2]))
     temperature = real(1, 0.1, 10)

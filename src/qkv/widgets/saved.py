@@ -19,7 +19,7 @@ def saved_page(widget: Any, traits: Sequence[str]) -> str:
     plain = {name: value for name, value in values.items() if not isinstance(value, bytes)}
     binary = {name: _compressed(value) for name, value in values.items() if isinstance(value, bytes)}
     return _PAGE.substitute(
-        title=html.escape(widget._name),
+        title=html.escape(getattr(widget, "title", widget._name)),
         style=widget._css,
         widget=_quoted(widget._esm),
         state=_quoted({"plain": plain, "binary": binary}),

@@ -1,19 +1,21 @@
-"""TrainLab: a model that is trained in the page, as a whole or with one part left out (first page and chapter 8)."""
+"""TrainLab: a model that is trained in the page, as a whole or with one part left out (first page, chapters 1 to 9)."""
 
 from qkv.widgets.base import Widget, choice, flag, listed, text, whole
 
 HANDLES = ["scaled", "positions", "residual", "norm", "feed_forward", "mask", "warm_up"]
-HANDLES += ["layers", "heads", "rate", "rule", "sentences", "language"]
+HANDLES += ["layers", "heads", "rate", "rule", "sentences", "language", "sees"]
+SEES = ["alone", "window", "attention", "attention, positions"]
 
 
 class TrainLab(Widget):
     """A small model that starts with random weights and learns while the reader watches, in a few seconds.
 
     The tagger learns which noun *it* stands for, the repeater how a sequence goes on that repeats. They are trained as
-    with TAGGER_ON_THE_PAGE and REPEATER_ON_THE_PAGE of `qkv.models.training`.
+    with TAGGER_ON_THE_PAGE and REPEATER_ON_THE_PAGE of `qkv.models.training`. The labeller is one of the four taggers
+    of chapter 1: it learns whether *saw* is a verb or a noun.
 
     Traits:
-        task            "tagger" or "repeater"
+        task            "tagger", "repeater" or "labeller"
         scaled          True if scores are divided by √d_k
         positions       True if position vectors are added
         residual        True if each part adds to the residual stream
@@ -27,6 +29,7 @@ class TrainLab(Widget):
         language        "english" or "chinese"
         sentences       the number of sentences that the tagger is trained on: 50, 200, 1,000, 5,000 or 20,000
         rule            the adjectives that are turned round: "hungry" after every verb, "chased hungry" after one
+        sees            what a word sees in the labeller: "alone", "window", "attention" or "attention, positions"
         seed            the seed of the next training
         handles         the settings that the reader can change
         stored          the names of stored trainings that are shown at first
@@ -34,7 +37,7 @@ class TrainLab(Widget):
 
     weights = ("training-runs-{task}",)
 
-    task = choice("tagger", ["tagger", "repeater"])
+    task = choice("tagger", ["tagger", "repeater", "labeller"])
     scaled = flag(True)
     positions = flag(True)
     residual = flag(True)
@@ -48,6 +51,7 @@ class TrainLab(Widget):
     language = choice("english", ["english", "chinese"])
     sentences = choice(20_000, [50, 200, 1000, 5000, 20_000])
     rule = listed([], text(""))
+    sees = choice("attention, positions", SEES)
     seed = whole(1, 0, 1_000_000)
     handles = listed(HANDLES, choice("scaled", HANDLES))
     stored = listed(["as it is"], text(""))

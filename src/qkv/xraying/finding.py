@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -31,6 +33,9 @@ MIXING = (
     *("multi_head_attention_forward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
 )
 SHOWN = 3  # tokens that a message names
+Shapes = list[tuple[int, ...]]  # of the results of all operations
+Slots = dict[int, int]  # an operation, or -1 - i for input i, and the axis of it whose slots are followed
+Span = tuple[int, int]  # neighbouring axes: the first, and the one after the last
 
 
 @dataclass(frozen=True)
@@ -76,19 +81,41 @@ class Axis:
 
     Attributes:
         size: how many there are
-        grown: the shape of each result if there is one more; None if the program takes no more
+        more: how many there are in the longer input
+        grown: the shape of each result for the longer input; None if the program takes no more
         alone: whether no other axis of the input has this size
+        others: the shape of each result for inputs that are longer along another axis
     """
 
     size: int
-    grown: list[tuple[int, ...]] | None
+    more: int
+    grown: Shapes | None
     alone: bool
+    others: Sequence[Shapes] = ()
 
     def places(self, i: int, shape: Sequence[int]) -> list[int]:
         """Return the axes of the result of operation `i` that count the same."""
         if self.grown is not None:
-            return [a for a, n in enumerate(shape) if n == self.size and self.grown[i][a] == self.size + 1]
+            return [a for a, n in enumerate(shape) if n == self.size and self.grown[i][a] == self.more]
         return [a for a, n in enumerate(shape) if n == self.size] if self.alone else []
+
+    def spans(self, i: int, shape: Sequence[int]) -> list[Span]:
+        """Return where a result counts the same: single axes, or else neighbours together, or an axis times something.
+
+        Neighbours are the rows and columns of an image whose pixels are tokens; an axis times something is a batch
+        into which heads or frames were folded.
+        """
+        single = [(axis, axis + 1) for axis in self.places(i, shape)]
+        if single or self.grown is None:
+            return single
+        spans = {(a, b): math.prod(shape[a:b]) for a in range(len(shape)) for b in range(a + 1, len(shape) + 1)}
+        grows = {(a, b): n for (a, b), n in spans.items() if n * self.more == math.prod(self.grown[i][a:b]) * self.size}
+        together = [
+            (a, b)
+            for (a, b), n in grows.items()
+            if n == self.size and all(math.prod(other[i][a:b]) == n for other in self.others)
+        ]
+        return together or [(a, b) for (a, b), n in grows.items() if b == a + 1 and n % self.size == 0]
 
     def is_in(self, i: int, shape: Sequence[int]) -> bool:
         """Check whether the result of operation `i` has an axis that counts the same, alone or times something."""
@@ -111,16 +138,17 @@ class Source:
     reach: list[Tensor]
     mixed: set[int] = field(default_factory=set)
 
-    def slots(self, i: int, axis: int) -> tuple[tuple[int, ...], ...]:
-        """Return which slots of this source reach each slot along an axis of the result of operation `i`."""
-        by_slot = self.reach[i].movedim(axis, 0).flatten(1, -2).any(1) if self.reach[i].ndim > 2 else self.reach[i]
-        return tuple(tuple(row.nonzero().flatten().tolist()) for row in by_slot)
+    def slots(self, i: int, span: Span) -> tuple[tuple[int, ...], ...]:
+        """Return which slots of this source reach each slot along a span of axes of the result of operation `i`."""
+        other = [axis for axis in range(self.reach[i].ndim - 1) if not span[0] <= axis < span[1]]
+        by_slot = self.reach[i].any(other) if other else self.reach[i]
+        return tuple(tuple(row.nonzero().flatten().tolist()) for row in by_slot.flatten(0, -2))
 
-    def is_mixed(self, i: int, axes: Sequence[int]) -> bool:
-        """Check whether several slots of this source reach a number of a result, or a slot along each of these axes."""
-        if not axes or bool(self.reach[i].sum(-1).max() > 1):
+    def is_mixed(self, i: int, spans: Sequence[Span]) -> bool:
+        """Check whether several slots of this source reach a number of a result, or a slot along each span."""
+        if not spans or bool(self.reach[i].sum(-1).max() > 1):
             return bool(self.reach[i].sum(-1).max() > 1)
-        return all(max(map(len, self.slots(i, axis)), default=0) > 1 for axis in axes)
+        return all(max(map(len, self.slots(i, span)), default=0) > 1 for span in spans)
 
 
 Fault = tuple[int, Source, Axis]  # the operation that mixes, whose slots it mixes, and what these count
@@ -165,26 +193,33 @@ class Program:
         self.operations = run(fn, inputs)
         self.sources: list[Source] = []  # of tokens
         self.refuses_more = False
+        # Each is asked for several times: what follows queries and what follows keys meet in the same scores.
+        self.reach, self.longer = cache(self._reach), cache(self._longer)
 
     def follow(self, what: str, axis: int, of: Sequence[int]) -> Fault | None:
         """Follow the slots of these inputs along an axis, and return the first operation that mixes them by mistake."""
         shape = self.inputs[of[0]].shape
-        counted = Axis(shape[axis], self.grown(axis, shape[axis]), list(shape).count(shape[axis]) == 1)
+        counted = self.counted(axis, shape)
         sources = [self.source(dict.fromkeys((-1 - i for i in of), axis), shape[axis], (what, ""))]
         for i, operation in enumerate(self.operations):
             axes = counted.places(i, operation.result.shape)
             allowed = what == "tokens" and operation.name in MIXING
+            # In a table whose last axis counts keys, what comes next may sum over keys, as a spelled-out softmax does.
+            keys = allowed and operation.result.ndim - 1 in axes
             new = False
             for source in [source for source in sources if source.at < i]:
                 # One number for all, such as the maximum that a softmax subtracts, may depend on everything.
                 if operation.result.ndim == 0 or source.mixed.intersection(operation.inputs):
                     source.mixed.add(i)
-                elif source.is_mixed(i, axes):
+                elif source.is_mixed(i, counted.spans(i, operation.result.shape)):
                     if not allowed and counted.is_in(i, operation.result.shape):
                         self.sources += sources if what == "tokens" else []
                         return i, source, counted
                     new |= allowed
                     source.mixed |= {i} if allowed else set()
+                elif keys and bool(source.reach[i].any()):
+                    source.mixed.add(i)
+                    new |= len(axes) > 1
             if new:
                 names = "rows", f" of the result of `{operation.name}` in line {operation.place.line}"
                 rows = axes[:-1] if len(axes) > 1 and axes[-1] == operation.result.ndim - 1 else axes
@@ -192,29 +227,40 @@ class Program:
         self.sources += sources if what == "tokens" else []
         return None
 
-    def source(self, at: dict[int, int], size: int, names: tuple[str, str]) -> Source:
-        """Run the program once for each slot, with that slot changed, and note which numbers change.
+    def source(self, at: Slots, size: int, names: tuple[str, str]) -> Source:
+        """Return the slots of an operation, or of inputs, as something to follow."""
+        return Source(next(iter(at)), names, self.reach(frozenset(at.items()), size))
 
-        Args:
-            at: the inputs (-1 - i) or the operation whose slots are followed, each with the axis of its slots
-        """
-        runs = [run(self.fn, self.inputs, {i: _nudge(axis, s) for i, axis in at.items()}) for s in range(size)]
+    def _reach(self, at: frozenset[tuple[int, int]], size: int) -> list[Tensor]:
+        """Run the program once for each slot, with that slot changed, and note which numbers of each result change."""
+        runs = [run(self.fn, self.inputs, {i: _nudge(axis, s) for i, axis in at}) for s in range(size)]
         reach = []
         for i, operation in enumerate(self.operations):
             others = [other[i].result if i < len(other) else None for other in runs]
             reach.append(torch.stack([_differs(operation.result, other) for other in others], dim=-1))
-        return Source(next(iter(at)), names, reach)
+        return reach
 
-    def grown(self, axis: int, size: int) -> list[tuple[int, ...]] | None:
-        """Return the shape of each result when the inputs have one slot more along this axis; None if that fails."""
-        longer = {id(value): _with_one_more(value, self.inputs[0], axis, size) for value in self.inputs}
-        try:
-            operations = run(self.fn, [longer[id(value)] for value in self.inputs])
-        except Exception:  # the program takes only this size: then sizes alone have to tell its axes
-            operations = []
-        same = [operation.name for operation in operations] == [operation.name for operation in self.operations]
-        self.refuses_more |= not same
-        return [tuple(operation.result.shape) for operation in operations] if same else None
+    def counted(self, axis: int, shape: Sequence[int]) -> Axis:
+        """Return an axis of the inputs as something to count, with what grows when the inputs get longer along it."""
+        more, grown = self.longer(axis, shape[axis])
+        others = [self.longer(a, n)[1] for a, n in enumerate(shape) if a != axis] if grown else []
+        self.refuses_more |= grown is None  # then sizes alone have to tell its axes
+        return Axis(shape[axis], more, grown, list(shape).count(shape[axis]) == 1, [s for s in others if s])
+
+    def _longer(self, axis: int, size: int) -> tuple[int, Shapes | None]:
+        """Run the program on inputs that are longer along an axis: their new size, and the shapes of all results.
+
+        Longer is one slot more, or twice as many slots for a program that cuts them into windows.
+        """
+        for more in (size + 1, 2 * size):
+            longer = {id(value): _with_more(value, self.inputs[0], axis, size, more) for value in self.inputs}
+            try:
+                operations = run(self.fn, [longer[id(value)] for value in self.inputs])
+            except Exception:  # the program does not take this size
+                continue
+            if [operation.name for operation in operations] == [operation.name for operation in self.operations]:
+                return more, [tuple(operation.result.shape) for operation in operations]
+        return size, None
 
     def report(self, fault: Fault | None, has_examples: bool) -> Found:
         """Say which line mixes what, or that none does."""
@@ -224,13 +270,14 @@ class Program:
             return Found(None, None, text, self.steps(len(self.operations)))
         i, source, counted = fault
         operation, shape = self.operations[i], tuple(self.operations[i].result.shape)
-        axis = next(iter(counted.places(i, shape)), 0)
-        slot, slots = next((slot, slots) for slot, slots in enumerate(source.slots(i, axis)) if len(slots) > 1)
+        first, end = next(iter(counted.spans(i, shape)), (0, 1))
+        along = f"axis {first}" if end == first + 1 else f"axes {first} to {end - 1} together"
+        slot, slots = next((slot, slots) for slot, slots in enumerate(source.slots(i, (first, end))) if len(slots) > 1)
         what, of = source.names
         named = f"{', '.join(map(str, slots[:SHOWN]))}{', …' * (len(slots) > SHOWN)}"
         message = (
             f"Line {operation.place.line}: `{operation.place.text}`. The result has shape {shape}. "
-            f"Along axis {axis}, slot {slot} holds numbers of {what} {named}{of}."
+            f"Along {along}, slot {slot} holds numbers of {what} {named}{of}."
         )
         return Found(operation.place.line, operation.place.text, message, self.steps(i + 1))
 
@@ -246,8 +293,8 @@ class Program:
             if source.at < i and bool(source.reach[i].any()):
                 axes = [a for a, n in enumerate(operation.result.shape) if n == source.reach[i].shape[-1]]
                 if axes:
-                    axis = min(axes, key=lambda a: max(map(len, source.slots(i, a))))
-                    return Step(operation.place, tuple(operation.result.shape), axis, source.slots(i, axis))
+                    axis = min(axes, key=lambda a: max(map(len, source.slots(i, (a, a + 1)))))
+                    return Step(operation.place, tuple(operation.result.shape), axis, source.slots(i, (axis, axis + 1)))
         return Step(operation.place, tuple(operation.result.shape), None, ())
 
 
@@ -283,11 +330,11 @@ def _differs(a: Tensor, b: Tensor | None) -> Tensor:
     return ~torch.isclose(a.double(), b.double(), rtol=1e-5, atol=1e-7, equal_nan=True)
 
 
-def _with_one_more(value: Any, first: Tensor, axis: int, size: int) -> Any:
-    """Return an input with its last slot repeated along `axis`. Of a mask, every axis of this size grows."""
+def _with_more(value: Any, first: Tensor, axis: int, size: int, more: int) -> Any:
+    """Return an input with its last slots repeated along `axis`. Of a mask, every axis of this size grows."""
     if not isinstance(value, Tensor):
         return value
     for a in [axis] if _is_like(value, first) else range(value.ndim):
         if value.shape[a] == size:
-            value = torch.cat([value, value.narrow(a, size - 1, 1)], dim=a)
+            value = torch.cat([value, value.narrow(a, 2 * size - more, more - size)], dim=a)
     return value

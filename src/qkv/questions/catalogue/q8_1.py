@@ -125,6 +125,7 @@ QUESTION = Question(
     reference=layer_norm,
     variant=norm_variant,
     gradients=True,
+    tokens=-2,
     in_model=InModel(edits=norms_in_model),
     misconceptions=(
         divided(

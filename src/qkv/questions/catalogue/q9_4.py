@@ -40,7 +40,7 @@ QUESTION = Question(
     reference=previous_token_score,
     misconceptions=(
         mistake("next-token", lambda weights: weights.diagonal(1).mean()),
-        mistake("itself", lambda weights: weights.diagonal().mean()),
+        mistake("itself", lambda weights: weights.diagonal().mean(), lambda weights: weights.diagonal()[1:].mean()),
         mistake("two-back", lambda weights: torch.cat([weights.diagonal(-2), weights.new_zeros(1)]).mean()),
         mistake("divided-by-all-tokens", lambda weights: later_rows(weights).sum() / len(weights)),
         mistake("summed", lambda weights: later_rows(weights).sum()),

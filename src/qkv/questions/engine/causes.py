@@ -189,6 +189,11 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
             return "function-for-a-class", " A class was asked for. What makes an object here, and what is called?"
         if "__init__" in raised.text and not evidence.cases[i].wants_class:
             return "class-for-a-function", " A function was asked for. Which line of your class would be its body?"
+    step = len(evidence.seen[i].results)
+    given = [k for k, value in enumerate(evidence.cases[i].script[step].args) if value is None]
+    if "NoneType" in raised.text and given:
+        name = input_name(evidence.question, evidence.cases[i], (step, given[0]))
+        return "argument-is-none", f" `{name}` is None in this call. What does the question say that this means?"
     for types, text, slug, question in CAUSES:
         if re.fullmatch(types, raised.type) and re.search(text, raised.text):
             return slug, f" {question}"

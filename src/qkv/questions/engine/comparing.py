@@ -153,7 +153,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
     elif isinstance(want, (tuple, list)):
         difference = _members_difference(question, case, name, seen, want)
     else:
-        difference = _plain_difference(case, name, seen, want)
+        difference = _plain_difference(question, case, name, seen, want)
     if difference and difference.kind == "type" and question.about:
         return replace(difference, text=f"{difference.text} {question.about}")
     return difference
@@ -190,7 +190,7 @@ def _tensor_difference(
     return None
 
 
-def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference | None:
+def _plain_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
     """Compare two values that are no tensors, such as numbers, strings or None; a 0-d tensor counts as its number."""
     tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
@@ -203,6 +203,9 @@ def _plain_difference(case: Case, name: str, seen: Any, want: Any) -> Difference
         near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
         text = "Your {} {} {}; {} was expected.".format(name, are(name), *two_numbers(float(seen), want))
         return None if near else Difference("values", text, None, name, seen, want)
+    if isinstance(want, str) and question.differs:
+        said = question.differs(case, seen, want)
+        return Difference("values", said, None, name, seen, want) if said else None
     if type(seen) is not type(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
     if seen != want:

@@ -73,6 +73,8 @@ def judge(
     """
     if all(map(_is_stub, observations)):
         return Verdict("not attempted", _not_attempted_text(observations[0]))
+    if numbers := _numbers_asked_for(question, observations[0]):
+        return Verdict("not attempted", f"{numbers} Now return your result in the place of 0.")
     with undisturbed():
         return _verdict(Evidence(question, cases, observations), patience, on_progress)
 
@@ -98,6 +100,15 @@ def _is_stub(seen: Observation) -> bool:
         return "NotImplementedError" in seen.raised.types and not torchs_own
     # The result of a `load` step is a dict.
     return all(result is None or isinstance(result, dict) for result in seen.results)
+
+
+def _numbers_asked_for(question: Question, seen: Observation) -> str:
+    """Return the numbers of a reader who returns a name with 0, to be told them; empty otherwise."""
+    result = seen.results[-1] if seen.results else None
+    if question.personal is None or not isinstance(result, (tuple, list)) or len(result) != 2:
+        return ""
+    who, value = result
+    return question.personal(who) if isinstance(who, str) and type(value) in (int, float) and value == 0 else ""
 
 
 def _not_attempted_text(seen: Observation) -> str:
@@ -153,4 +164,6 @@ def _passed_message(evidence: Evidence) -> str:
         return f"Right about all {len(evidence.cases)} implementations: {_implementation_counts(evidence)}."
     gradients = " Gradients reach every input." if evidence.question.gradients else ""
     coarse = FLOAT32_REMARK if any(map(has_fewer_digits, evidence.seen, evidence.want)) else ""
+    if len(evidence.cases) == 1:
+        return f"Right.{gradients}{coarse}"
     return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}{coarse}"

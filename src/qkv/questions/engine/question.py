@@ -172,7 +172,8 @@ class Question:
         differs: replaces the comparison by value: takes a case and two results, and returns how they differ, or None
         effect: takes a case and a result, and returns what is compared in the result's place, such as the weights of a
             head whose matrices are the result; it raises a ValueError, with a message, for a result that it cannot use
-        personal: whether the answer returns a name first, from which its numbers are drawn (`shared/personal.py`)
+        personal: for an answer that returns a name first, from which its numbers are drawn, what tells the numbers of
+            a name (`shared/personal.py`)
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
         tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
@@ -197,7 +198,7 @@ class Question:
     gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None
     effect: Callable[[Case, Any], Any] | None = None
-    personal: bool = False
+    personal: Callable[[str], str] | None = None
     any_float: bool = False
     of_implementations: bool = False
     tokens: int | None = None

@@ -35,6 +35,7 @@ def diagnosis(
         judged_by=perfect_diagnosis,
         of_implementations=True,
         quotes=quotes(probes),
+        differs=lambda _, seen, want: None if seen == want else other_name(seen, faults),
         misconceptions=mistakes_of_diagnoses(faults),
     )
 
@@ -44,6 +45,13 @@ def draw_modules(draw: Draw, faults: Faults) -> list[Case]:
     names = [*faults, *faults, NO_FAULT, *(draw.choose(list(faults)) for _ in range(draw.whole(0, 4)))]
     order = torch.randperm(len(names), generator=draw.generator).tolist()
     return [Case(call(Hidden(make, (faults[name],), (), name)), name) for name in (names[i] for i in order)]
+
+
+def other_name(said: Any, faults: Faults) -> str:
+    """Say of a wrong answer whether it is one of the names at all, without the right name."""
+    if said in list(faults):
+        return f"“{said}” is not the fault of one of the modules."
+    return f"“{str(said)[:60]}” is not one of the {len(faults)} names. Capitals and spaces count: see the table."
 
 
 def make(module: Module) -> Module:

@@ -66,7 +66,9 @@ class Personal:
         raise ValueError(f"{self.told(who)} Your result is not right for them. Return it without rounding.")
 
     def told(self, who: str) -> str:
-        """Return the numbers of a reader in a sentence."""
+        """Return the numbers of a reader in a sentence; empty if they have no name."""
+        if not 1 <= len(who.strip()) <= MAX_NAME:
+            return ""
         return f"The numbers for “{who.strip()}”: {self.said(self.numbers_of(who))}."
 
     def as_question(self, reference: Callable[[], tuple[str, float]], result: str) -> Question:
@@ -78,7 +80,7 @@ class Personal:
             draw=lambda _: [Case(call(), "plain")],
             reference=reference,
             effect=self.effect,
-            personal=True,
+            personal=self.told,
             quotes={"numbers": lambda seen: self.told(seen.value[0])},
             misconceptions=self.mistakes(),
         )

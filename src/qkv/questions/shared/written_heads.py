@@ -86,11 +86,12 @@ def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
         return None
     text, i = wrong.nonzero()[0].tolist()
     target, most = int(want[text, i].argmax()), int(seen[text, i].argmax())
-    given = f"Of text {text + 1}, token {i + 1} should look at token {target + 1}, with a weight of {ENOUGH} or more"
+    # A message counts tokens as the questions do, from 0.
+    given = f"Of one text, token {i} should look at token {target}, with a weight of {ENOUGH} or more"
     if most == target:
         return f"{given}. It does, but the weight is only {seen[text, i, most]:.2f}. What makes a softmax sharper?"
     return (
-        f"{given}; it gives it {seen[text, i, target]:.2f}. Most, {seen[text, i, most]:.2f}, goes to token {most + 1}. "
+        f"{given}; it gives it {seen[text, i, target]:.2f}. Most, {seen[text, i, most]:.2f}, goes to token {most}. "
         "Which score is too large, or too small?"
     )
 

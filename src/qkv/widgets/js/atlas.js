@@ -12,13 +12,14 @@ import { heatmap } from "./heatmap.js";
  * @property {string[]} keys the tokens that are looked at
  * @property {Uint16Array} weights (layers, heads, queries, keys), where 65,535 is 1
  * @property {number[][]} scores a list over all heads for each of SCORES, or no lists */
-/** @typedef {{ layer: number, head: number, token: number, matrix: boolean, order: string, repainted: number }} Look */
+/** @typedef {{ layer: number, head: number, token: number, matrix: boolean, contrast: boolean, order: string,
+ *   repainted: number }} Look */
 /** @typedef {Part & { layer: number, head: number, token: number, row: number[] }} Seen */
 /** @typedef {(changes: Record<string, any>) => void} Set */
 
 export const ONE = 65535; // the whole number that stands for the weight 1
 const SMALL = 32; // pixels of a small map, at most
-const LABELLED = 16; // tokens up to which a matrix has them at its sides
+const LABELS = 32; // tokens that a side of a matrix names, at most
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const NAMED = 3; // tokens that the sentence below the picture names
 
@@ -63,6 +64,21 @@ const shown = (/** @type {number} */ weight) => num(weight, { places: 2 });
 /** @param {string} token */
 export const spaced = (token) => token.replace(/^ /, "␣").replaceAll("\n", "⏎") || "∅";
 
+/** Return for each token whether the text has it more than once.
+ * @type {(tokens: string[]) => boolean[]} */
+const repeated = remember((tokens) => {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
+  return tokens.map((token) => (counts.get(token) ?? 0) > 1);
+}, 4);
+
+/** Return a token for a list of all tokens: with its place before it, if the text has it more than once.
+ * @param {string[]} tokens
+ * @param {number} i */
+const listedToken = (tokens, i) =>
+  repeated(tokens)[i] ? html`<small>${i + 1}</small> ${spaced(tokens[i])}` : spaced(tokens[i]);
+
 /* ---- all heads */
 
 /** Return small maps of all heads of a part. They are computed once.
@@ -88,6 +104,32 @@ export const smallMaps = remember((weights, layers, heads, n, nKeys) => {
   });
 }, 3);
 
+/** Return maps with each row divided by its largest weight.
+ * @type {(maps: Uint16Array[], width: number) => Uint16Array[]} */
+const inContrast = remember(
+  (maps, width) =>
+    maps.map((map) => {
+      const scaled = new Uint16Array(map.length);
+      for (let at = 0; at < map.length; at += width) scaled.set(toMost(map.subarray(at, at + width)), at);
+      return scaled;
+    }),
+  3,
+);
+
+/** Return a row of weights divided by its largest, where `ONE` is 1.
+ * @param {ArrayLike<number>} row */
+function toMost(row) {
+  const most = largest(row) || 1;
+  return Array.from(row, (weight) => (weight * ONE) / most);
+}
+
+/** @param {ArrayLike<number>} row */
+const largest = (row) => {
+  let most = 0;
+  for (let j = 0; j < row.length; j++) if (row[j] > most) most = row[j];
+  return most;
+};
+
 /** Return the heads' indices in the order of a score, the largest first.
  * @type {(scores: number[][], order: string, total: number) => number[]} */
 const ordered = remember((scores, order, total) => {
@@ -103,9 +145,10 @@ const ordered = remember((scores, order, total) => {
  * @param {string} id */
 export function allHeads(seen, look, set, id) {
   const { layers, heads, queries, keys, weights, scores } = seen;
-  const small = smallMaps(weights, layers, heads, queries.length, keys.length);
   const score = scores[Object.keys(SCORES).indexOf(look.order)];
   const [height, width] = [Math.min(queries.length, SMALL), Math.min(keys.length, SMALL)];
+  const maps = smallMaps(weights, layers, heads, queries.length, keys.length);
+  const small = look.contrast ? inContrast(maps, width) : maps;
   return html`<fieldset class="qkv-control qkv-atlas-all">
     <legend class="qkv-label">all heads, as layer.head</legend>
     <div class="qkv-atlas-grid" style="--heads: ${heads}">${repeat(
@@ -132,6 +175,16 @@ export function allHeads(seen, look, set, id) {
     )}</div>
   </fieldset>`;
 }
+
+/** Return the switch of the colours, for heads whose weights are all small.
+ * @param {Look} look
+ * @param {Set} set */
+export const contrastOf = ({ contrast }, set) =>
+  toggle({
+    label: "more contrast: colours show each row divided by its largest weight",
+    checked: contrast,
+    onChange: (contrast) => set({ contrast }),
+  });
 
 /** Return the choice of the order, with the scores of the chosen head, and what they mean.
  * @param {Seen} seen
@@ -168,7 +221,7 @@ export const oneHead = (seen, look, set) => html`<div class="qkv-atlas-large">
   <div class="qkv-atlas-title"><b>layer ${seen.layer + 1}, head ${seen.head + 1}</b>
     ${toggle({ label: "all weights", checked: look.matrix, onChange: (matrix) => set({ matrix }) })}</div>
   <div class="qkv-atlas-box" tabindex="0" role="group" aria-label="weights of the head" style="--n: ${Math.max(seen.queries.length, seen.keys.length)}">
-    ${look.matrix ? matrix(seen, look, set) : arcs(seen, set)}
+    ${look.matrix ? matrix(seen, look, set) : arcs(seen, look, set)}
   </div>
   ${slider({
     label: "token that looks",
@@ -182,22 +235,25 @@ export const oneHead = (seen, look, set) => html`<div class="qkv-atlas-large">
 </div>`;
 
 /** @param {Seen} seen
+ * @param {Look} look
  * @param {Set} set */
-function arcs({ queries, keys, row, token }, set) {
+function arcs({ queries, keys, row, token }, { contrast }, set) {
   const grab = dragged(({ y }) => set({ token: partAt(y, queries.length) }));
-  const most = Math.max(queries.length, keys.length);
+  const most = contrast ? largest(row) || 1 : 1;
+  const colour = (/** @type {number} */ j) => Math.round((100 * row[j]) / most) / 100;
   return html`<div class="qkv-atlas-arcs">
     <div class="qkv-atlas-words qkv-drag" @pointerdown=${grab} @pointermove=${grab}>${queries.map(
-      (word, i) => html`<span class=${i === token ? "qkv-atlas-asks" : ""}>${spaced(word)}</span>`,
+      (_, i) => html`<span class=${i === token ? "qkv-atlas-asks" : ""}>${listedToken(queries, i)}</span>`,
     )}</div>
-    <svg viewBox="0 0 100 ${most}" preserveAspectRatio="none" aria-hidden="true">${row.map((weight, j) =>
-      weight < SEEN
-        ? nothing
-        : svg`<path d="M0 ${token + 0.5}C50 ${token + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}" stroke-opacity=${Math.round(100 * weight) / 100}></path>`,
+    <svg viewBox="0 0 100 ${Math.max(queries.length, keys.length)}" preserveAspectRatio="none" aria-hidden="true">${row.map(
+      (_, j) =>
+        colour(j) < SEEN
+          ? nothing
+          : svg`<path d="M0 ${token + 0.5}C50 ${token + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}" stroke-opacity=${colour(j)}></path>`,
     )}</svg>
     <div class="qkv-atlas-words">${keys.map(
-      (word, j) =>
-        html`<span class="qkv-heat" style="--qkv-p: ${Math.round(100 * row[j]) / 100}">${spaced(word)}${row[j] < SEEN ? nothing : html` <b>${shown(row[j])}</b>`}</span>`,
+      (_, j) =>
+        html`<span class="qkv-heat" style="--qkv-p: ${colour(j)}">${listedToken(keys, j)}${row[j] < SEEN ? nothing : html` <b>${shown(row[j])}</b>`}</span>`,
     )}</div>
   </div>`;
 }
@@ -208,17 +264,18 @@ function arcs({ queries, keys, row, token }, set) {
 function matrix(seen, look, set) {
   const { queries, keys, layer, head, token, weights } = seen;
   const grab = dragged(({ y }) => set({ token: partAt(y, queries.length) }));
-  const isLabelled = Math.max(queries.length, keys.length) <= LABELLED;
+  const rows = mapOf(seen, layer, head);
   return html`<div class="qkv-atlas-matrix" style="--queries: ${queries.length}; --keys: ${keys.length}">
-    ${isLabelled ? html`<div class="qkv-atlas-down">${queries.map((word) => html`<span>${spaced(word)}</span>`)}</div>` : nothing}
-    ${isLabelled ? html`<div class="qkv-atlas-across">${keys.map((word) => html`<span>${spaced(word)}</span>`)}</div>` : nothing}
+    <div class="qkv-atlas-corner"></div>
+    <div class="qkv-atlas-down">${labels(queries)}</div>
+    <div class="qkv-atlas-across">${labels(keys)}</div>
     <div class="qkv-atlas-cells" @pointerdown=${grab} @pointermove=${grab}>${heatmap({
       label: `weights of head ${nameOf(layer, head)}, queries down, keys across`,
-      rows: mapOf(seen, layer, head),
+      rows: look.contrast ? (i) => toMost(rows(i)) : rows,
       width: keys.length,
       height: queries.length,
       most: ONE,
-      key: cellsKey(weights, layer, head),
+      key: cellsKey(weights, layer, head, look.contrast),
       repainted: look.repainted,
     })}<div class="qkv-looked-at" style="top: ${(100 * token) / queries.length}%; height: ${100 / queries.length}%"></div></div>
   </div>`;
@@ -226,23 +283,45 @@ function matrix(seen, look, set) {
 
 /** Return an object that stands for the weights of one head. */
 const cellsKey = remember(
-  (/** @type {Uint16Array} */ _weights, /** @type {number} */ _layer, /** @type {number} */ _head) => ({}),
+  (
+    /** @type {Uint16Array} */ _weights,
+    /** @type {number} */ _layer,
+    /** @type {number} */ _head,
+    /** @type {boolean} */ _contrast,
+  ) => ({}),
   8,
 );
 
-/** Return a callback for each drawing: it scrolls the list of tokens to the one that looks, when that has changed.
+/** Return the labels of a side of a matrix: each token, or in a long text some of them, with their places.
+ * @param {string[]} tokens */
+function labels(tokens) {
+  const every = Math.ceil(tokens.length / LABELS);
+  return tokens.flatMap((token, i) => {
+    if (i % every) return [];
+    const label = every > 1 ? html`<small>${i + 1}</small> ${spaced(token)}` : listedToken(tokens, i);
+    return [html`<span style="--at: ${i + 1}; --every: ${every}">${label}</span>`];
+  });
+}
+
+/** Return a callback for each drawing: it scrolls the picture to the token that looks, when that has changed. A matrix
+ * that is opened begins at its first row.
  * @param {HTMLElement} root */
 export function scroller(root) {
-  /** @type {Element | null} */
-  let last = null;
+  let [last, wasMatrix] = [-1, false];
   return () => {
-    const now = /** @type {HTMLElement | null} */ (root.querySelector(".qkv-atlas-asks"));
+    const now = /** @type {HTMLElement | null} */ (root.querySelector(".qkv-atlas-asks, .qkv-looked-at"));
     const box = root.querySelector(".qkv-atlas-box");
-    if (!now || !box || now === last) return;
-    last = now;
+    if (!now || !box) return;
+    const isMatrix = now.matches(".qkv-looked-at");
+    const isOpened = isMatrix && !wasMatrix;
+    const isSame = isMatrix === wasMatrix && now.offsetTop === last;
+    [last, wasMatrix] = [now.offsetTop, isMatrix];
+    if (isOpened) box.scrollTop = 0;
+    if (isOpened || isSame) return;
+    const above = /** @type {HTMLElement | null} */ (box.querySelector(".qkv-atlas-corner"))?.offsetHeight ?? 0;
     const top = now.getBoundingClientRect().top - box.getBoundingClientRect().top;
-    const isInSight = top >= 0 && top + now.offsetHeight <= box.clientHeight;
-    if (!isInSight) box.scrollTop += top - (box.clientHeight - now.offsetHeight) / 2;
+    const isInSight = top >= above && top + now.offsetHeight <= box.clientHeight;
+    if (!isInSight) box.scrollTop += top - (box.clientHeight + above - now.offsetHeight) / 2;
   };
 }
 
@@ -250,11 +329,15 @@ export function scroller(root) {
  * @param {Seen} seen */
 export function finding({ layer, head, queries, keys, token, row }) {
   const most = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, NAMED);
-  const named = most.filter((j) => row[j] >= SEEN).map((j) => `${spaced(keys[j])} (${shown(row[j])})`);
+  const named = most
+    .filter((j) => row[j] >= SEEN)
+    .map((j) => `${spaced(keys[j])} (${repeated(keys)[j] ? `token ${j + 1}, ` : ""}${shown(row[j])})`);
+  const asks = repeated(queries)[token] ? `${spaced(queries[token])} (token ${token + 1})` : spaced(queries[token]);
   const total = row.reduce((sum, weight) => sum + weight, 0);
-  const looks = named.length ? `looks most at ${named.join(", ")}` : "looks at no token";
+  const none = total < SEEN ? "looks at no token" : `gives no token more than ${SEEN}`;
+  const looks = named.length ? `looks most at ${named.join(", ")}` : none;
   const rest = total < 0.99 ? ` Its weights sum to ${shown(total)}.` : "";
-  return `In head ${nameOf(layer, head)}, ${spaced(queries[token])} ${looks}.${rest}`;
+  return `In head ${nameOf(layer, head)}, ${asks} ${looks}.${rest}`;
 }
 
 /* ---- numbers */

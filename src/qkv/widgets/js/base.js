@@ -16,7 +16,7 @@
  *   over these same elements. So a view does not read the DOM or the window, returns the same template for the same
  *   state, and writes valid HTML (a table has its rows in a tbody). `id` is unique to the view; names of radio buttons
  *   begin with it.
- * - `setup({ state, set, root, eachDrawing })` is for code that needs a browser: timers, observers, colours, sizes. It
+ * - `setup({ state, set, root, hasKernel, eachDrawing })` is for code that needs a browser: timers, observers, colours, sizes. It
  *   runs once after the first drawing, and returns a function that stops what it started. A callback that it passes to
  *   `eachDrawing` runs after every later drawing, for work that must not delay the drawing.
  * - `State`, a typedef in the widget's file, is the type of the state. `says` names it for its parameter.
@@ -46,6 +46,7 @@ export const wordAt = (words, i) =>
  * @property {S} state
  * @property {SetState<S>} set
  * @property {HTMLElement} root
+ * @property {boolean} hasKernel false on the site and in a saved page, where no Python answers
  * @property {(work: () => void) => void} eachDrawing */
 /** @template {State} S
  * @typedef {object} Definition
@@ -59,7 +60,8 @@ export const wordAt = (words, i) =>
  * @property {(name: string, value: any) => void} set
  * @property {(event: string, listener: () => void) => void} on
  * @property {(event: string, listener?: () => void) => void} off
- * @property {() => void} save_changes */
+ * @property {() => void} save_changes
+ * @property {boolean} [hasKernel] false without a kernel */
 /** @typedef {{ id: string, traits: State, takeOver: (template: unknown, body: HTMLElement) => void }} Drawing */
 
 /** Return an anywidget module. Its `render` draws the widget into an element and returns a function that ends the view.
@@ -144,7 +146,14 @@ class View {
       const eachDrawing = (/** @type {() => void} */ work) => {
         this.#afterwards = work;
       };
-      this.#tidy = this.#parts.setup?.({ state: this.#state, set: this.#set, root: this.#root, eachDrawing });
+      const { hasKernel = true } = this.#model;
+      this.#tidy = this.#parts.setup?.({
+        state: this.#state,
+        set: this.#set,
+        root: this.#root,
+        hasKernel,
+        eachDrawing,
+      });
     });
   }
 

@@ -1,5 +1,6 @@
 import {
   allHeads,
+  contrastOf,
   finding,
   nameOf,
   oneHead,
@@ -20,11 +21,12 @@ import { whenColoursChange } from "./heatmap.js";
  *   problem?: string }} Effect */
 /** @typedef {{ words: string[][], parts: string[], shapes: number[][], packed: DataView, scores: number[][][],
  *   switches: boolean, effects: Effect[], part: number, layer: number, head: number, token: number, matrix: boolean,
- *   order: string, off: number[][], repainted: number }} State */
+ *   contrast: boolean, order: string, off: number[][], repainted: number, hasKernel: boolean }} State */
 
 export default widget("HeadAtlas", {
-  own: { repainted: 0 },
-  setup: ({ state, set, root, eachDrawing }) => {
+  own: { repainted: 0, hasKernel: false },
+  setup: ({ state, set, root, hasKernel, eachDrawing }) => {
+    if (hasKernel) set({ hasKernel });
     const scroll = scroller(root);
     eachDrawing(scroll);
     scroll();
@@ -41,8 +43,9 @@ export default widget("HeadAtlas", {
         ${allHeads(seen, { ...look(state), isOff }, set, id)}
         ${oneHead(seen, look(state), set)}
         <div class="qkv-atlas-below">
+          ${contrastOf(look(state), set)}
           ${orders(seen, look(state), set, id)}
-          ${state.switches ? switches(seen, state, set) : nothing}
+          ${state.switches ? (state.hasKernel ? switches(seen, state, set) : measured(state, set, id)) : nothing}
         </div>
       </div>
       ${tables(() => [weightsTable(seen), ...(seen.scores.length ? [scoresTable(seen)] : [])])}`;
@@ -72,7 +75,15 @@ const unpacked = remember((packed, words, names, shapes, scores) => {
 
 /** @param {State} state
  * @returns {Look} */
-const look = ({ layer, head, token, matrix, order, repainted }) => ({ layer, head, token, matrix, order, repainted });
+const look = ({ layer, head, token, matrix, contrast, order, repainted }) => ({
+  layer,
+  head,
+  token,
+  matrix,
+  contrast,
+  order,
+  repainted,
+});
 const partOf = (/** @type {State} */ { part, parts }) => Math.min(part, parts.length - 1);
 const chosen = (/** @type {State} */ state) =>
   seenIn(unpacked(state.packed, state.words, state.parts, state.shapes, state.scores)[partOf(state)], look(state));
@@ -121,20 +132,45 @@ function switches({ layer, head }, state, set) {
   </div>`;
 }
 
+/** Return the choice of what was measured before the page was saved: here no Python measures more.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+function measured(state, set, id) {
+  const { effects } = state;
+  if (effects.length === 0)
+    return html`<p class="qkv-note">Heads are switched off in a notebook, where the model is. This page has no model.</p>`;
+  const known = effects.findIndex((each) => isOf(each, state.off));
+  return html`<div class="qkv-atlas-switches">
+    ${choices({
+      label: "heads that were switched off before this page was saved",
+      name: `${id}-off`,
+      value: state.off.length ? known : -1,
+      options: [{ value: -1, label: "none" }, ...effects.map(({ off }, value) => ({ value, label: named(off) }))],
+      onChange: (value) => set({ off: effects[value]?.off ?? [] }),
+    })}
+    <div class="qkv-atlas-effect">${effectOf(state)}</div>
+  </div>`;
+}
+
+/** Check whether an effect was measured with these heads off, in any order.
+ * @param {Effect} effect
+ * @param {number[][]} off */
+const isOf = (effect, off) =>
+  effect.off.length === off.length && off.every((head) => effect.off.some((each) => sameHead(each, head)));
+
 const shown = (/** @type {number} */ number) => num(number, { places: 3 });
 const named = (/** @type {number[][]} */ heads) => heads.map(([, layer, head]) => nameOf(layer, head)).join(", ");
 
 /** Return what is measured without the heads that are off, beside all heads and the control.
  * @param {State} state */
-function effectOf({ off, effects }) {
+function effectOf({ off, effects, hasKernel }) {
   if (off.length === 0)
     return html`<p class="qkv-note">Heads that are off add nothing to the output of their layer.</p>`;
-  const found = effects.find(
-    (each) => each.off.length === off.length && each.off.every((head, i) => sameHead(head, off[i])),
-  );
-  if (!found) {
-    return html`<p class="qkv-note">Measuring without ${named(off)}. Only a running notebook can measure; a saved page shows what was measured in it.</p>`;
-  }
+  const found = effects.find((each) => isOf(each, off));
+  if (!found && hasKernel)
+    return html`<p class="qkv-note">The running notebook measures the model without ${named(off)}. If no kernel runs, run the cell again.</p>`;
+  if (!found) return html`<p class="qkv-note">The model was not measured without ${named(off)}.</p>`;
   if (found.problem) return html`<p class="qkv-error">${found.problem}</p>`;
   const { intact, changed, control, controls = [] } = found;
   /** @type {[string, Measured | undefined][]} */

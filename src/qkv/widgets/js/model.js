@@ -20,6 +20,7 @@ export const withBuffers = ({ state, buffers = [] }) => ({
 export const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
 export class Model {
+  hasKernel = false;
   #state;
   /** @type {{ event: string, listener: () => void }[]} */
   #listeners = [];

@@ -1,6 +1,7 @@
 import { live } from "lit-html/directives/live.js";
 import {
   allHeads,
+  contrastOf,
   finding,
   nameOf,
   ONE,
@@ -17,7 +18,7 @@ import { whenColoursChange } from "./heatmap.js";
 
 /** @import { Part } from "./atlas.js" */
 /** @import { RealModel as Model, Text } from "../../../../real_model/engine.js" */
-/** @typedef {{ sentence: string, other: string, layer: number, head: number, token: number, matrix: boolean, order: string,
+/** @typedef {{ sentence: string, other: string, layer: number, head: number, token: number, matrix: boolean, contrast: boolean, order: string,
  *   off: number[][], temperature: number, scaled: boolean, stored: string[][], packed: DataView, repainted: number,
  *   model: Model | null, texts: Record<string, Text>, phase: "stored" | "loading" | "ready", loaded: number, total: number,
  *   problem: string }} State */
@@ -51,7 +52,7 @@ export default widget("RealModel", {
         ${oneHead(seen, look, set)}
         <div class="qkv-atlas-below">
           <div class="qkv-real-handles">${state.phase === "ready" ? handles(seen, state, set) : offer(state, set)}</div>
-          <details class="qkv-tables"><summary>Scores of the heads, and their order</summary>${orders(seen, look, set, id)}</details>
+          <details class="qkv-tables"><summary>Order, scores and contrast of heads</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}</details>
         </div>
       </div>
       ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
@@ -61,11 +62,12 @@ export default widget("RealModel", {
 /** @param {number[]} a
  * @param {number[]} b */
 const same = (a, b) => a[0] === b[0] && a[1] === b[1];
-const lookOf = (/** @type {State} */ { layer, head, token, matrix, order, repainted }) => ({
+const lookOf = (/** @type {State} */ { layer, head, token, matrix, contrast, order, repainted }) => ({
   layer,
   head,
   token,
   matrix,
+  contrast,
   order,
   repainted,
 });

@@ -17,8 +17,8 @@ import {
   words,
   yAxis,
 } from "./base.js";
-import { STEPS } from "./engine/plans.js";
-import { SHOWN, TEXT } from "./engine/shown.js";
+import { choicesWith, STEPS } from "./engine/plans.js";
+import { PUZZLE, SAWS, SHOWN, TEXT } from "./engine/shown.js";
 import { adjectivesOf, flipped, isTurned } from "./rules.js";
 import { linear } from "./scales.js";
 import { nameOf } from "./train_names.js";
@@ -45,8 +45,7 @@ export default widget("TrainLab", {
       const last = run.frames[run.frames.length - 1] ?? frame;
       root.dataset.training = state.status;
       root.dataset.step = String(last.step);
-      root.dataset.it = state.task === "tagger" ? String(run.result?.score ?? last.score) : "";
-      root.dataset.surprise = state.task === "repeater" ? String(run.result?.score ?? last.score) : "";
+      root.dataset.score = String(run.result?.score ?? last.score);
       follow();
     };
     eachDrawing(show);
@@ -60,13 +59,14 @@ export default widget("TrainLab", {
   view: (state, set, id) => {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
-      ${buttons(state, set)}
+      ${buttons(state, seen, set)}
       <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run)}</b>${problemText(state)}</p>
       ${pictures(state, seen, set)}
       <div class="qkv-train-charts">${charts(state, seen)}</div>
       ${walk(seen, set)}
       ${legend(state, seen, set, id)}
       ${settings(state, set, id)}
+      ${trainHere(state, seen, set)}
       ${tables(() => numbers(seen))}
     </div>`;
   },
@@ -78,7 +78,7 @@ export default widget("TrainLab", {
 const storedRuns = ({ task, stored }) =>
   stored.flatMap((name) => {
     const found = storedOf(task)[name];
-    return found ? [{ name, isStored: true, ...found }] : [];
+    return found ? [{ ...found, name, choices: choicesWith({ task, ...found.choices }), isStored: true }] : [];
   });
 
 /** @type {Frame} */
@@ -111,6 +111,7 @@ const choicesOf = (state) => ({
   language: state.language,
   sentences: state.sentences,
   rule: [...state.rule],
+  sees: state.sees,
   seed: state.seed,
 });
 
@@ -138,9 +139,16 @@ function train(state, set) {
   });
 }
 
-const buttons = (state, set) => {
+/** Return the name of the next training, if it is not like the one that is shown: something was chosen since. */
+function chosenSince(state, { run }) {
+  const name = nameOf(choicesOf(state));
+  return name === nameOf(run.choices) ? "" : name;
+}
+
+const buttons = (state, seen, set) => {
   const { status } = state;
   const pauses = status === "paused" ? "Go on" : "Pause";
+  const chosen = chosenSince(state, seen);
   return html`<div class="qkv-train-buttons">
     <button type="button" class="qkv-control qkv-button qkv-train-go" @click=${() => train(state, set)}>Train</button>
     ${button({
@@ -148,9 +156,19 @@ const buttons = (state, set) => {
       disabled: status !== "running" && status !== "paused",
       onClick: () => set({ status: status === "running" ? "paused" : "running" }),
     })}
-    <span class="qkv-note">next: ${nameOf(choicesOf(state))}, seed ${state.seed}</span>
+    <span class="qkv-note qkv-train-next">${chosen ? html`press Train: <b>${chosen}</b>` : `next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>
   </div>`;
 };
+
+/** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back. */
+function trainHere(state, seen, set) {
+  const chosen = chosenSince(state, seen);
+  const onClick = ({ currentTarget }) => {
+    currentTarget.closest(".qkv-train").scrollIntoView({ block: "start" });
+    train(state, set);
+  };
+  return chosen ? html`<div>${button({ label: `Train: ${chosen}`, onClick })}</div>` : nothing;
+}
 
 /* ---- texts */
 
@@ -165,15 +183,25 @@ function findingText(state, run, frame) {
   if (run.frames.length === 0) return "Every number in the model is random. Press Train.";
   const name = `${run.isStored ? "Stored training" : "Training"} “${run.name}”`;
   const where = `step ${frame.step} of ${STEPS}`;
-  if (run.result && frame === run.frames[run.frames.length - 1]) return `${name}: ${resultText(state, run.result)}`;
-  if (state.task === "repeater") return `${name}, ${where}: surprise ${nats(frame.score)} at symbols that come again.`;
-  return `${name}, ${where}: it right in ${percent(frame.score)} of 100 new sentences.`;
+  if (run.result && frame === run.frames[run.frames.length - 1]) return `${name}: ${SAYS[state.task].end(run.result)}`;
+  return `${name}, ${where}: ${SAYS[state.task].during(frame)}`;
 }
 
-const resultText = ({ task }, { score, heldOut = NaN }) =>
-  task === "repeater"
-    ? `surprise ${nats(score)} at symbols that come again; a guess has ${nats(GUESS)}.`
-    : `it right in ${percent(score)} of 1,000 new sentences, and in ${percent(heldOut)} of combinations kept out.`;
+const SAYS = {
+  tagger: {
+    during: ({ score }) => `it right in ${percent(score)} of 100 new sentences.`,
+    end: ({ score, heldOut = NaN }) =>
+      `it right in ${percent(score)} of 1,000 new sentences, and in ${percent(heldOut)} of combinations kept out.`,
+  },
+  repeater: {
+    during: ({ score }) => `surprise ${nats(score)} at symbols that come again.`,
+    end: ({ score }) => `surprise ${nats(score)} at symbols that come again; a guess has ${nats(GUESS)}.`,
+  },
+  labeller: {
+    during: ({ score }) => `${percent(score)} of the labels of saw are right, in 100 new sentences.`,
+    end: ({ score }) => `${percent(score)} of the labels of saw are right, in 1,000 new sentences.`,
+  },
+};
 
 const HABITS = {
   first: () => "Its answer is the first noun, always.",
@@ -182,6 +210,7 @@ const HABITS = {
   verb: () => "Its answer depends on the verb alone.",
   either: () => "Its answer is one of the two nouns, but hardly better than by chance.",
   others: ({ share }) => `In ${percent(share)}, its answer is a noun that is not in the sentence.`,
+  same: () => "Two saws in one sentence always get the same label.",
   seen: () => "It predicts symbols that were there before, but not the one that comes next.",
   guess: () => "It has hardly learned more than to guess.",
   leak: () =>
@@ -220,6 +249,10 @@ function pictures(state, seen, set) {
       }),
     );
   }
+  if (state.task === "labeller")
+    return SAWS.map((from, i) =>
+      picture({ title: "", tokens: PUZZLE, from, line: frame.shown?.[i], right: SAW_IS[i], asked: PUZZLE[from] }),
+    );
   const { language, rule } = run.choices;
   const turns = state.handles.includes("rule");
   return SHOWN[language].map((tokens, i) => {
@@ -244,6 +277,7 @@ function pictures(state, seen, set) {
   });
 }
 
+const SAW_IS = ["verb", "noun"];
 const LAYERS = ["layer 2, from the last symbol", "layer 1, the head that looks most at the symbol before"];
 const rounded = (number) => Math.round(1000 * number) / 1000;
 
@@ -311,7 +345,6 @@ const pointsOf = (frames, of, up) =>
   });
 
 function charts(state, { runs, run, frame }) {
-  const isTagger = state.task === "tagger";
   const here = rule({ x1: across(frame.step), x2: across(frame.step), kind: "qkv-here" });
   const all = (of, up) =>
     runs.map((one, i) =>
@@ -332,12 +365,13 @@ function charts(state, { runs, run, frame }) {
       reading: html`<b>${reading}</b>`,
       drawing: plot({ label, kind: "qkv-train-plot", marks: [marks, here, steps] }),
     });
-  if (isTagger)
+  if (state.task !== "repeater") {
+    const asked = state.task === "tagger" ? "it" : "saw";
     return [
       drawn({
-        title: html`<i>it</i> right`,
+        title: html`<i>${asked}</i> right`,
         reading: shownShare(frame.score),
-        label: `The share of it right in new sentences, for ${runs.length} trainings.`,
+        label: `The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
         marks: [yAxis({ scale: shareUp, ticks: [0, 0.5, 1], format: percent }), all((f) => f.score, shareUp)],
       }),
       drawn({
@@ -347,6 +381,7 @@ function charts(state, { runs, run, frame }) {
         marks: [yAxis({ scale: lossUp, ticks: [0, 3, 6] }), all((f) => f.loss, lossUp)],
       }),
     ];
+  }
   const scores = (of, kind) => curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
   return [
     drawn({
@@ -401,7 +436,7 @@ const legend = ({ task }, { runs, run }, set, id) => html`<fieldset class="qkv-c
 function lastScore(task, { result, frames }) {
   const score = result?.score ?? frames[frames.length - 1]?.score ?? NaN;
   if (!Number.isFinite(score)) return "";
-  return task === "tagger" ? percent(score) : num(score, { places: 2 });
+  return task === "repeater" ? num(score, { places: 2 }) : percent(score);
 }
 
 /* ---- what can be chosen before a training */
@@ -424,17 +459,27 @@ const CHOICES = {
     (factor) => (factor < 1 ? `÷ ${Math.round(1 / factor)}` : `× ${factor}`),
   ],
   sentences: ["sentences", [50, 200, 1000, 5000, 20000], (count) => num(count)],
+  sees: ["tagger", ["alone", "window", "attention", "attention, positions"], String],
   language: ["language", ["english", "chinese"], (name) => ({ english: "English", chinese: "Chinese" })[name]],
 };
 const TAUGHT = ["rule", "sentences", "language"];
-/** Settings of one of the two models. */
-const FOR = { feed_forward: "tagger", sentences: "tagger", language: "tagger", rule: "tagger", mask: "repeater" };
+/** Settings of one model. */
+const FOR = {
+  feed_forward: "tagger",
+  sentences: "tagger",
+  language: "tagger",
+  rule: "tagger",
+  mask: "repeater",
+  sees: "labeller",
+};
+/** The labeller has only its own. */
+const isFor = (name, task) => (FOR[name] ?? (task === "labeller" ? "" : task)) === task;
 
 const FEW = 3; // so many settings are shown at once; more are folded
 
 /** Return the settings, in two groups that can be unfolded: parts to leave out, and what is taught. */
 function settings(state, set, id) {
-  const offered = state.handles.filter((name) => !FOR[name] || FOR[name] === state.task);
+  const offered = state.handles.filter((name) => isFor(name, state.task));
   const folded = (title, content) =>
     offered.length > FEW
       ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
@@ -498,7 +543,7 @@ const numbers = ({ runs, run }) => [
     caption: `Training “${run.name}”`,
     head: ["step", "loss", "score", "weights of the token that asks"],
     rows: run.frames
-      .filter(({ step }) => step % 50 === 0)
+      .filter(({ step }) => step % 100 === 0)
       .map(({ step, loss, score, shown }) => [
         step,
         shownNumber(loss),

@@ -4,13 +4,14 @@
 export function nameOf(choices) {
   const { task, rule } = choices;
   const names = [
+    task === "labeller" ? choices.sees : "",
     choices.scaled ? "" : "not divided",
     choices.positions ? "" : "without positions",
     choices.layers === 1 ? "one layer" : "",
     { 1: "one head", 4: "four heads" }[choices.heads] ?? "",
     choices.residual ? "" : "without residual stream",
     choices.norm ? "" : "without norm",
-    task === "repeater" || choices.feed_forward ? "" : "without feed-forward",
+    task !== "tagger" || choices.feed_forward ? "" : "without feed-forward",
     choices.mask_forgotten ? "mask forgotten" : "",
     choices.warm_up ? "" : "without warm-up",
     choices.rate === 1 ? "" : `rate ${choices.rate < 1 ? `÷ ${Math.round(1 / choices.rate)}` : `× ${choices.rate}`}`,

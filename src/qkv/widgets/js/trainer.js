@@ -1,5 +1,6 @@
 /* What TrainLab needs of a browser: a worker, which is loaded when the reader first presses Train. */
 
+import labellers from "../../models/weights/training-runs-labeller.json";
 import repeaters from "../../models/weights/training-runs-repeater.json";
 import taggers from "../../models/weights/training-runs-tagger.json";
 import workerCode from "./engine/worker.js?text";
@@ -11,9 +12,9 @@ const PACE = 40; // ms for which a frame is seen at least
 const CALM = 50; // steps between two changes of the picture, for a reader who wants little motion
 
 /** The stored trainings of a task by their names. A page of the site has only those that it shows.
- * @param {"tagger" | "repeater"} task
+ * @param {import("./engine/plans.js").Choices["task"]} task
  * @returns {Record<string, any>} */
-export const storedOf = (task) => ({ tagger: taggers, repeater: repeaters })[task] ?? {};
+export const storedOf = (task) => ({ tagger: taggers, repeater: repeaters, labeller: labellers })[task] ?? {};
 
 /** Return `follow`, which starts, stops and pauses trainings as the state says, and `close`. A hidden page does not
  * train: it would empty a battery for nobody. */

@@ -2,8 +2,9 @@
 
 import { randomIntegers } from "../maths.js";
 import { habitOf, habitOfRepeater, softmax } from "./habits.js";
+import { Labeller } from "./labeller.js";
 import { planOf } from "./plans.js";
-import { PERIOD, SHOWN, SYMBOLS, TEXT } from "./shown.js";
+import { PERIOD, PUZZLE, SAWS, SHOWN, SYMBOLS, TEXT } from "./shown.js";
 import { Repeater, rowsOf, Tagger } from "./tasks.js";
 import { Training } from "./training.js";
 
@@ -17,9 +18,11 @@ const LIKELIEST = 2; // answers that are shown
 /** Return the session of a training.
  * @param {Partial<Choices> & { task: Choices["task"] }} choices */
 export const sessionOf = (choices, memory, grammar) =>
-  choices.task === "tagger"
-    ? new TaggerSession(planOf(choices), memory, grammar)
-    : new RepeaterSession(planOf(choices), memory);
+  new ({ tagger: TaggerSession, repeater: RepeaterSession, labeller: LabellerSession })[choices.task](
+    planOf(choices),
+    memory,
+    grammar,
+  );
 
 class Session {
   constructor({ settings, switches, measured }, memory, task) {
@@ -139,6 +142,48 @@ class RepeaterSession extends Session {
     return this.look(this.task.batch(64, randomIntegers(2000 + this.seed)), (found) => {
       const { repeated } = this.task.measure(found);
       return { score: repeated, habit: habitOfRepeater(found, repeated, this.loss) };
+    });
+  }
+}
+
+class LabellerSession extends Session {
+  constructor(plan, memory, grammar) {
+    const task = new Labeller(grammar, plan.sizes);
+    super(plan, memory, task);
+    this.task = task;
+    this.test = task.gather(task.draw("new", ASKED, 1000 + this.seed));
+    this.shown = task.gather([task.encode(PUZZLE, grammar.read(PUZZLE).classes)]);
+  }
+
+  /** Return what is seen now.
+   * @returns {Frame} */
+  frame() {
+    const { step, loss, task } = this;
+    return {
+      step,
+      loss,
+      score: this.look(this.test, (found) => task.measure(found).right),
+      shown: this.look(this.shown, (found) => this.lines(found)),
+    };
+  }
+
+  /** Return a line for each *saw*. A tagger without attention has no weights.
+   * @returns {Line[]} */
+  lines({ batch, weights, classes }) {
+    const rows = weights.length ? rowsOf(batch, weights[0], 1)[0] : () => [PUZZLE.map(() => 0)];
+    return SAWS.map((row) => ({
+      weights: meanOf(rows(row)),
+      says: likeliest(classes.value.row(row), this.task.grammar.classes),
+    }));
+  }
+
+  /** Return what is measured at the end.
+   * @returns {Result} */
+  result() {
+    const asked = this.task.gather(this.task.draw("new", AT_THE_END, 2000 + this.seed));
+    return this.look(asked, (found) => {
+      const { right, same } = this.task.measure(found);
+      return { score: right, habit: { kind: same === 1 ? "same" : "right", share: same } };
     });
   }
 }

@@ -18,6 +18,10 @@ export const SHOWN = {
   chinese: ["餓了", "很好吃"].map((word) => ["貓", "追", "老鼠", "因為", "它", word]),
 };
 
+/** The sentence of chapter 1, and the places of its two *saws*. */
+export const PUZZLE = "I saw a saw".split(" ");
+export const SAWS = [1, 3];
+
 /** Symbols that repeat: all but the last are read, and the last is asked for. */
 export const PERIOD = 8;
 export const TEXT = "KT3QBYMF".repeat(3).slice(0, 20);

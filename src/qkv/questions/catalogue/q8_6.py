@@ -1,0 +1,75 @@
+"""8.6: predict the lowest loss of a language of one's own."""
+
+from __future__ import annotations
+
+import math
+
+from qkv.questions.engine import Draw
+from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
+
+
+def draw_numbers(draw: Draw) -> Numbers:
+    """Draw the numbers of one reader."""
+    return {
+        "certain": draw.whole(10, 40),
+        "even": draw.whole(15, 45),
+        "words": draw.whole(3, 40),
+        "likelier": draw.whole(550, 950) / 10,
+    }
+
+
+def said(numbers: Numbers) -> str:
+    """Return the numbers in words."""
+    return (
+        f"at {numbers['certain']} % of the places the next word is certain, at {numbers['even']} % there are "
+        f"{numbers['words']} equally likely words, and at the others two words, "
+        f"one of which has {numbers['likelier']} %"
+    )
+
+
+def shares(numbers: Numbers) -> tuple[float, float]:
+    """Return the share of places with equally likely words, and of those with two words."""
+    even = numbers["even"] / 100
+    return even, 1 - numbers["certain"] / 100 - even
+
+
+def of_two(numbers: Numbers) -> float:
+    """Return the entropy of the two words, in nats."""
+    p = numbers["likelier"] / 100
+    return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+
+def loss(numbers: Numbers) -> float:
+    """Return the mean entropy of the next word: ln k for k equally likely words, 0 for a certain one."""
+    even, two = shares(numbers)
+    return even * math.log(numbers["words"]) + two * of_two(numbers)
+
+
+def with_two(of_two: float, numbers: Numbers) -> float:
+    """Return the mean of the places, with another loss at the places with two words."""
+    even, two = shares(numbers)
+    return even * math.log(numbers["words"]) + two * of_two
+
+
+PERSONAL = Personal(
+    "8.6",
+    draw_numbers,
+    said,
+    right=loss,
+    likelier_word_only=lambda numbers: with_two(-math.log(numbers["likelier"] / 100), numbers),
+    two_words_taken_for_even=lambda numbers: with_two(math.log(2), numbers),
+    two_words_forgotten=lambda numbers: with_two(0.0, numbers),
+    certain_places_left_out=lambda numbers: loss(numbers) / (1 - numbers["certain"] / 100),
+    places_not_weighed=lambda numbers: (math.log(numbers["words"]) + of_two(numbers)) / 3,
+    another_logarithm=lambda numbers: loss(numbers) / math.log(2),
+    decimal_logarithm=lambda numbers: loss(numbers) / math.log(10),
+    perplexity=lambda numbers: math.exp(loss(numbers)),
+)
+
+
+def my_lowest_loss() -> tuple[str, float]:
+    """Return a name, and the lowest loss for its numbers."""
+    return SOMEBODY, loss(PERSONAL.numbers_of(SOMEBODY))
+
+
+QUESTION = PERSONAL.as_question(my_lowest_loss, "loss")
