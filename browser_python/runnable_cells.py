@@ -112,18 +112,22 @@ def reason(wanted: str, printed: str, problem: str) -> str:
     return "" if printed == wanted else "prints other digits here"
 
 
-def main(numbers: list[str]) -> None:
-    """Update the list for the chapters with these numbers, or for all chapters."""
-    reasons = read_list()
-    for path in chapters():
-        if not numbers or path.stem[:2] in numbers:
-            reasons[name_of(path)] = find_reasons(path)
-            print(f"{name_of(path)}: {len(reasons[name_of(path)])} cells that print cannot run on the page", flush=True)
+def write_list(reasons: dict[str, dict[str, str]]) -> None:
+    """Write the list, without pages that are gone."""
     pages = {name_of(path) for path in chapters()}
     lines = [ABOUT]
     for page in sorted(pages & reasons.keys()):
         lines += [f'\n["{page}"]', *(f'{cell} = "{why}"' for cell, why in reasons[page].items())]
     LIST.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main(numbers: list[str]) -> None:
+    """Update the list for the chapters with these numbers, or for all; after each page, because it takes long."""
+    for path in chapters():
+        if not numbers or path.stem[:2] in numbers:
+            found = find_reasons(path)
+            write_list({**read_list(), name_of(path): found})
+            print(f"{name_of(path)}: {len(found)} cells that print cannot run on the page", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,14 +32,14 @@ def notebooks(folder: Path) -> dict[str, nbformat.NotebookNode]:
 
 
 def pages(folder: Path) -> list[str]:
-    """The notebooks below a folder with chapters and exercises, by page."""
-    files = [*folder.glob("chapters/**/*.ipynb"), *folder.glob("exercises/**/*.ipynb")]
+    """The notebooks below a folder with chapters and exercises, and that of `qkv.look`, by page."""
+    files = [*folder.glob("chapters/**/*.ipynb"), *folder.glob("exercises/**/*.ipynb"), folder / "book" / "look.ipynb"]
     return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in files)
 
 
 def test_chapters_and_exercises_are_published_and_no_solution(published: Path):
     assert pages(published) == pages(ROOT)
-    assert {path.name for path in published.iterdir()} == {"chapters", "exercises", "README.md"}
+    assert {path.name for path in published.iterdir()} == {"book", "chapters", "exercises", "README.md"}
 
 
 def test_each_badge_opens_its_own_notebook(published: Path):

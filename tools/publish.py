@@ -36,6 +36,7 @@ except ModuleNotFoundError as missing:
     sys.exit(f"Stopped: {missing_package(missing)}")
 
 FOLDERS = ("chapters", "exercises")  # never the solutions
+LOOK = "book/look"  # the one notebook of the site's own pages that is for a reader's own models
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({})"
 # A link from a notebook to another file of the course, with an optional anchor (`place`).
 LINK = re.compile(r"\]\((?P<path>\.\.?/[^)\s#]+|(?:[\w-]+/)*[\w-]+\.(?:ipynb|md))(?P<place>#[^)\s]*)?\)")
@@ -155,7 +156,7 @@ def with_published_links(source: str, page: str, where: Place) -> str:
         folder = target.partition("/")[0]
         if not (ROOT / target).is_file() or folder not in (*FOLDERS, "book"):
             raise StoppedError(f"{page}.ipynb links to {link['path']}, which is not published")
-        if kind == ".ipynb" and folder in FOLDERS:
+        if kind == ".ipynb" and (folder in FOLDERS or stem == LOOK):
             return f"]({where.colab(stem)})"
         return f"]({where.site}{stem}.html{link['place'] or ''})"
 
@@ -167,6 +168,7 @@ def pages() -> Iterator[str]:
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).glob("**/[0-9][0-9]_*.ipynb")):
             yield path.relative_to(ROOT).with_suffix("").as_posix()
+    yield LOOK
 
 
 def write_colab(where: Place, folder: Path) -> list[str]:

@@ -81,6 +81,7 @@ def test_no_way_leads_from_an_exercise_to_a_solution():
         ("chapters/03_scaling", "who/what", f"{COLAB}/who/what/blob/colab/chapters/03_scaling.ipynb"),
         ("exercises/03_scaling", "who/what", f"{COLAB}/who/what/blob/colab/exercises/03_scaling.ipynb"),
         ("solutions/03_scaling", "who/what", None),
+        ("book/look", "who/what", f"{COLAB}/who/what/blob/colab/book/look.ipynb"),
     ],
 )
 def test_colab_opens_the_page_s_own_notebook_and_no_solution(page: str, repository: str, colab: str | None):
@@ -89,7 +90,8 @@ def test_colab_opens_the_page_s_own_notebook_and_no_solution(page: str, reposito
     line = line_under_title(app, page, {"pathto": lambda target, resource=0: f"../{target}"})
     assert line["colab"] == colab
     assert line["notebook"] == f"../_sources/{page}.ipynb"
-    assert (line["number"], line["file"]) == (3, "03_scaling.ipynb")
+    expected = ("", "look.ipynb") if page == "book/look" else (3, "03_scaling.ipynb")
+    assert (line["number"], line["file"]) == expected
 
 
 @pytest.mark.parametrize(

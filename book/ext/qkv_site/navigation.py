@@ -43,7 +43,8 @@ def kind(page: str) -> str:
     """Return the kind of a notebook's page, as the line under its title shows it."""
     if page.startswith(DEEPER):
         return "Deeper: chapter"
-    return {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution"}[page.partition("/")[0]]
+    kinds = {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution", "book": "A notebook"}
+    return kinds[page.partition("/")[0]]
 
 
 def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
     repository = app.config.qkv_repository
     return {
         "kind": kind(page),
-        "number": number_of(page),
+        "number": number_of(page) if folder != "book" else "",
         "minutes": app.env.metadata[page]["qkv_minutes"] if folder == "chapters" else None,
         "other": other
         and {

@@ -41,7 +41,7 @@ LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
 SUGGESTED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")
-NOTEBOOKS = ("chapters/", "exercises/", "solutions/")
+NOTEBOOKS = ("chapters/", "exercises/", "solutions/", "book/look")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
 # Text of prose with Chinese in it. Inside a tag, a script, a figure or code, a span would do harm.
 PROSE = re.compile(r"(<(?:p|li|td|dd|em|strong)[^>]*>)([^<]*[\u4e00-\u9fff][^<]*)")

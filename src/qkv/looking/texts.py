@@ -94,7 +94,8 @@ def longest_text(model: Any) -> int | None:
 
 def readable(tokenizer: Any, ids: list[int]) -> list[str]:
     """Return tokens as text: word pieces as they are, and those of a tokenizer of bytes with their letters."""
-    pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(ids)]
+    known = tokenizer.convert_ids_to_tokens(ids)  # None for an id that only the model knows
+    pieces = [f"id {each}" if piece is None else str(piece) for each, piece in zip(ids, known, strict=True)]
     if any("Ġ" in piece for piece in tokenizer.convert_ids_to_tokens(range(min(1000, len(tokenizer))))):
         return [tokenizer.decode([each]) or piece for each, piece in zip(ids, pieces, strict=True)]
     return pieces
